@@ -16,5 +16,5 @@ def generate_digest(conversation_id: int) -> dict[str, int | bool | None]:
 def request_digests(
     user_id: int | None = None, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> dict[str, list[int] | list[str]]:
-    """Queue the digests that are needed: of everybody, as every night, or of one user."""
+    """Queue the digests that are needed: for everybody, as every night, or for one user."""
     return batches.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)

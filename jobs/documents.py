@@ -9,7 +9,7 @@ from webapp.spaces import documents
 
 @job("index_document")
 def index_document(document_id: int) -> int:
-    """Cut a document and make the vectors it lacks; those of a long one by several jobs, one after the other."""
+    """Split a document and make its missing vectors; for a long one, in several jobs, one after another."""
     made = documents.index_document(document_id, last_try=is_last_try(), at_most=documents.AT_MOST)
     if made >= documents.AT_MOST:
         enqueue("index_document", document_id=document_id)

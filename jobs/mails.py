@@ -8,5 +8,5 @@ from webapp.accounts import mails
 
 @job("mail")
 def send_mail(mail_id: int) -> str:
-    """Send it, unless it was sent; how that ended."""
+    """Send it, unless it has been sent; returns the outcome."""
     return mails.send(mail_id)

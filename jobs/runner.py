@@ -1,4 +1,4 @@
-"""Runs every job: application context, log context, one try/except, and the word to the turns that wait for it."""
+"""Runs every job: application context, log context, one try/except, and messages to the turns waiting for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from webapp.queueing import enqueue
 log = logging.getLogger(__name__)
 
 OUTAGES = (ModelUnavailable, RateLimited, Interrupted)
-"""What says nothing of the work itself: it may be asked for again as soon as the model answers."""
+"""Failures that say nothing about the work itself: it may be asked for again as soon as the model answers."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ _run: ContextVar[Run | None] = ContextVar("job_run", default=None)
 
 @cache
 def worker_app() -> Flask:
-    """The application of this worker, made once, before the first fork: without routes, 20 MB less."""
+    """The application of this worker, created once, before the first fork; without routes it takes 20 MB less."""
     return create_app(serving=False)
 
 
@@ -78,7 +78,7 @@ def is_last_try() -> bool:
 
 
 def report(kind: str, data: dict[str, Any]) -> None:
-    """Say something on the streams of the turns that wait for the running job."""
+    """Send an event to the streams of the turns waiting for the running job."""
     current = _run.get()
     for turn_id in current.turns if current else ():
         try:
@@ -88,7 +88,7 @@ def report(kind: str, data: dict[str, Any]) -> None:
 
 
 def follow_with(name: str, **ids: int) -> None:
-    """Queue another job whose end the waiting turns wait for too; without Redis it is left to the sweep or the user."""
+    """Queue another job that the waiting turns wait for too; without Redis it is left to the sweep or the user."""
     current = _run.get()
     turns = current.turns if current else []
     try:
@@ -124,7 +124,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     started, outcome = time.perf_counter(), "failed"
     try:
         result = conflicts.again(partial(_work, function, ids))
-        # What runs by the clock is worth a line only when something is wrong.
+        # Scheduled jobs are worth a line only when something is wrong.
         level = logging.DEBUG if jobspecs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
         _forgive(client, name, ids)
@@ -140,7 +140,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
             outcome = "again"
             raise
         _settle(client, run)
-        # One that the sweep asked for is asked for again: the list of failures is for what somebody has to look at.
+        # The sweep asks again for its own jobs: the list of failures is for what somebody has to look at.
         if error.retryable and not (run.is_swept and isinstance(error, OUTAGES)):
             raise
         return {"failed": error.code}
@@ -167,7 +167,7 @@ def _work(function: Callable[..., Any], ids: dict[str, Any]) -> Any:
 
 
 def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job | None) -> None:
-    """Tell how long the job took and had waited, now: its process may end with it."""
+    """Report now how long the job took and had waited: its process may end with it."""
     recorder.observe(JOB, seconds, name, outcome)
     tracing.note({"commonplace.job.outcome": outcome, "commonplace.job.try": _tried(name, rq_job)})
     if rq_job is not None and (queued_at := rq_job.enqueued_at) is not None:
@@ -186,7 +186,7 @@ def _tried(name: str, rq_job: Job | None) -> int:
 
 
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
-    """Have the sweep ask for this soon again where it is owed: it went well, or did not fail by itself."""
+    """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an outside reason."""
     try:
         backoff.went_well(client, jobspecs.JobRequest(name, ids).key)
     except RedisError:

@@ -1,4 +1,4 @@
-"""`python -m jobs.schedule`: RQ's cron for the jobs that have a rhythm, and RQ's scheduler for retries that wait.
+"""`python -m jobs.schedule`: RQ's cron for scheduled jobs, and RQ's scheduler for waiting retries.
 
 It loads nothing of the application. Workers that ran RQ's scheduler themselves would each fork a second process of
 their size. Two of these would enqueue everything twice, so one holds a lock and the others stand by.
@@ -26,7 +26,7 @@ from webapp.redis_clients import open_redis
 LOCK = "schedule:lock"
 LOCK_SECONDS = 30
 LONGEST_SLEEP = 1.0
-"""Seconds; a retry is due to the second, so that is how late it may be."""
+"""Seconds; a retry is due to the second, so this is how late it may be."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class ScheduledJob(CronJob):
         self.spec = spec
 
     def enqueue(self, connection: Redis) -> Job | None:  # type: ignore[override]  # None: one waits there already
-        """Put the job on its queue unless one is waiting there already."""
+        """Put the job on its queue unless one is already waiting there."""
         job_id = push(connection, JobRequest(self.name))
         return rq_queue(connection, self.spec.queue).fetch_job(job_id) if job_id else None
 
@@ -64,7 +64,7 @@ class Scheduler(CronScheduler):
         return bool(self._lock.acquire(blocking=False))
 
     def enqueue_jobs(self) -> list[CronJob]:
-        """Enqueue what is due, retries too, if it is ours to enqueue."""
+        """Enqueue what is due, retries included, if this scheduler holds the lock."""
         if not self.holds_lock():
             return []
         self._retries.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]  # rq's

@@ -10,11 +10,11 @@ from webapp.summaries import overviews, service
 
 @job("summary")
 def summarise(conversation_id: int) -> dict[str, int] | None:
-    """Close the oldest open messages of a conversation, and go on if there are many more."""
+    """Close the oldest open messages of a conversation, and continue if there are many more."""
     try:
         closed = service.summarise(conversation_id)
     except ModelError:
-        # The summary took the place of this turn's extraction; when it fails, that has its turn after all.
+        # The summary took the place of this turn's extraction; if it fails, the extraction runs after all.
         follow_with("extract", conversation_id=conversation_id)
         raise
     if closed is None:
@@ -28,7 +28,7 @@ def summarise(conversation_id: int) -> dict[str, int] | None:
 
 @job("overview")
 def make_overview(conversation_id: int) -> bool:
-    """Sum up the oldest summaries of a conversation, and go on if there are many more."""
+    """Sum up the oldest summaries of a conversation, and continue if there are many more."""
     made = overviews.make_overview(conversation_id)
     if made:
         enqueue("overview", conversation_id=conversation_id)
@@ -37,7 +37,7 @@ def make_overview(conversation_id: int) -> bool:
 
 @job("overviews")
 def request_overviews() -> int:
-    """Queue the overviews that are due, of everybody; how many conversations."""
+    """Queue the overviews that are due, for everybody; returns the number of conversations."""
     owed = overviews.owed_overviews()
     for conversation_id in owed:
         enqueue("overview", conversation_id=conversation_id)

@@ -10,7 +10,7 @@ from webapp.prompts import service as prompts
 
 @job("title")
 def generate_title(conversation_id: int) -> bool:
-    """Title a conversation that has none; whether it did. The title itself is not kept with the job."""
+    """Title a conversation that has none; returns whether it did. The title itself is not kept with the job."""
     title = titles.title_conversation(conversation_id, prompts.active("titles").text, burials.watch)
     if title:
         report("title", {"title": title, "conversation_id": conversation_id})

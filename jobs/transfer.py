@@ -8,19 +8,19 @@ from webapp.transfer import exporting, importing, learning, leaving, undoing
 
 @job("look_at_import")
 def look_at_import(import_id: int) -> str:
-    """Find out what an uploaded file holds."""
+    """Find out what an uploaded file contains."""
     return importing.look_at(import_id)
 
 
 @job("import")
 def run_import(import_id: int) -> str:
-    """Go on with an import for a while."""
+    """Continue an import for a while."""
     return importing.run(import_id)
 
 
 @job("undo_import")
 def undo_import(import_id: int) -> str:
-    """Go on with taking an import back for a while."""
+    """Continue undoing an import for a while."""
     return undoing.run(import_id)
 
 
@@ -32,11 +32,11 @@ def make_export(export_id: int) -> str:
 
 @job("delete_account")
 def delete_account(user_id: int) -> str:
-    """Go on with deleting an account for a while."""
+    """Continue deleting an account for a while."""
     return leaving.delete_account(user_id)
 
 
 @job("learn")
 def learn(import_id: int) -> str:
-    """Go on with learning from an import for a few calls."""
+    """Continue learning from an import for a few calls."""
     return learning.run(import_id)

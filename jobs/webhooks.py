@@ -8,5 +8,5 @@ from webapp.webhooks import delivering
 
 @job("deliver")
 def deliver(webhook_id: int) -> int:
-    """Tell a webhook what it is owed."""
+    """Deliver what a webhook is owed."""
     return delivering.deliver(webhook_id)

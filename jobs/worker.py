@@ -1,4 +1,4 @@
-"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork a horse a job.
+"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork a horse per job.
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
 makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
@@ -38,13 +38,13 @@ from webapp.llm.sdk import warm_up
 log = logging.getLogger(__name__)
 
 NICE = 5
-"""How much the web goes before: whoever waits for a first word is not to wait for somebody's background work."""
+"""How much priority the web gets: nobody waiting for a first word should wait for background work."""
 PAUSE_SECONDS = 1.0
-"""Before a worker that ended by itself, as RQ's does when Redis falls silent, is started again."""
+"""Seconds before a worker that ended on its own, as RQ's does when Redis falls silent, is restarted."""
 
 
 def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> None:
-    """Work off the named queues, all of them by default, until told to stop."""
+    """Process the named queues, all of them by default, until told to stop."""
     take_forks_along()
     lower_priority(nice)
     app = worker_app()
@@ -59,10 +59,10 @@ def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> 
 
 
 def work(app: Flask, names: Sequence[Queue]) -> None:
-    """Be a worker of some queues, most urgent first. Retries that wait are queued by jobs.schedule."""
+    """Be a worker for some queues, most urgent first. Waiting retries are queued by jobs.schedule."""
     settings = app_settings.of(app)
     connection = make_redis(settings.redis_url, tailing=True)
-    # A short life sign, and monitoring as often: a worker that was killed is noticed within the minute.
+    # Frequent heartbeats, and monitoring as often: a killed worker is noticed within a minute.
     worker = PatientWorker(
         [rq_queue(connection, name) for name in names],
         connection=connection,
@@ -97,7 +97,7 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Call
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             _be(task)
         workers[pid] = task
-        if is_ending:  # the signal came before this one was on the list; the others have been told
+        if is_ending:  # the signal came before this one was on the list; the others have received it
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
@@ -117,7 +117,7 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Call
 
 
 def _be(task: Callable[[], None]) -> NoReturn:
-    """Do one thing in a process of its own, to the end of that."""
+    """Run one thing in a process of its own, until that ends."""
     code = 1
     try:
         task()

@@ -1,4 +1,4 @@
-"""RQ's worker with our time limits, and with a registration and a list of failures that stay true."""
+"""RQ's worker with our time limits, and with a registration and a list of failures that stay correct."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FUNCTIONS = {spec.function for spec in jobspecs.JOBS.values()}
 class JobOverdue(BaseException):
     """A job takes longer than it may.
 
-    No Exception: the model's client takes whatever of those comes up during a call for a connection that broke, and the
-    job would go on as if the model were away.
+    Not an Exception: the model's client takes any Exception during a call for a broken connection, and the job would
+    go on as if the model were unavailable.
     """
 
 
@@ -48,7 +48,7 @@ class Deadline(UnixSignalDeathPenalty):
 
 
 class PatientWorker(Worker):
-    """Gives a job the time that its model calls may take, by the settings of now."""
+    """Gives a job the time its model calls may take under the current settings."""
 
     death_penalty_class = Deadline
     job_class = jobspecs.PlainJob
@@ -76,19 +76,19 @@ class PatientWorker(Worker):
         return False
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
-        """Note a failure, so that it does not stand there once the same work is done."""
+        """Note a failure, so that it can be removed once the same work is done."""
         super().handle_job_failure(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
             jobspecs.note_failure(self.connection, key, job.id)
 
     def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
-        """Take what failed of the same work off the list of failures."""
+        """Remove failures of the same work from the list."""
         super().handle_job_success(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
             jobspecs.forget_failures(self.connection, queue, key)
 
     def run_maintenance_tasks(self) -> None:
-        """Register again where Redis was emptied: nobody would know of this worker."""
+        """Register again after Redis was emptied: otherwise nobody would know of this worker."""
         if not self.connection.hexists(self.key, "birth"):
             self.connection.delete(self.key)
             self.register_birth()  # type: ignore[no-untyped-call]  # rq's

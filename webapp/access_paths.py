@@ -1,7 +1,7 @@
-"""Along which index a statement reads, where a planner that knows little of the rows would take another.
+"""Which index a statement reads along, where a planner that knows little about the rows would choose another.
 
-Neither MariaDB's nor SQLite's knows how values are spread: that hardly any memory is pinned, or that one person has
-nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
+Neither MariaDB's nor SQLite's planner knows how values are distributed: that hardly any memory is pinned, or that one
+person has nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def along(statement: Statement, entity: type[Base], index: str) -> Statement:
 
 
 def by_primary_key(statement: Statement, entity: type[Base]) -> Statement:
-    """The statement, on SQLite looking up the rows it names instead of walking through all of one person's."""
+    """The statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
     return statement.with_hint(entity, "NOT INDEXED", "sqlite")

@@ -1,4 +1,4 @@
-"""Which page somebody means who opens an address that only forms send to: typed, or reloaded after a failed form."""
+"""Which page is meant by an address that only forms send to, typed in or reloaded after a failed form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEANT = {
     "/conversations": "/organise",
     "/folders": "/organise",
 }
-"""Where the word in the address is not the word of the page."""
+"""Pages whose address differs from the word in the form's address."""
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 

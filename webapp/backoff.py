@@ -1,7 +1,7 @@
-"""How often the sweep asks for work that is owed: soon after it went well, ever more rarely while it fails by itself.
+"""How often the sweep asks for work that is owed: soon after a success, ever more rarely while it fails on its own.
 
-What fails because a model or a database is away has not failed by itself: it is asked for every minute, so that it is
-done a minute after they are back.
+Work that fails because a model or database is unavailable does not count as a failure: it is asked for every minute,
+so that it is done a minute after they are back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def may_ask(client: Redis, key: str) -> bool:
 
 
 def asked(client: Redis, key: str) -> None:
-    """Note that a job was asked for: it counts as a failure until it ends otherwise, for it may kill its worker."""
+    """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
     tries = int(client.incr(_tries(key)))
     pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
     with client.pipeline(transaction=False) as pipe:
@@ -37,7 +37,7 @@ def asked(client: Redis, key: str) -> None:
 
 
 def went_well(client: Redis, key: str) -> None:
-    """Note that a job did what it was asked for, or could not for a reason that is not its own."""
+    """Note that a job succeeded, or failed for a reason outside itself."""
     with client.pipeline(transaction=False) as pipe:
         pipe.delete(_tries(key))
         pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)

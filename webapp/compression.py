@@ -1,4 +1,4 @@
-"""Less over the wire: style sheets in one answer, text files and whole pages compressed."""
+"""Sending less: several style sheets in one response, text files and whole pages compressed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from flask import Flask, Response, request
 WORTH_IT = 2_000
 """Bytes below which a page is sent as it is."""
 FILE_WORTH_IT = 300
-"""The same of a file, which is compressed once: a page asks for forty modules of a kilobyte or two."""
+"""The same for a file, which is compressed only once: a page asks for forty modules of a kilobyte or two."""
 COMPRESSED = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
 _SHEETS = re.compile(r"css/([a-z-]+(?:\+[a-z-]+)*)\.css")
-# A comment on lines of its own. Nothing else is taken away: that would ask for a parser.
+# A comment on lines of its own. Nothing else is removed: that would need a parser.
 _COMMENT = re.compile(rb"^[ \t]*//.*\n|^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
 
 
 def init_compression(app: Flask) -> None:
-    """Compress whole pages for those who read gzip."""
+    """Compress whole pages for clients that accept gzip."""
     app.after_request(_compress_page)
 
 
 def read_asset(folder: Path, filename: str, version: str) -> tuple[bytes, bytes | None, str] | None:
     """A text file of the static folder: bytes, compressed bytes if that is worth it, and media type.
 
-    `css/a+b.css` are those style sheets one after the other. None for other kinds of files, and for what is not there.
+    `css/a+b.css` is those style sheets, concatenated. None for other kinds of files and for missing ones.
     """
     media_type = COMPRESSED.get(Path(filename).suffix)
     return _read(folder, filename, version, media_type) if media_type else None
@@ -49,7 +49,7 @@ def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[
 
 
 def reads_gzip() -> bool:
-    """Whether the caller takes a compressed answer."""
+    """Whether the caller accepts a compressed response."""
     return "gzip" in request.accept_encodings.values()
 
 

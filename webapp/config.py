@@ -32,7 +32,7 @@ class ConfigError(RuntimeError):
 
 
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
-"""Where these listen unless they are told otherwise."""
+"""Where these listen by default."""
 
 
 class Settings(BaseModel):
@@ -72,16 +72,16 @@ class Settings(BaseModel):
     smtp_tls: Literal["starttls", "tls", "none"] = "starttls"
     site_url: str = ""
     session_max_days: int = Field(90, ge=1)
-    # Hosts and networks within this one that webhooks and descriptions of programs may be at: 10.0.0.0/8, hooks.lan
+    # Hosts and networks inside this one where webhooks and program descriptions may be: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""
-    # Days in which somebody who deletes their account can think again; 0 deletes it at once
+    # Days in which somebody who deletes their account can change their mind; 0 deletes it at once
     account_grace_days: int = Field(7, ge=0, le=365)
     audit_days: int = Field(365, ge=1)
     # A message of a megabyte takes three when every character of it is escaped.
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
     image_edge: int = Field(1_280, ge=256, le=4_096)
     max_file_bytes: int = Field(32 * 1024**2, ge=65_536)
-    # A bucket that speaks S3's protocol, for attachments; without one they lie in VAR_DIR/files
+    # A bucket that speaks S3's protocol, for attachments; without one they are kept in VAR_DIR/files
     s3_bucket: str = ""
     s3_endpoint: str = Field("", pattern=r"^(https?://\S+)?$")
     s3_region: str = "us-east-1"
@@ -188,12 +188,12 @@ class Settings(BaseModel):
 
     @property
     def spaces_of_groups(self) -> dict[str, list[int]]:
-        """The ids of the spaces whose members a group is."""
+        """The ids of the spaces that a group is a member of."""
         return _groups(self.oidc_spaces)
 
     @property
     def outbound_allowed(self) -> Allowed:
-        """What may be asked although it is within this network."""
+        """What may be reached although it is inside this network."""
         return Allowed.parse(self.outbound_allow)
 
     @field_validator("secret_key", "tombstone_keys")
@@ -206,7 +206,7 @@ class Settings(BaseModel):
 
     @property
     def local_servers(self) -> dict[str, str]:
-        """Model servers on this machine by name, as far as they are to be looked for."""
+        """Model servers on this machine, by name, that are to be looked for."""
         pairs = (item.partition("=") for item in self.local_model_servers.split(",") if "=" in item)
         return (
             {name.strip(): address.strip().rstrip("/") for name, _, address in pairs} if self.find_local_models else {}
@@ -248,7 +248,7 @@ class Settings(BaseModel):
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Settings of this process; an empty variable counts as unset.
 
-        Raises ConfigError that names every variable which does not parse.
+        Raises ConfigError, which names every variable that cannot be parsed.
         """
         environ = os.environ if environ is None else environ
         found = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}

@@ -1,4 +1,4 @@
-"""Transactions that lost against another one, or whose database went away, are begun again as a whole, at the edge.
+"""Transactions that lost to another one, or whose database went away, are repeated as a whole, at the edge.
 
 On one server that is a deadlock. On a Galera cluster it is also a commit that two nodes made at once, which the second
 learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047) and will not come back
@@ -31,13 +31,13 @@ TRIES = 4
 PAUSE_SECONDS = 0.05
 """Before the second try, on average; twice that before the third."""
 WITHIN_SECONDS = 2.0
-"""Nothing is tried again later than this: whoever waits is to be told within five seconds."""
+"""Nothing is retried after this long: the caller must get an answer within five seconds."""
 _REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
 """Bodies that can be read twice; files are streams."""
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether a transaction was rolled back, for a reason that is gone when it is begun again."""
+    """Whether a transaction was rolled back for a reason that is gone when it is repeated."""
     if not isinstance(error, DBAPIError):
         return False
     code = error_code(error)
@@ -48,7 +48,7 @@ def is_conflict(error: BaseException) -> bool:
 
 
 def forget_session() -> None:
-    """Give up whatever the session has begun."""
+    """Discard whatever the session has begun."""
     try:
         db.session.rollback()
     except Exception:  # the connection is dead: drop the session, and the pool drops the connection
@@ -58,9 +58,9 @@ def forget_session() -> None:
 def again(
     work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
 ) -> T:
-    """What `work`, which is one transaction or may be repeated, returns; begun again when it was in conflict.
+    """What `work` returns, which is one transaction or safe to repeat; it is repeated after a conflict.
 
-    `within` so many seconds.
+    `within`: seconds in which it may be repeated.
     """
     began = time.monotonic()
     for number in range(1, TRIES):
@@ -77,7 +77,7 @@ def again(
 
 
 def init_conflicts(app: Flask) -> None:
-    """Begin a request again whose only transaction is known to have come to nothing."""
+    """Repeat a request whose only transaction is known to have had no effect."""
     app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: that commits
     app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
     with app.app_context():

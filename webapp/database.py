@@ -121,9 +121,9 @@ Row = TypeVar("Row", bound=Base)
 
 
 def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
-    """The row of a primary key that has to be there: with `lock` FOR UPDATE, with `fresh` read again.
+    """The row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
 
-    Raises NotFound: it was deleted since its key was read.
+    Raises NotFound if it has been deleted since its key was read.
     """
     row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
     if row is None:
@@ -132,12 +132,12 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
 
 
 def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:
-    """Execute an UPDATE or DELETE; how many rows it met."""
+    """Execute an UPDATE or DELETE; returns the number of rows it matched."""
     return cast("CursorResult[Any]", db.session.execute(statement, parameters)).rowcount
 
 
 def table_of(model: type[Base]) -> Table:
-    """The table of a model, for statements that go past the ORM."""
+    """The table of a model, for statements that bypass the ORM."""
     return cast(Table, model.__table__)
 
 
@@ -152,13 +152,13 @@ writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
 def expect_writes(on: bool = True) -> None:
-    """Say whether transactions begun in this context from now on will write."""
+    """Declare whether transactions begun in this context from now on will write."""
     writing.set(on)
 
 
 @contextmanager
 def write_transaction() -> Iterator[None]:
-    """Commit on success, roll back on error; whatever was open before is given up first."""
+    """Commit on success, roll back on error; whatever was open before is rolled back first."""
     db.session.rollback()
     token = writing.set(True)
     try:
@@ -173,7 +173,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def reads_only() -> Iterator[None]:
-    """Transactions begun inside only read, but for those of `write_transaction`: on SQLite nobody waits for them."""
+    """Transactions begun inside only read, except those of `write_transaction`: on SQLite nobody waits for them."""
     db.session.rollback()
     token = writing.set(False)
     try:
@@ -188,7 +188,7 @@ _ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call this once the present transaction is committed and its connection given back, in the order of the asking.
+    """Call this once the current transaction is committed and its connection returned, in the order of registration.
 
     Never when the transaction, or the SAVEPOINT in which it was asked for, is rolled back. An action that fails is
     logged: what was committed stays, and nobody is told otherwise.
@@ -197,12 +197,12 @@ def after_commit(action: Callable[[], object]) -> None:
 
 
 def waiting_for_commit(session: Session) -> list[Callable[[], object]]:
-    """The actions that wait for the session's commit."""
+    """The actions waiting for the session's commit."""
     return list(session.info.get(_ACTIONS, ()))
 
 
 def init_after_commit() -> None:
-    """Carry out what a committed transaction asked for, forget what a rolled-back one did."""
+    """Run the actions of committed transactions, drop those of rolled-back ones."""
     if event.contains(db.session, "after_commit", _committed):
         return
     event.listen(db.session, "after_commit", _committed)
@@ -219,7 +219,7 @@ def _committed(session: Session) -> None:
 
 
 def _ended(session: Session, transaction: SessionTransaction) -> None:
-    """Carry out what is due, now that the connection is given back: some of it asks servers far away."""
+    """Run what is due, now that the connection has been returned: some of it calls remote servers."""
     if transaction.parent is not None:
         return
     for action in session.info.pop(_DUE, ()):
@@ -235,7 +235,7 @@ def _begun(session: Session, transaction: SessionTransaction) -> None:
 
 
 def _rolled_back(session: Session) -> None:
-    """Forget what was asked for since the transaction, or the SAVEPOINT, began."""
+    """Drop what was registered since the transaction, or the SAVEPOINT, began."""
     savepoint = session.get_nested_transaction()
     before = session.info.get(_MARKS, {}).pop(savepoint, 0)
     del session.info.get(_ACTIONS, [])[before:]
@@ -244,7 +244,7 @@ def _rolled_back(session: Session) -> None:
 
 
 def init_sessions(app: Flask) -> None:
-    """Give each request's session back, whatever its connection has come to: the next request gets a new one."""
+    """Return each request's session, whatever state its connection is in: the next request gets a new one."""
 
     @app.teardown_appcontext
     def _let_go(_error: BaseException | None) -> None:
@@ -262,7 +262,7 @@ def init_sessions(app: Flask) -> None:
 LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
-"""MySQL: the server is there and does not serve: a Galera node outside of its cluster, read-only after a fail-over."""
+"""MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
 # Those, too many connections, an aborted connection, lock waits.
 _DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
@@ -271,7 +271,7 @@ _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "dis
 
 
 def error_code(error: BaseException) -> Any:
-    """The number that the server, or the driver, gave a failure; None without one."""
+    """The error number that the server or the driver gave; None without one."""
     original = getattr(error, "orig", None)
     return original.args[0] if original is not None and original.args else None
 
@@ -282,14 +282,14 @@ def savepoint_is_gone(error: BaseException) -> bool:
 
 
 def database_is_full(error: BaseException) -> bool:
-    """Whether the database has no room for what it was given."""
+    """Whether the database has no room left for what it was given."""
     if not isinstance(error, DBAPIError):
         return False
     return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
 
 
 def database_is_away(error: BaseException) -> bool:
-    """Whether the database failed us for the moment, rather than our statement being wrong."""
+    """Whether the database failed temporarily, rather than our statement being wrong."""
     if isinstance(error, PoolTimeoutError):
         return True
     if not isinstance(error, DBAPIError):

@@ -26,12 +26,12 @@ MONTHS = (
 
 
 def is_zone(name: str) -> bool:
-    """Whether somebody knows a time zone of that name."""
+    """Whether there is a time zone of that name."""
     return name in _ZONES
 
 
 def zone(name: str | None) -> tzinfo:
-    """The time zone of that IANA name; UTC for a name nobody knows."""
+    """The time zone of that IANA name; UTC for an unknown name."""
     return ZoneInfo(name) if name in _ZONES else UTC
 
 
@@ -55,12 +55,12 @@ def exactly(at: datetime) -> str:
 
 
 def in_full(day: date) -> str:
-    """A day by itself: "3 May 2024"."""
+    """A day on its own: "3 May 2024"."""
     return f"{day.day} {MONTHS[day.month]} {day.year}"
 
 
 def day_heading(day: date, today: date) -> str:
-    """The heading a day's conversations stand under: by day for a week, then by month."""
+    """The heading above a day's conversations: by day for a week, then by month."""
     days = (today - day).days
     if days <= 0:
         return "Today"
@@ -81,7 +81,7 @@ def greeting(now: datetime, name: str) -> str:
 
 
 def is_near(day: date, today: date) -> bool:
-    """Whether a day is understood without its year."""
+    """Whether a day is clear without its year."""
     return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
 
 

@@ -1,4 +1,4 @@
-"""The engine: what it is made with, and what each connection and each transaction of it needs."""
+"""The engine: its options, and what each of its connections and transactions needs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from webapp.database import ELSEWHERE, writing
 from webapp.measures import DATABASE, recorder
 
 TRUSTED_SECONDS = 1.0
-"""For how long a connection that was used is taken to be alive."""
+"""How long, in seconds, a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
 SILENT_SECONDS = 1.0
-"""A dead connection fails at once; one to a server that hangs, after a time-out."""
+"""A dead connection fails at once; one to a hanging server, after a time-out."""
 
 
 def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
     """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
 
-    `patience` is how many seconds a statement may take: a server that hangs is away, as one that refuses is.
-    The values of a statement are no part of its errors, which are logged, and kept with a failed job.
+    `patience` is how many seconds a statement may take: a hanging server counts as unavailable, like one that refuses.
+    The values of a statement are left out of its errors, which are logged, and kept with a failed job.
     """
     if url.startswith("sqlite"):
         # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
@@ -55,9 +55,9 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
 
 
 def _ping_the_idle(engine: Engine) -> None:
-    """Ask a connection whether it still lives when it has not been used for a while.
+    """Check that a connection is still alive when it has not been used for a while.
 
-    SQLAlchemy's own `pool_pre_ping` asks every time: a turn would pay for five answers, all of which are yes.
+    SQLAlchemy's own `pool_pre_ping` checks every time: a turn would pay for five checks that all succeed.
     """
 
     @event.listens_for(engine, "checkin")
@@ -73,9 +73,9 @@ def _ping_the_idle(engine: Engine) -> None:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             if time.monotonic() - began > SILENT_SECONDS:
-                # It did not answer: to connect anew would be to wait as long again.
+                # It did not answer: connecting again would take as long again.
                 raise OperationalError("ping", {}, error) from error
-            raise InvalidatePoolError from error  # those that are older are gone as well
+            raise InvalidatePoolError from error  # older ones are dead as well
 
 
 def _measure(engine: Engine) -> None:
@@ -96,14 +96,14 @@ def _measure(engine: Engine) -> None:
 
 
 def _gist(statement: str) -> tuple[str, str | None]:
-    """The verb of a statement and the first table it names: no more of it is told."""
+    """The verb of a statement and the first table it names; nothing else of it is reported."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
     found = _TABLE.search(statement)
     return verb[:20], found[1] if found else None
 
 
 def _leave_the_unready(engine: Engine) -> None:
-    """Drop connections to a server that does not serve: the next one may be to another, behind a proxy."""
+    """Drop connections to a server that does not serve: behind a proxy, the next one may reach another."""
 
     @event.listens_for(engine, "handle_error")
     def _failed(context: ExceptionContext) -> None:
@@ -116,7 +116,7 @@ SYNC = ("SET SESSION wsrep_sync_wait = 1", "SELECT 1", "SET SESSION wsrep_sync_w
 
 
 def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
-    """On a Galera node, wait until the node has all that the cluster had committed.
+    """On a Galera node, wait until the node has everything the cluster had committed.
 
     All write to one node; after a fail-over the next one may still be applying what was stored a moment ago. To wait at
     each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.

@@ -1,4 +1,4 @@
-"""Domain errors: what a service may raise, and nothing of how it is shown (webapp/problems.py)."""
+"""Domain errors that a service may raise; how they are shown is up to webapp/problems.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webapp.languages.marks import N_
 
 
 class DomainError(Exception):
-    """An expected failure with a sentence for whoever caused it."""
+    """An expected failure, with a sentence for the person who caused it."""
 
     status = 400
     title = N_("Bad request")
@@ -27,7 +27,7 @@ class Invalid(DomainError):
 
     @classmethod
     def field(cls, name: str, message: str) -> Invalid:
-        """The error of one field."""
+        """An error about one field."""
         return cls(message, errors=[{"loc": [name], "msg": message}])
 
 
@@ -40,7 +40,7 @@ class Forbidden(DomainError):
 
 
 class NotFound(DomainError):
-    """It does not exist, or it belongs to somebody else: the two are not told apart."""
+    """It does not exist, or belongs to somebody else: the two are not distinguished."""
 
     status, title = 404, N_("Not found")
 
@@ -62,7 +62,7 @@ class TooMany(DomainError):
 
 
 class Unavailable(DomainError):
-    """Something this request needs is away for the moment."""
+    """Something this request needs is temporarily unavailable."""
 
     status, title = 503, N_("Unavailable at the moment")
 
@@ -71,7 +71,7 @@ class Unavailable(DomainError):
 
 
 class OutOfDate(Unavailable):
-    """What was read to make something has been forgotten, or is no longer shared, since; made anew it will be right."""
+    """What something was made from has since been forgotten or is no longer shared; made again, it will be right."""
 
     def __init__(self) -> None:
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)

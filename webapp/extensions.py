@@ -1,4 +1,4 @@
-"""The extensions of the application, made here and bound in create_app()."""
+"""The extensions of the application, created here and bound in create_app()."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ limiter = Limiter(key_func=get_remote_address, headers_enabled=True, in_memory_f
 
 
 def redis_options() -> dict[str, Any]:
-    """How patient a client for short commands is."""
+    """The time-outs of a client for short commands."""
     return {
         "socket_connect_timeout": CONNECT_SECONDS,
         "socket_timeout": ANSWER_SECONDS,
@@ -57,8 +57,8 @@ def redis_options() -> dict[str, Any]:
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
     """A client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
 
-    RQ's workers, which block for longer, allow themselves more. Without any limit a server whose machine vanished
-    would be waited for until it is back, although another has become the master.
+    RQ's workers, which block for longer, set a longer limit. Without any limit, a server whose machine vanished would
+    be waited for until it is back, although another has become the master.
     """
     options = redis_options()
     if tailing:
@@ -68,26 +68,26 @@ def make_redis(url: str, *, tailing: bool = False) -> Redis:
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[T]):
-    """Something that each application has one of, by a name in `app.extensions`, with its type."""
+    """Something each application has one of, under a name in `app.extensions`, with its type."""
 
     name: str
 
     def put(self, app: Flask, value: T) -> T:
-        """Give it to an application."""
+        """Set it for an application."""
         app.extensions[self.name] = value
         return value
 
     def of(self, app: Flask) -> T:
-        """The one of this application."""
+        """The value for this application."""
         return cast(T, app.extensions[self.name])
 
     def __call__(self) -> T:
-        """The one of the current application."""
+        """The value for the current application."""
         return self.of(current_app)
 
 
 def this_app() -> Flask:
-    """The current application itself, for code that goes on without its context."""
+    """The current application itself, for code that continues without its context."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
     return app
 

@@ -1,4 +1,4 @@
-"""What every process needs is wired here: settings, extensions, who hears of what. What is served is in routes.py."""
+"""Wires what every process needs: settings, extensions, signals. What is served is in routes.py."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def build(settings: Settings | None = None) -> OpenAPI:
-    """An application without routes; opens no connection by itself."""
+    """An application without routes; opens no connections."""
     settings = settings or Settings.from_env()
     _keep_private(settings)
     app = OpenAPI(
@@ -106,7 +106,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_tracing(app, settings)  # first: a request's span is around all that is done for it
     db.init_app(app)
     init_sessions(app)
-    problems.init_retry_after(app)  # before the limiter, to have its say after it
+    problems.init_retry_after(app)  # before the limiter, so that it runs after it
     with app.app_context():
         prepare_engine(db.engine)
         # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
@@ -145,14 +145,14 @@ def _extend(app: Flask, settings: Settings) -> None:
 
 
 def _keep_private(settings: Settings) -> None:
-    """Close the data to other users of the machine; one who may not write there meets the error where it matters."""
+    """Keep other users of the machine from the data; without write access the error appears where it matters."""
     with suppress(OSError):
         _, _, path = settings.sqlalchemy_url.partition("sqlite:///")
         keep_private(settings.var_dir.absolute(), *([Path(path.partition("?")[0])] if path else []))
 
 
 def _stored_secret(settings: Settings) -> str:
-    """The installation's own secret, made at the first start and kept in `var_dir`."""
+    """The installation's own secret, created at the first start and kept in `var_dir`."""
     path = settings.var_dir / "secret_key"
     try:
         return path.read_text().strip()

@@ -1,4 +1,4 @@
-"""HTML forms: what was typed, checked by the same models as the JSON API, and what is wrong with it, by field."""
+"""HTML forms: what was typed, checked by the same models as the JSON API, and its errors by field."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
 
 
 def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
-    """Errors as one sentence a field. What is about no field that is shown stands under `otherwise`."""
+    """Errors as one sentence per field. Those about no field that is shown come under `otherwise`."""
     found: dict[str, str] = {}
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
         name = str(item["loc"][-1]) if item["loc"] else otherwise
@@ -65,7 +65,7 @@ def _sentence(label: str, item: Mapping[str, Any]) -> str:
 
 
 def _translated(label: str, message: str) -> str:
-    """The same in another language, where what is said of a field is a sentence with the field in it."""
+    """The same in another language, where what is said about a field is a sentence that contains the field."""
     field = translated(label) if label else _("This")
     if found := _LENGTH.match(message):
         said = N_(

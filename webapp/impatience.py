@@ -1,7 +1,7 @@
-"""How long Redis is waited for: one time-out, not one a command.
+"""How long to wait for Redis: one time-out, not one per command.
 
-A request asks Redis for several things, one after the other. Where it does not answer, each of them would wait for as
-long as the first; so for a moment after a time-out nothing is asked at all, in the whole process.
+A request asks Redis for several things, one after the other. If it does not answer, each of them would wait as long
+as the first; so for a moment after a time-out the whole process asks nothing at all.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from webapp.measures import REDIS, recorder
 CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
 PAUSE_SECONDS = 1.5
-"""For how long after a time-out Redis is taken to be silent."""
+"""How many seconds after a time-out Redis is assumed to be silent."""
 
 T = TypeVar("T")
 
 
 class Impatience(Retry):
-    """Tries again where a connection broke, never where Redis was silent. Shared by all connections of a client."""
+    """Retries when a connection broke, never when Redis was silent. Shared by all connections of a client."""
 
     def __init__(self) -> None:
         super().__init__(ExponentialBackoff(cap=0.2, base=0.02), 2, supported_errors=(RedisConnectionError,))
         self._silent_until = 0.0
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Impatience:
-        return self  # each connection makes a copy: they are to know of each other
+        return self  # each connection makes a copy, but they have to share this
 
     def call_with_retry(
         self,
@@ -43,7 +43,7 @@ class Impatience(Retry):
         is_retryable: Callable[[Exception], bool] | None = None,
         with_failure_count: bool = False,
     ) -> T:
-        """Do it, unless Redis was silent a moment ago."""
+        """Run it, unless Redis was silent a moment ago."""
         if time.monotonic() < self._silent_until:
             raise RedisTimeoutError("Redis did not answer a moment ago")
         began = time.perf_counter()

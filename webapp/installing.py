@@ -1,6 +1,6 @@
 """What makes the site an application on a device: manifest, service worker, the page without a connection.
 
-None of it holds anything of anybody's: what was read last is kept by the browser (static/js/reading.js), and shown by
+None of it contains anybody's data: what was read last is kept by the browser (static/js/reading.js), and shown by
 the page without a connection.
 """
 
@@ -54,7 +54,7 @@ def manifest() -> ViewResult:
 @blueprint.get("/sw.js")
 @public
 def worker() -> ViewResult:
-    """The service worker, with the addresses of what it keeps; looked up anew each time, so that it is never old."""
+    """The service worker, with the addresses of what it keeps; looked up each time, so that it is never out of date."""
     found = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
     script = found[0].decode() if found else ""
     shell = [url_for(".offline"), *_shell()]

@@ -1,4 +1,4 @@
-"""Which IP addresses are of the open internet; pure. Whatever asks an address that somebody named asks here first."""
+"""Which IP addresses are on the open internet; pure. Checked before any request to an address somebody entered."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# Of a cloud, yet with a public address: it answers the machine it runs on, with credentials.
+# A cloud's, although the address is public: it gives credentials to the machine that asks.
 _METADATA = {ipaddress.ip_address("168.63.129.16")}
 _OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16")]
 
 
 def is_public(text: str) -> bool:
     """Whether an IP address is one of the open internet: not of this machine, its network, a cloud's metadata, or a
-    shape of IPv6 that carries such an address of IPv4. What is no address is none of it."""
+    shape of IPv6 that carries such an address of IPv4. False for what is not an address."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Every background job by name, and putting one on its queue; needs Redis and RQ, nothing of the application."""
+"""Every background job by name, and how to queue one; needs Redis and RQ, but nothing of the application."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Queue(StrEnum):
     """The queues, most urgent first, so that batch work never delays what a person is waiting for."""
 
     TURN = "turn"  # what follows a reply: title, memory, summary
-    UPKEEP = "upkeep"  # sweep, purge, mail that somebody waits for
+    UPKEEP = "upkeep"  # sweep, purge, mail that somebody is waiting for
     INDEX = "index"  # vectors of what was said: needs no language model, and waits for none
     DOCUMENTS = "documents"  # documents and webhooks: no language model either, and nobody's next answer
     BATCH = "batch"  # digests, reports, overviews
@@ -96,7 +96,7 @@ JOBS: dict[str, JobSpec] = {
 
 
 def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
-    """How long a job may take where each of its model calls takes as long as it may, and is tried as often."""
+    """How long a job may take if each of its model calls takes the longest allowed, with all its retries."""
     tries = model.max_retries + 1
     call = tries * (model.connect_timeout + model.request_timeout) + model.max_retries * model.max_retry_wait
     return spec.timeout + round(spec.model_calls * call)
@@ -115,7 +115,7 @@ Ids = dict[str, int | str | bool | None]
 class JobRequest:
     """A job somebody asked for: its name, its ids, and the turn it reports to.
 
-    One that the sweep asked for is not retried by itself: the sweep asks again.
+    One that the sweep asked for is not retried automatically: the sweep asks again.
     """
 
     name: str
@@ -135,12 +135,12 @@ def pending_key(key: str) -> str:
 
 
 def turns_key(key: str) -> str:
-    """The turns that wait for a queued, not yet started job."""
+    """The turns waiting for a queued, not yet started job."""
     return f"job:turns:{key}"
 
 
 class PlainJob(Job):
-    """A job and nothing besides: RQ would call what Redis names a callback, and send to what it names a webhook."""
+    """A job and nothing else: RQ would call any callback that Redis names, and send to any webhook it names."""
 
     success_callback = failure_callback = stopped_callback = property(lambda _job: None)
 
@@ -153,8 +153,8 @@ def rq_queue(client: Redis, queue: Queue) -> RQQueue:
     return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
 
 
-# A marker stands for a job only as long as that waits on its list: neither a worker that took it and died, nor a
-# connection that broke in the midst, may leave a marker that keeps later requests away.
+# A marker stands for a job only while it waits on its list: neither a worker that took it and died, nor a connection
+# that broke midway, may leave a marker that blocks later requests.
 _WAITING = """
 local id = redis.call('get', KEYS[1])
 if id and redis.call('lpos', KEYS[2], id) and redis.call('exists', ARGV[1] .. id) == 1 then return id end
@@ -163,7 +163,7 @@ return false
 
 
 def push(client: Redis, request: JobRequest) -> str | None:
-    """Put a job on its queue; its id, or None when one for the same ids is queued and will do for this request too.
+    """Put a job on its queue; returns its id, or None when a queued one for the same ids will do.
 
     Marker and job appear together or not at all. Raises redis.RedisError when Redis is away.
     """
@@ -240,7 +240,7 @@ def _failures_key(key: str) -> str:
 
 
 def note_failure(client: Redis, key: str, job_id: str) -> None:
-    """Remember a job that failed by what it was to do."""
+    """Remember a failed job by what it was supposed to do."""
     with client.pipeline(transaction=False) as pipe:
         pipe.sadd(_failures_key(key), job_id)
         pipe.expire(_failures_key(key), FAILURE_SECONDS)
@@ -248,7 +248,7 @@ def note_failure(client: Redis, key: str, job_id: str) -> None:
 
 
 def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
-    """Take jobs that failed off the list of failures: what they were to do is done."""
+    """Remove failed jobs from the list of failures: what they were supposed to do has been done."""
     failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
     if not failed:
         return

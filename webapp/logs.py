@@ -27,12 +27,12 @@ def context() -> dict[str, object]:
 
 
 def set_context(**fields: object) -> None:
-    """Give every line logged from here on, in this thread or task, these fields."""
+    """Add these fields to every line logged from here on, in this thread or task."""
     _context.set(fields)
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -63,7 +63,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _field(value: object) -> str:
-    """A value that ends where its field does: one with spaces or quotes stands in quotes."""
+    """A value as a field: one with spaces or quotes is put in quotes."""
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 
@@ -85,7 +85,7 @@ def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
 
 
 def configure(settings: Settings) -> None:
-    """Send every logger to standard error in the chosen format; done once a process."""
+    """Send every logger to standard error in the chosen format; done once per process."""
     root = logging.getLogger()
     if any(getattr(handler, "commonplace", False) for handler in root.handlers):
         return
@@ -99,7 +99,7 @@ def configure(settings: Settings) -> None:
 
 
 def init_logs(app: Flask, settings: Settings) -> None:
-    """Give every request an id (the proxy's X-Request-ID if it looks like one) and log what came of it."""
+    """Give every request an id (the proxy's X-Request-ID if it looks like one) and log its outcome."""
     configure(settings)
     access = logging.getLogger("webapp.access")
 

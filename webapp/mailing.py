@@ -1,4 +1,4 @@
-"""Sending one e-mail by SMTP; the settings SMTP_* say how. What is said in it is its caller's business."""
+"""Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SECONDS = 20.0
 
 
 class MailRefused(Exception):
-    """The mail server will not take this message, today or tomorrow."""
+    """The mail server refuses this message for good."""
 
 
 class MailAway(Exception):
-    """The mail server cannot be reached or used at present; trying again may help."""
+    """The mail server cannot be reached or used at the moment; trying again may help."""
 
 
 def send(settings: Settings, to: str, subject: str, text: str) -> None:

@@ -1,8 +1,8 @@
-"""What is measured of jobs, turns, the database and Redis, in numbers that all processes share.
+"""Measurements of jobs, turns, the database and Redis, in numbers that all processes share.
 
-Each process adds up what it sees and hands it to a hash in Redis now and then: the web by a thread of its own, a job at
-its end, for its process ends with it. `/metrics` tells the sums of all of them, whichever process is asked. Emptying
-Redis sets them to zero, which Prometheus takes for a restart.
+Each process adds up what it measures and hands it to a hash in Redis now and then: the web from a thread of its own,
+a job at its end, because its process ends with it. `/metrics` reports the sums over all processes, whichever one is
+asked. Emptying Redis sets them to zero, which Prometheus takes for a restart.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Key = tuple[str, ...]
 
 
 class Recorder:
-    """What this process has seen since it last handed its numbers on: per key a count, a sum and a count per bucket."""
+    """What this process has measured since it last handed on its numbers: per key, count, sum and count per bucket."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -111,7 +111,7 @@ class Recorder:
                 self._pending[key] = [a + b for a, b in zip(now, numbers, strict=True)]
 
     def _begin_anew(self) -> None:
-        """In a forked child: what the parent saw is the parent's to tell."""
+        """In a forked child: what the parent measured is for the parent to report."""
         self._lock = threading.Lock()
         self._pending = {}
 
@@ -120,7 +120,7 @@ recorder = Recorder()
 
 
 def keep_flushing(client: Redis) -> None:
-    """Hand on what this process sees every few seconds, as long as it lives."""
+    """Hand on what this process measures every few seconds, as long as it lives."""
 
     def work() -> None:
         while True:
@@ -134,7 +134,7 @@ def keep_flushing(client: Redis) -> None:
 
 
 class Told(Collector):
-    """Metrics that were gathered already."""
+    """Metrics that have already been gathered."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = list(metrics)
@@ -155,7 +155,7 @@ def shared(client: Redis) -> list[Metric]:
 
 
 def families(stored: dict[str, float]) -> Iterator[Metric]:
-    """The fields of the hash as metrics; what no measure of this version is called is left out."""
+    """The fields of the hash as metrics; those that no measure of this version matches are left out."""
     found: dict[Key, list[float]] = {}
     for name, value in stored.items():
         *key, place = name.split(_SEPARATOR)

@@ -1,7 +1,7 @@
-"""The migrations of an application, and what they need of MySQL and MariaDB: to be taken up again.
+"""The migrations of an application, and what they need on MySQL and MariaDB: to be resumable.
 
 Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; run
-again, it finds them made and goes on. Workers do without: Alembic brings 9 MB along.
+again, it finds them made and continues. Workers do without: Alembic brings 9 MB along.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
 
 
 def init_migrations(app: Flask) -> None:
-    """Let `flask db` and whoever upgrades find them."""
+    """Let `flask db` and other upgraders find them."""
     migrate.init_app(app, db, directory=str(FOLDER))
 
 
 # Table exists, unknown table, column exists, key exists, nothing of that name to drop, constraint exists.
 _DONE = {1050, 1051, 1060, 1061, 1091, 1826}
-# A foreign key of that name exists, in the words of InnoDB.
+# A foreign key of that name exists, as InnoDB reports it.
 _DUPLICATE_KEY = "errno: 121"
 
 
@@ -46,7 +46,7 @@ def _is_done(statement: object, error: DBAPIError) -> bool:
 
 
 class RepeatableMySQL(MySQLImpl):
-    """Takes a change that is made already for made."""
+    """Accepts a change that has already been made."""
 
     __dialect__ = "mysql"
 

@@ -1,4 +1,4 @@
-"""The process's model clients, made from the settings; what a server accepts is shared through Redis."""
+"""The process's model clients, created from the settings; what a server accepts is shared through Redis."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ embeddings: Part[Embeddings] = Part("embedder")
 
 
 def embedder() -> Embedder:
-    """What makes vectors now. Whoever stores vectors asks once and stays with it: the choice may change meanwhile."""
+    """What makes vectors now. Callers that store vectors ask once and keep it: the choice may change meanwhile."""
     return embeddings().now()
 
 
@@ -59,7 +59,7 @@ def packaged_embedder(name: str) -> Embedder | None:
 
 
 def init_models(app: Flask, settings: Settings, *, observe: Observe) -> None:
-    """Make the clients; none connects before it is used. Each answer to background work is told to `observe`."""
+    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
     completions.put(app, TracedCompletions(settings.model, capabilities, background_target, observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))

@@ -19,28 +19,28 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
 _WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
-"""Names that are of no network but one's own."""
+"""Names that exist only in one's own network."""
 WITHIN = "The address is within this server's own network."
 
 
 class Refused(Exception):
-    """The address may not be asked; the text says why, for whoever named it."""
+    """Requests to the address are not allowed; the text says why, for the person who entered it."""
 
 
 class Failed(Exception):
-    """It was asked and did not answer as it should; the text says how, and nothing of what it answered."""
+    """It was asked and did not answer properly; the text says how, but nothing of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What may be asked although it is within this network: names of hosts, and networks."""
+    """What may be reached although it is inside this network: host names and networks."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Allowed:
-        """From a list with commas, such as `10.0.0.0/8, hooks.lan`. Raises ValueError for a network that is none."""
+        """From a list with commas, such as `10.0.0.0/8, hooks.lan`. Raises ValueError for an invalid network."""
         hosts, networks = set(), []
         for item in filter(None, (part.strip().lower() for part in text.split(","))):
             if "/" in item or ":" in item or item.replace(".", "").isdigit():
@@ -78,7 +78,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
 
 
 def check_host(url: str, allowed: Allowed) -> None:
-    """Raise Refused for an address that is malformed, or plainly within this network; a name is not looked up."""
+    """Raise Refused for an address that is malformed or plainly inside this network; names are not looked up."""
     host = _plain(check_url(url).hostname or "")
     if host in allowed.hosts:
         return
@@ -158,7 +158,7 @@ def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[
 
 
 def _check_address(address: str, allowed: Allowed) -> None:
-    """Raise Refused for an IP address within, ValueError for what is none."""
+    """Raise Refused for an IP address inside this network, ValueError for what is not an address."""
     plain = ipaddress.ip_address(address.partition("%")[0])
     if not is_public(address) and not any(plain in network for network in allowed.networks):
         raise Refused(WITHIN)

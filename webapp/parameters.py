@@ -13,7 +13,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 def _no_truth(value: object) -> object:
-    """True and false are no numbers; pydantic would take them for 1 and 0."""
+    """True and false are not numbers; pydantic would read them as 1 and 0."""
     return str(value) if isinstance(value, bool) else value
 
 
@@ -36,7 +36,7 @@ class _Stored(BaseModel):
 
 
 class Parameters(_Stored):
-    """What is sent with each request to a model; what is left out is the server's to choose."""
+    """What is sent with each request to a model; the server chooses what is left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +44,7 @@ class Parameters(_Stored):
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
-    system: Line | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
+    system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 
 
 class RequestParameters(_Stored):
-    """What one request sets, for its reply only; what is left out is as it is set for the conversation and the model.
+    """What one request sets, for its reply only; what is left out follows the conversation and the model.
 
     `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
     """
@@ -65,7 +65,7 @@ class RequestParameters(_Stored):
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: Count | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
     max_completion_tokens: Count | None = Field(
-        None, ge=1, le=1_000_000, description="Of what is written, and what is thought before that."
+        None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
     )
     reasoning_effort: Effort | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
@@ -103,5 +103,5 @@ def of_one_reply(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | 
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:
-    """The tokens that a reply was said to take at most; 0 where nobody said so."""
+    """The most tokens a reply was allowed to take; 0 if nobody set a limit."""
     return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

@@ -34,14 +34,14 @@ UNKNOWN_PAGE = N_("This page does not exist.")
 
 
 def speak(app: Flask, prefix: str, shape: Shape) -> None:
-    """Say errors under a path in the shape of another protocol."""
+    """Present errors under a path in the shape of another protocol."""
     app.extensions.setdefault(_SHAPES, {})[prefix] = shape
 
 
 def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """An application/problem+json response, or what another protocol has for it."""
+    """An application/problem+json response, or its equivalent in another protocol."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
@@ -64,7 +64,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def _message(item: Mapping[str, Any]) -> str:
-    """What a validator of ours said, which can be said in other languages, or pydantic's own words."""
+    """What one of our validators said, which can be translated, or pydantic's own words."""
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
@@ -99,13 +99,13 @@ def present(
 
 
 def _opened() -> bool:
-    """Whether a browser opens the address as a page: typed, followed, or loaded again after a form that failed."""
+    """Whether a browser opens the address as a page: typed, followed, or reloaded after a failed form."""
     asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
     return asked and not wants_json() and not wants_partial()
 
 
 def init_retry_after(app: Flask) -> None:
-    """Keep the limiter, which tells everybody when its window ends, from saying when to try again after a failure."""
+    """Keep the limiter, which tells everybody when its window ends, from setting Retry-After on other failures."""
 
     @app.after_request
     def _own(response: Response) -> Response:
@@ -172,7 +172,7 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
-        """It is there, and takes nothing: full, a replica, or unable to write to its disk."""
+        """It answers but accepts no writes: full, a replica, or unable to write to its disk."""
         refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
         if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> str | None:
-    """Put a job on its queue now; its id, or None when one for the same ids is queued already.
+    """Put a job on its queue now; returns its id, or None when one for the same ids is already queued.
 
     Raises redis.RedisError when Redis is away. Most callers want `enqueue_after_commit`.
     """
@@ -29,8 +29,7 @@ def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | 
 
 
 def enqueue_owed(name: str, of: int) -> bool:
-    """Put a job on its queue that the tables say is owed to something, unless it was asked for lately; whether it is
-    queued now.
+    """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
 
     Raises redis.RedisError when Redis is away.
     """
@@ -38,13 +37,13 @@ def enqueue_owed(name: str, of: int) -> bool:
     if not backoff.may_ask(redis(), request.key):
         return False
     if push(redis(), request) is None:
-        return False  # one waits already: whatever comes of it, this was no try
+        return False  # one is already waiting: whatever its outcome, this was not a try
     backoff.asked(redis(), request.key)
     return True
 
 
 def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
-    """Put a job on its queue now; its id, or that of the one for the same ids that waits already.
+    """Put a job on its queue now; returns its id, or that of the one already waiting for the same ids.
 
     Raises redis.RedisError when Redis is away.
     """

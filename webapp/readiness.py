@@ -1,4 +1,4 @@
-"""Whether this process can serve: each thing that requests need is tried, by writing too."""
+"""Whether this process can serve: everything requests need is tried, including writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.extensions import app_settings, redis
 from webapp.migrating import migrate
 
 LEAST_FREE = 16 * 1024 * 1024
-"""Bytes on the disk of SQLite below which nothing more can be promised to be stored."""
+"""Free bytes on SQLite's disk below which storing anything more cannot be promised."""
 
 
 def readiness() -> dict[str, str]:
@@ -32,7 +32,7 @@ def readiness() -> dict[str, str]:
 
 
 def _database() -> str:
-    """Write a row and take it back: a replica, a full disk and a locked file answer every question, too."""
+    """Write a row and roll it back: a replica, a full disk and a locked file still answer every query."""
     db.session.rollback()
     expect_writes()
     try:

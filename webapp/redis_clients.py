@@ -1,10 +1,10 @@
-"""Clients of Redis: of the one server of a URL, or of whichever server is the master by the word of Sentinel.
+"""Redis clients: of the one server of a URL, or of whichever server Sentinel says is the master.
 
     redis+sentinel://:password@host-a:26379,host-b:26379,host-c:26379/commonplace/0
 
 names Sentinels, the master they watch, and the number of a database. User and password are those of the servers;
 `?sentinel_user=…&sentinel_password=…` are those of the Sentinels. `rediss+sentinel://` speaks TLS with both. After a
-fail-over each client is at the new master with its next connection.
+failover each client reaches the new master with its next connection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from redis.sentinel import Sentinel, SentinelManagedConnection, SentinelManagedS
 from webapp.redis_address import SentinelAddress
 
 ASK_SECONDS = 0.5
-"""How long a Sentinel is waited for before the next one is asked."""
+"""How long to wait for a Sentinel before asking the next one."""
 
 
 def server_of(info: Mapping[str, Any]) -> str:
@@ -79,7 +79,7 @@ class _AsyncFollowing(AsyncRedis):
 
 
 class _Unblocked:
-    """A connection whose blocking read ends because its server is no master any more has come to its end, too."""
+    """A connection whose blocking read ends because its server is no longer the master is finished too."""
 
     def read_response(self, *args: Any, **options: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""What templates can use: people's dates, Markdown, names of models; and the serving of assets."""
+"""What templates can use: dates in words, Markdown, model names; and the serving of assets."""
 
 from __future__ import annotations
 

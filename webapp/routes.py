@@ -1,4 +1,4 @@
-"""The wiring of what is served: endpoints, pages and commands, which a process that works off jobs has no use for."""
+"""Wires what is served: endpoints, pages and commands, which a worker process has no use for."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ COMMANDS = (
 
 
 def register(app: OpenAPI) -> None:
-    """Add everything that people and programs reach, and the commands."""
+    """Register everything that people and programs can reach, and the commands."""
     for api in APIS:
         app.register_api(api)
     init_digests(app)

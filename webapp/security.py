@@ -1,4 +1,4 @@
-"""Response headers that keep a page from doing what we did not write: strict CSP, no framing, no sniffing."""
+"""Response headers that keep a page from doing anything we did not write: strict CSP, no framing, no sniffing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLICY = (
 
 
 def init_security(app: Flask) -> None:
-    """Set the headers on every response that does not bring a policy of its own."""
+    """Set the headers on every response that has no policy of its own."""
 
     @app.after_request
     def _headers(response: Response) -> Response:

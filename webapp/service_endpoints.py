@@ -53,7 +53,7 @@ def readyz() -> ViewResult:
 @blueprint.get("/healthz/stream")
 @public
 def stream() -> ViewResult:
-    """A short stream, once, for whoever has just left its key in Redis: `flask doctor`."""
+    """A short stream, once, for `flask doctor`, which has just left its key in Redis."""
     if not streaming_probe.use(redis(), request.args.get("key", "")):
         raise NotFound("There is nothing at this address.")
     seen = {"scheme": request.scheme, "host": request.host, "forwarded": "X-Forwarded-For" in request.headers}

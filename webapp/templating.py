@@ -1,4 +1,4 @@
-"""The template environment, and the small things that every page asks for hundreds of times, made quick."""
+"""The template environment, and fast versions of the small things every page asks for hundreds of times."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from webapp.languages.marks import Sentence
 from webapp.languages.speaking import catalog, language_of
 
 STAND_IN = 8_000_000_000_000_000_000
-"""Takes the place of a number while the address around it is found out; no id comes near it."""
+"""Stands in for a number while the address around it is built; no id comes near it."""
 
 
 PLURAL_FORMS = range(6)
-"""More than six plural forms no language has."""
+"""No language has more than six plural forms."""
 _PLAIN = frozenset({FunctionType, MethodType, type})
 
 
 class Context(BaseContext):
-    """Jinja's context, with a short way for functions that want nothing of it."""
+    """Jinja's context, with a shortcut for functions that do not need it."""
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call what a template calls."""
@@ -80,7 +80,7 @@ class Environment(FlaskEnvironment):
         return known or [message, plural]
 
     def _say(self, message: Any, **values: Any) -> str:
-        """What a template could not say when it was compiled, for the text was not known."""
+        """For texts that were not known when the template was compiled."""
         if isinstance(message, Sentence):
             if message.plural:
                 return self._say_number(message.message, message.plural, message.number, **message.values)
@@ -96,7 +96,7 @@ class Environment(FlaskEnvironment):
 
 
 class Tongues(Environment):
-    """The application's environment: whoever asks it for a template gets that of their language.
+    """The application's environment: a template requested from it comes in the reader's language.
 
     Each language has an environment of its own, and templates that are compiled when it is first read in.
     """

@@ -17,7 +17,7 @@ Events = AsyncGenerator[Event | Switched, None]
 
 
 class TracedChat(ChatPool):
-    """Of turns. Where nothing is traced their events take no detour."""
+    """For turns. Where nothing is traced, their events take no detour."""
 
     def stream(self, *args: Any, **wishes: Any) -> Events:
         """As `ChatPool.stream`."""
@@ -55,7 +55,7 @@ async def _traced(events: Events, targets: Sequence[Target]) -> Events:
 
 
 class TracedCompletions(BackgroundClient):
-    """Of background work."""
+    """For background work."""
 
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """As `CompletionClient.complete_text`."""

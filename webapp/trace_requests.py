@@ -15,7 +15,7 @@ QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
 
 
 def init_tracing(app: Flask, settings: Settings) -> None:
-    """Trace what this application does, if a collector is set. To be called before what else works on requests."""
+    """Trace what this application does, if a collector is set. Call it before anything else that handles requests."""
     if not settings.otel_exporter_otlp_endpoint:
         return
     sender = Sender(
@@ -25,7 +25,7 @@ def init_tracing(app: Flask, settings: Settings) -> None:
     )
     tracing.use(sender, settings.otel_traces_sampler_arg)
     app.extensions["traces"] = sender
-    # Where a trace began is believed of whom addresses are believed.
+    # A trace begun elsewhere is trusted from the proxies whose addresses are trusted.
     trace_requests(app, believes=settings.trusted_proxies > 0)
 
 

@@ -22,12 +22,12 @@ from webapp.tracing import Kind, Span, Value
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 8_192
-"""Spans kept for a collector that is slow or away; after that the oldest are given up."""
+"""Spans kept for a collector that is slow or away; beyond that the oldest are dropped."""
 AT_ONCE = 512
 EVERY_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
 PAUSE_SECONDS = 15.0
-"""For how long a collector that did not take them is left alone."""
+"""How long a collector that did not accept them is left alone."""
 
 _KINDS: dict[Kind, int] = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _FAILED = 2
@@ -50,7 +50,7 @@ class Sender:
         self._waiting.append(span)
 
     def flush(self) -> None:
-        """Send all there is. Never raises; what a collector does not take is given up."""
+        """Send everything. Never raises; what the collector does not accept is dropped."""
         with self._lock:
             while spans := self._next():
                 if time.monotonic() >= self._paused_until and not self._sent(spans):
@@ -87,7 +87,7 @@ class Sender:
         return False
 
     def _begin_anew(self) -> None:
-        """In a forked child: what the parent did is the parent's to tell."""
+        """In a forked child: what the parent did is for the parent to report."""
         self._lock = threading.Lock()
         self._waiting.clear()
 

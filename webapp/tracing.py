@@ -1,4 +1,4 @@
-"""Traces: what a request, a turn and its jobs did when, across processes, sent to a collector of OpenTelemetry's.
+"""Traces: what a request, a turn and its jobs did when, across processes, sent to an OpenTelemetry collector.
 
 Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and then next to free: `span` is a context manager that does nothing. A
 span says how long something took and how it ended, in names, numbers and identifiers: never an address as it was asked
@@ -42,7 +42,7 @@ class Span:
     attributes: dict[str, Value] = field(default_factory=dict)
 
     def set(self, attributes: Mapping[str, Value | None]) -> None:
-        """Say more about it; what is None is left out."""
+        """Add attributes; None is left out."""
         self.attributes.update({name: value for name, value in attributes.items() if value is not None})
 
     def fail(self, error: str) -> None:
@@ -52,7 +52,7 @@ class Span:
 
     @property
     def traceparent(self) -> str:
-        """What goes on with this trace elsewhere is told."""
+        """The `traceparent` with which another process continues this trace."""
         return f"00-{self.trace_id}-{self.span_id}-{self.is_sampled:02x}"
 
 
@@ -74,7 +74,7 @@ _current: ContextVar[Span | None] = ContextVar("span", default=None)
 
 
 def use(collector: Collector | None, ratio: float = 1.0) -> None:
-    """Trace from here on, in this process and those it forks, this part of all traces; or no more."""
+    """Trace this share of all traces from here on, in this process and those it forks; or stop tracing."""
     _tracing.collector, _tracing.ratio = collector, ratio
 
 
@@ -84,12 +84,12 @@ def is_on() -> bool:
 
 
 def current() -> Span | None:
-    """The span that what runs here belongs to."""
+    """The span that the running code belongs to."""
     return _current.get()
 
 
 def begin(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Span:
-    """A span that has begun: below `traceparent` if that is one, else below the current one, else the root of a trace.
+    """A span that has begun: below `traceparent` if valid, else below the current span, else the root of a trace.
 
     It is nobody's parent before it is made current; `end` takes it.
     """
@@ -146,7 +146,7 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def note(attributes: Mapping[str, Value | None]) -> None:
-    """Say more about the current span."""
+    """Add attributes to the current span."""
     if _tracing.collector is not None and (made := _current.get()):
         made.set(attributes)
 

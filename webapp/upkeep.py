@@ -1,4 +1,4 @@
-"""What keeps promises when something was killed or away: derived from the tables alone, safe to run at any time."""
+"""Keeps promises when something was killed or unavailable: derived from the tables alone, safe to run at any time."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refus
 
 
 def parse_id(text: str | None) -> int | None:
-    """The row's id that a text names; None for what no row can have."""
+    """The row id in a text; None for an id that no row can have."""
     if text is None or not text.isascii() or not text.isdecimal() or len(text) > _ID_DIGITS:
         return None
     number = int(text)
@@ -115,10 +115,10 @@ Flag = StrictBool
 """True or false, and nothing that merely looks like it."""
 
 Whole = Annotated[int, BeforeValidator(_no_truth)]
-"""A whole number; true is none."""
+"""A whole number; true is not one."""
 
 Amount = Annotated[float, BeforeValidator(_no_truth), Field(allow_inf_nan=False)]
-"""A finite number; true is none."""
+"""A finite number; true is not one."""
 
 Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]
 """A row's id."""
@@ -127,7 +127,7 @@ JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
 """A JSON object of at most 16 KiB."""
 
 Day = Annotated[date, BeforeValidator(_iso_day)]
-"""A day as YYYY-MM-DD, and no number of seconds that pydantic would take for one."""
+"""A day as YYYY-MM-DD, not a number of seconds, which pydantic would accept."""
 
 Instant = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
 """A UTC timestamp, ISO 8601 with Z."""

@@ -33,7 +33,7 @@ UPLOADS = {
     "/files": "MAX_FILE_BYTES",
     "/spaces/<id>/documents/files": "MAX_FILE_BYTES",
 }
-"""Addresses that large files are posted to, and the configuration that says how large."""
+"""Addresses that large files are posted to, and the setting that limits their size."""
 _NUMBERS = re.compile(r"/[0-9]+(?=/)")
 
 # What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
@@ -41,7 +41,7 @@ Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[by
 ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
 PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
-"""Addresses of OAuth that only programs ask."""
+"""OAuth addresses that only programs call."""
 JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
@@ -66,7 +66,7 @@ Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None
 
 
 class BoundedValues(ImmutableMultiDict[str, str]):
-    """Parameters, fields or cookies; a number that no column can hold is as if it were not there."""
+    """Parameters, fields or cookies; a number that no column can hold counts as missing."""
 
     def get(  # type: ignore[override]  # one signature for what werkzeug overloads
         self,
@@ -87,7 +87,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
     @property
     def max_content_length(self) -> int | None:
-        """Bytes that a body may have: more where files are sent to. Known before anything reads the body."""
+        """Most bytes a body may have: more where files are uploaded. Known before anything reads the body."""
         setting = UPLOADS.get(_NUMBERS.sub("/<id>", self.path)) if self.method == "POST" else None
         return int(current_app.config[setting]) if setting else super().max_content_length
 
@@ -106,7 +106,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
 
 def accepts_files(view: V) -> V:
-    """Mark a JSON endpoint that takes multipart form data, too."""
+    """Mark a JSON endpoint that also accepts multipart form data."""
     view.accepts_files = True  # type: ignore[attr-defined]
     return view
 
@@ -199,7 +199,7 @@ class Cursor:
 
     @staticmethod
     def decode(cursor: str, *types: type) -> tuple[Any, ...]:
-        """Unpack a sort key of the given types. Raises ValueError for anything this service did not make."""
+        """Unpack a sort key of the given types. Raises ValueError for anything this service did not create."""
         try:
             raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
             key = json.loads(raw)
@@ -220,7 +220,7 @@ class PageQuery(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     limit: int = Field(20, ge=1, le=100, description="How many to return.")
-    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
+    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the previous page.")
 
 
 class Page(Generic[T]):
@@ -260,5 +260,5 @@ def check_json_request() -> None:
 
 
 def static_version() -> str:
-    """Changes whenever the static files were built anew."""
+    """Changes whenever the static files are rebuilt."""
     return str(current_app.config.get("STATIC_VERSION", ""))

@@ -11,7 +11,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Decorator(Protocol):
-    """What gives back the very view it is given."""
+    """A decorator that returns the view it is given."""
 
     def __call__(self, view: View, /) -> View:
         """Mark a view."""
@@ -39,7 +39,7 @@ def signed_in(
     """Any user may call this view; a service token only where `services` says so.
 
     `writes`: the view writes although its method is a safe one.
-    `session_only`: no token may call it, however much it may do otherwise.
+    `session_only`: no token may call it, whatever its scopes.
     `scope`: what a token needs for it, where its address does not say so already (webapp/accounts/scopes.py).
     """
 
@@ -53,8 +53,8 @@ def signed_in(
 
 
 def cookieless(view: View) -> View:
-    """A view that anybody may call asks for credentials of its own: neither cookies nor tokens count, so that no form
-    of another site could borrow them; stands below the access rule."""
+    """A public view that asks for credentials of its own: neither cookies nor tokens count, so that no form on
+    another site could borrow them; stands below the access rule."""
     view.cookieless = True  # type: ignore[attr-defined]
     return view
 

@@ -1,10 +1,10 @@
-"""A browser in a few words, from what it says of itself."""
+"""A browser in a few words, from its User-Agent."""
 
 from __future__ import annotations
 
 from webapp.languages.marks import say
 
-# The more particular first: every browser calls itself Mozilla and most call themselves Safari.
+# The more specific first: every browser calls itself Mozilla and most call themselves Safari.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -27,7 +27,7 @@ _SYSTEMS = (
 
 
 def describe_agent(agent: str) -> str:
-    """“Firefox on Linux”, which pages can translate; what is not known is called by its first word."""
+    """“Firefox on Linux”, which pages can translate; an unknown browser is called by its first word."""
     browser = next((name for mark, name in _BROWSERS if mark in agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in agent), "")
     if not browser:

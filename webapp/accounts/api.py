@@ -82,7 +82,7 @@ def change_password(body: PasswordChange) -> ViewResult:
 @blueprint.post("/account/proof", responses={204: None})
 @signed_in(session_only=True)
 def prove_password(body: PasswordProof) -> ViewResult:
-    """Give your password again in this session, before you make a token or change a role."""
+    """Confirm your password in this session, before you create a token or change a role."""
     user_id, identity = _proving(), current_identity()
     service.prove_password(user_id, body.password)
     if identity is not None and identity.session_id is not None:
@@ -114,7 +114,7 @@ def list_tokens() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def create_token(body: NewToken) -> ViewResult:
-    """Make an API token. It is shown in this answer and never again; only a signed-in session may make one."""
+    """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
     answer = CreatedToken(token=secret, details=TokenOut.of(token)).model_dump(mode="json")
     db.session.commit()
@@ -173,7 +173,7 @@ def create_user(body: Registration) -> ViewResult:
 @admin_only
 @recently_proved
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
-    """Make or unmake an admin; stop or restore an account. A stopped account's sessions and tokens stop at once."""
+    """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
     user = service.update_user(path.user_id, body)
     answer = UserOut.of(user).model_dump(mode="json")
     db.session.commit()
@@ -197,14 +197,14 @@ def update_site(body: SiteChanges) -> ViewResult:
 
 
 def _proving() -> int:
-    """The user who is about to prove the present password; attempts are bounded, for a stolen session too."""
+    """The user who is about to prove the current password; attempts are limited, also for a stolen session."""
     user_id = current_user_id()
     count_attempt("password", str(user_id))
     return user_id
 
 
 def _carry_on(user: User) -> None:
-    """Commit the new credentials; the session that changed them goes on, the others have ended."""
+    """Commit the new credentials; the session that changed them continues, the others have ended."""
     db.session.commit()
     forgive_attempts("password", str(user.user_id))
     if _via() == "session":

@@ -56,7 +56,7 @@ VISIT_NOTED_EVERY = timedelta(minutes=5)
 def start_session(user: User, *, is_renewed: bool = False) -> None:
     """Sign the user in, in this browser, until the session lapses, is ended, or their credentials change; commits.
 
-    `is_renewed`: it takes the place of one that ended because they changed their credentials in it.
+    `is_renewed`: it replaces a session that ended because they changed their credentials in it.
     """
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
@@ -74,7 +74,7 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
 
 
 def end_session() -> None:
-    """Sign out in this browser; its cookie is worth nothing from now on. Commits."""
+    """Sign out in this browser; its cookie is worthless from now on. Commits."""
     identity = current_identity()
     if identity is not None and identity.session_id is not None:
         with suppress(NotFound):
@@ -106,7 +106,7 @@ def safe_next(target: str | None, default: str = "/") -> str:
 
 def init_auth(app: Flask) -> None:
     """Decide about every request before its view runs."""
-    login.session_protection = None  # bound to the address and the browser's name it would sign travellers out
+    login.session_protection = None  # bound to the IP address and the browser's name, it would sign travellers out
     login.user_loader(_from_session)
     login.request_loader(_from_token)
     app.before_request(_admit)
@@ -137,7 +137,7 @@ def _admit() -> Response | None:
 
 
 def _whoever(access: str) -> Identity | None:
-    """Who is asking. What anybody may ask, such as whether the database is there, does not need the database for it."""
+    """Who is asking. Public views, such as whether the database is up, do not need the database for this."""
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None
     except SQLAlchemyError as error:
@@ -148,7 +148,7 @@ def _whoever(access: str) -> Identity | None:
 
 
 def _access(view: Callable[..., Any]) -> str:
-    """The access rule of a view, or of its blueprint; admins only where nobody said anything."""
+    """The access rule of a view, or of its blueprint; admins only if there is none."""
     if request.endpoint in ("static", "asset") or (request.endpoint or "").endswith(".static"):
         return "static"
     blueprint = current_app.blueprints.get(request.blueprint or "")
@@ -175,7 +175,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
 
 
 def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
-    """What a token may not do, or not this one. A leaked token must not make another, which would outlive it."""
+    """Raises Forbidden for what tokens, or this one, may not do: a leaked one must not create one that outlives it."""
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
@@ -190,7 +190,7 @@ def _to_login() -> Response:
     if wants_json():
         raise Unauthenticated("Send a token, or sign in.")
     if wants_partial():
-        # The part of a page cannot become the login page: the whole page goes there.
+        # A part of a page cannot become the login page: the whole page goes there.
         here = urlsplit(request.headers.get("HX-Current-URL", ""))
         response = Response(status=401)
         response.headers["HX-Redirect"] = _login_address(here.path + ("?" + here.query if here.query else ""))
@@ -208,7 +208,7 @@ def _check_csrf(identity: Identity | None) -> None:
     if request.method in SAFE_METHODS or not current_app.config.get("WTF_CSRF_ENABLED", True):
         return
     if identity is not None and identity.via == "token":
-        return  # no browser sends a bearer token by itself
+        return  # no browser sends a bearer token on its own
     try:
         csrf.protect()
     except CSRFError as error:
@@ -216,7 +216,7 @@ def _check_csrf(identity: Identity | None) -> None:
 
 
 def _note(identity: Identity | None) -> None:
-    """Write, now and then, that the token or the user was here, in a transaction of its own."""
+    """Record now and then that the token or the user was here, in a transaction of its own."""
     due = g.pop("note_use", None)
     if identity is None or due is None:
         return
@@ -232,7 +232,7 @@ def _bearer(incoming: Request) -> str | None:
 def _from_session(secret: str) -> Identity | None:
     """The session's user, as long as it has not ended, the account is active and its credentials are unchanged."""
     if _bearer(request) is not None:
-        return None  # whoever sends a token means the token
+        return None  # a caller who sends a token means the token
     found = sessions.find(str(secret))
     if found is None:
         return None
@@ -246,7 +246,7 @@ def _from_session(secret: str) -> Identity | None:
             sessions.note_seen(session_id, before)
 
         g.note_use = note
-    g.account = user  # held, so that whoever needs the account in this request finds it in the session
+    g.account = user  # held, so that code that needs the account in this request finds it in the session
     return _of_session(user, row, str(secret))
 
 

@@ -1,4 +1,4 @@
-"""What the person's browser tells of them, for what happens when it is not there: time zone and language."""
+"""What the person's browser says about them, for work done without it: time zone and language."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ UNSET = "UTC"
 
 
 def learn_from_browser() -> None:
-    """Keep the time zone that this browser told, for an account that has none yet, and the language it reads in.
+    """Keep the time zone this browser reported, for an account that has none yet, and its language.
 
-    Costs nothing where there is nothing new.
+    Costs nothing when nothing is new.
     """
     identity, zone = current_identity(), request.cookies.get("tz", "")
     if identity is None:

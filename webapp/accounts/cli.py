@@ -147,7 +147,7 @@ def _update(email: str, changes: UserChanges, what: str) -> None:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """What went wrong as a sentence on standard error, with exit code 1."""
+    """Report what went wrong as a sentence on standard error, with exit code 1."""
     try:
         yield
     except ValidationError as error:

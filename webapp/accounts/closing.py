@@ -1,6 +1,6 @@
-"""Deleting an account: closed at once, deleted after a time in which its owner can think again, and accounted for.
+"""Deleting an account: closed at once, deleted after a time in which its owner can change their mind, with a report.
 
-What is much is deleted by a job, piece by piece (webapp/transfer/leaving.py); what is little, at once.
+A large account is deleted by a job, piece by piece (webapp/transfer/leaving.py); a small one at once.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ AT_ONCE = 1_000
 REPORT_KEPT = timedelta(days=90)
 
 size_asked = Signal()
-"""`user_id=`: receivers answer how much there is of somebody's, as far as they care to count."""
+"""`user_id=`: receivers return how much data the user has, as far as they count it."""
 
 
 def close(user_id: int, password: str) -> str:
     """Close an account that its owner wants deleted: it cannot be used, and is deleted when its time has come.
 
-    The secret under which the report can be seen. Raises Invalid for a wrong password, Conflict for the last admin.
+    Returns the secret that shows the report. Raises Invalid for a wrong password, Conflict for the last admin.
     """
     service.prove_password(user_id, password)
     service.keep_an_admin(user_id)
@@ -45,7 +45,7 @@ def close(user_id: int, password: str) -> str:
 
 
 def keep(user_id: int) -> None:
-    """Take the account back as it was; its owner signs in anew. Raises Conflict once deleting has begun."""
+    """Restore the account as it was; its owner signs in again. Raises Conflict once deleting has begun."""
     waiting = delete(AccountDeletion).where(
         AccountDeletion.user_id == user_id, AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
     )
@@ -65,7 +65,7 @@ def delete_account(user_id: int, password: str) -> None:
 
 
 def end(user_id: int) -> None:
-    """Delete an account without a time to think again: here, or, where there is much of it, by a job.
+    """Delete an account without a waiting time: here, or, if it is large, by a job.
 
     Either way it cannot be used from now on, and its address is free. Raises Conflict for the last admin, NotFound.
     """
@@ -82,12 +82,12 @@ def end(user_id: int) -> None:
 
 
 def pending(user_id: int) -> AccountDeletion | None:
-    """The deletion that an account waits for."""
+    """The pending deletion of an account."""
     return db.session.scalar(_pending(user_id))
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account whose time has come, so that it cannot be taken back; whether it is to be done."""
+    """Begin to delete an account whose time has come, so that it cannot be restored; returns whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False
@@ -105,7 +105,7 @@ def concluded(user_id: int, report: dict[str, Any]) -> None:
 
 
 def by_secret(secret: str) -> AccountDeletion:
-    """What became of a deletion, for whoever asked for it. Raises NotFound."""
+    """The outcome of a deletion, for the person who asked for it. Raises NotFound."""
     row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
     if row is None:
         raise NotFound("There is no such report, or it has expired.")
@@ -119,7 +119,7 @@ def owed(limit: int = 50) -> list[int]:
 
 
 def purge(at: datetime) -> int:
-    """Delete reports past their time; how many."""
+    """Delete expired reports; returns how many."""
     return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < at - REPORT_KEPT))
 
 

@@ -1,4 +1,4 @@
-"""The forms before the door: signing in and making an account."""
+"""The forms for people who are not signed in: signing in and creating an account."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
 
 
 def register_form(errors: dict[str, str] | None = None) -> str:
-    """The form for an account; where mail is sent, for a link to one."""
+    """The form for an account; if mail is set up, for a link to one."""
     if app_settings().smtp_host and has_users() and registration_is_open():
-        # Whether there is an account with an address is said to that address only.
+        # Whether an address has an account is told to that address only.
         return render_template(
             "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
         )

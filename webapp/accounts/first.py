@@ -1,7 +1,7 @@
-"""The first account of a site that others can reach: whoever makes it shows the token that only the server's log has.
+"""The first account of a site that others can reach: creating it takes the token that only the server's log shows.
 
-Asked for by the page of the first account where the web listens on more than loopback, and never of somebody who sits
-at the machine itself. The token follows from SECRET_KEY: every process of an installation expects the same, and none
+Asked for by the page of the first account if the web listens on more than loopback, but never of somebody at the
+machine itself. The token follows from SECRET_KEY: every process of an installation expects the same, and none
 has to keep it.
 """
 
@@ -29,12 +29,12 @@ GROUP, GROUPS = 4, 5
 
 
 class FirstAccount:
-    """Whether the first account has to be proved with the set-up token, and what that is."""
+    """Whether the first account needs the set-up token, and what that is."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self.is_open = False
-        """Whether other machines reach the web; where nobody says so, as under `flask run`, they do not."""
+        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
 
     @property
     def token(self) -> str:
@@ -44,7 +44,7 @@ class FirstAccount:
         return "-".join(letters[at : at + GROUP] for at in range(0, GROUP * GROUPS, GROUP))
 
     def listen_to(self, sockets: Iterable[Any], *, tells: bool) -> None:
-        """Note on which sockets the web listens; if others reach one and there is no account yet, say the token."""
+        """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
         self.is_open = any(map(_is_open, sockets))
         if self.is_open and tells and self._is_waiting():
             log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
@@ -63,7 +63,7 @@ class FirstAccount:
             try:
                 return not has_users()
             except SQLAlchemyError:
-                return True  # better said in vain
+                return True  # better logged in vain
             finally:
                 db.session.remove()
 
@@ -72,7 +72,7 @@ first_account: Part[FirstAccount] = Part("first_account")
 
 
 def init_first_account(app: Flask) -> None:
-    """Get ready to be told where the web listens (webapp/cli/gunicorn.conf.py does)."""
+    """Prepare to be told where the web listens (by webapp/cli/gunicorn.conf.py)."""
     first_account.put(app, FirstAccount(app))
 
 
@@ -83,7 +83,7 @@ def _is_open(listener: Any) -> bool:
 
 
 def _is_at_the_machine() -> bool:
-    """Whether the request comes from this machine and was passed on by nobody."""
+    """Whether the request comes from this machine, and not through a proxy."""
     return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
 
 

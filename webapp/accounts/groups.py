@@ -1,4 +1,4 @@
-"""Groups of people that admins keep: who is in them, by an admin's hand or by the word of an OpenID provider."""
+"""Groups of people, kept by admins: members are added by an admin or by an OpenID provider."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_GROUPS = 200
 
 
 def init_groups() -> None:
-    """Follow what the provider says of people."""
+    """Follow the groups the provider reports."""
     signals.vouched_for.connect(_on_vouched_for)
 
 
@@ -48,7 +48,7 @@ def groups_of(user_id: int) -> Select[int]:
 
 
 def create_group(name: str) -> UserGroup:
-    """Make a group with nobody in it. Raises Invalid for a name that is taken, Conflict for one too many."""
+    """Create an empty group. Raises Invalid for a name that is taken, Conflict if there are too many."""
     if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MOST_GROUPS:
         raise Conflict("There are too many groups. Delete some first.")
     row = UserGroup(name=_free(name, None))
@@ -70,7 +70,7 @@ def delete_group(group_id: int) -> None:
 
 
 def set_members(group_id: int, user_ids: Collection[int]) -> None:
-    """Make these people the members of a group; whoever the provider put there stays so. Raises NotFound, Invalid."""
+    """Make these people the members of a group; those the provider added stay. Raises NotFound, Invalid."""
     get_group(group_id)
     wanted = set(user_ids)
     known = set(db.session.scalars(select(User.user_id).where(User.user_id.in_(wanted))))
@@ -99,7 +99,7 @@ def _free(name: str, group_id: int | None) -> str:
 
 
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
-    """Make the user a member of the groups that are named as the provider's, and of no other it had put them into."""
+    """Put the user into the groups with the names the provider reports, and out of others it had put them into."""
     rows = db.session.execute(
         select(UserGroup.group_id, UserGroup.name, UserGroupMember.by_provider).outerjoin(
             UserGroupMember,

@@ -1,4 +1,4 @@
-"""Accounts of people whom an OpenID provider vouches for."""
+"""Accounts of people an OpenID provider vouches for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a provider says of somebody. Whoever it names no groups of is in none."""
+    """What a provider says about somebody. Without groups from it they are in none."""
 
     issuer: str
     subject: str
@@ -45,7 +45,7 @@ class Vouched:
 def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
     """The active account of this person: known, taken over by its verified address, or new. The caller commits.
 
-    With an `admin_group`, whoever is in it is an admin and nobody else. Raises Forbidden, with a sentence for them.
+    With an `admin_group`, exactly its members are admins. Raises Forbidden, with a sentence for them.
     """
     user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
     if user is None:

@@ -13,7 +13,7 @@ from webapp.errors import Forbidden, Unauthenticated
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who is asking; a copy, so that nothing loads behind a view's back. Templates know it as `current_user`."""
+    """Who is asking; a copy, so that nothing is loaded unnoticed. Templates know it as `current_user`."""
 
     user_id: int
     is_admin: bool
@@ -31,7 +31,7 @@ class Identity:
     scopes: frozenset[str] | None = None
     space_ids: frozenset[int] | None = None
 
-    # What Flask-Login asks of a user
+    # What Flask-Login needs of a user
     is_authenticated = True
     is_active = True
     is_anonymous = False
@@ -48,7 +48,7 @@ def current_identity() -> Identity | None:
 
 
 def signed_in_identity() -> Identity:
-    """Who is asking, where the view lets nobody in without. Raises Unauthenticated."""
+    """Who is asking, for views that require it. Raises Unauthenticated."""
     identity = current_identity()
     if identity is None:
         raise Unauthenticated("Sign in first.")

@@ -21,8 +21,8 @@ COOKIE_SECONDS = 365 * 86_400
 @blueprint.post("/language")
 @public
 def choose() -> ViewResult:
-    """Speak that language from now on: to the account of whoever is signed in, else to this browser. Nothing chosen
-    leaves it to what the browser asks for."""
+    """Use that language from now on: for the account if somebody is signed in, else for this browser. Without a choice
+    the browser's own preference decides."""
     code = request.form.get("language", "")
     if code and code not in LANGUAGES:
         raise Invalid("There is no such language.")

@@ -1,4 +1,4 @@
-"""Pages that e-mail about accounts leads to: joining, a new password, a confirmed address. None without SMTP."""
+"""Pages that account e-mails link to: joining, a new password, a confirmed address. None without SMTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webapp.web import ViewResult
 blueprint = Blueprint("mail_pages", __name__)
 
 NEXT = "mail_next"
-"""Where somebody was going who asked for a mail, such as a program's consent; kept in the browser they asked in."""
+"""Where somebody was going when they asked for a mail, such as a program's consent; kept in their browser."""
 LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
 
 LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
@@ -47,14 +47,14 @@ class Choice(BaseModel):
 
 
 def init_mail(app: Flask, settings: Settings) -> None:
-    """Say to templates whether mail is sent. Raises ConfigError for what is missing to send it."""
+    """Tell templates whether mail is sent. Raises ConfigError for missing settings."""
     app.jinja_env.globals["sends_mail"] = bool(settings.smtp_host)
     if not settings.smtp_host:
         return
     if "@" not in settings.smtp_from:
         raise ConfigError("SMTP_FROM: must be the address mail comes from, as SMTP_HOST is set")
     if not settings.site_url.startswith(("http://", "https://")):
-        # From a request anybody could choose the address that a link with a secret leads to.
+        # Taken from the request, anybody could choose the address that a link with a secret leads to.
         raise ConfigError(
             "SITE_URL: must be the address of the site, for links in mail, such as https://chat.example.org"
         )
@@ -69,7 +69,7 @@ def _only_with_mail() -> None:
 @blueprint.post("/register/mail")
 @public
 def ask_to_join() -> ViewResult:
-    """Send a link for a new account, or the news that there is one, to the address; the answer is the same."""
+    """Send the address a link for a new account, or word that it has one; the response is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
     if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
         raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
@@ -139,7 +139,7 @@ def reset_form() -> ViewResult:
 @blueprint.post("/reset-password")
 @public
 def reset() -> ViewResult:
-    """Set the password; one signs in with it, and with the second step where that is on."""
+    """Set the password; the user then signs in with it, and with the second step if that is on."""
     auth.count_attempt("link", "")
     try:
         mails.reset(_token(), _choice(RESET).password)
@@ -156,7 +156,7 @@ def reset() -> ViewResult:
 @blueprint.get("/verify-email")
 @public
 def verify_form() -> ViewResult:
-    """A button rather than a link that does it: programs that look through mail follow links."""
+    """A button, rather than a link that does it: mail scanners follow links."""
     return _form(VERIFY)
 
 

@@ -1,4 +1,4 @@
-"""E-mail about accounts: asked for inside a transaction, sent by a job after it, and what the links in them allow.
+"""E-mail about accounts: requested inside a transaction, sent by a job after it; and what the links allow.
 
 A link's token follows from its row and SECRET_KEY: nothing in the database opens anything, and a mail that is sent
 again carries the same link. It works once, for a time, and not after the password has changed.
@@ -28,13 +28,13 @@ from webapp.queueing import enqueue_after_commit
 log = logging.getLogger(__name__)
 
 PER_HOUR = 5
-"""Mails of one kind that an address gets at most in an hour, whoever asks for them."""
+"""The most mails of one kind that an address gets in an hour, no matter who asks for them."""
 KEPT_DAYS = 30
 OWED_HOURS = 24
 
 
 class LinkGone(DomainError):
-    """A link in a mail opens nothing: it was used, is too old, or never was."""
+    """A link in a mail is not valid: it was used, has expired, or never existed."""
 
     status, title = 410, N_("This link no longer works")
 
@@ -48,7 +48,7 @@ def is_set_up() -> bool:
 
 
 def ask_to_join(email: str) -> None:
-    """Somebody wants an account with this address: the answer goes there, and says nothing here."""
+    """Somebody wants an account with this address: the answer goes there and is not shown here."""
     _request(KNOWN if _account(email) else JOIN, email, None)
 
 
@@ -74,7 +74,7 @@ def ask_to_verify(user_id: int) -> None:
 
 
 def send(mail_id: int) -> str:
-    """Send a mail unless it was sent; how that ended. Nothing is open meanwhile. Raises MailAway."""
+    """Send a mail unless it has been sent; returns the outcome. No transaction is open meanwhile. Raises MailAway."""
     mail = get_or_raise(AccountMail, mail_id)
     if mail.sent_at is not None or mail.used_at is not None or _is_late(mail):
         return "nothing to do"
@@ -97,7 +97,7 @@ def send(mail_id: int) -> str:
 
 
 def owed() -> list[int]:
-    """Mails that were asked for a while ago and not sent."""
+    """Mails that were requested a while ago and have not been sent."""
     at = now()
     statement = select(AccountMail.mail_id).where(
         AccountMail.sent_at.is_(None),
@@ -108,12 +108,12 @@ def owed() -> list[int]:
 
 
 def purge() -> int:
-    """Delete what was asked for long ago; how many."""
+    """Delete old requests; returns how many."""
     return rows_changed(delete(AccountMail).where(AccountMail.created_at < now() - timedelta(days=KEPT_DAYS)))
 
 
 def check(kind: str, token: str) -> AccountMail:
-    """The mail whose link was followed. Raises LinkGone for one that was used, is too old, or never was."""
+    """The mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
     number, _, _ = token.partition(".")
     mail = (
         db.session.get(AccountMail, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
@@ -138,7 +138,7 @@ def join(token: str, name: str, password: str) -> User:
 
 
 def reset(token: str, password: str) -> User:
-    """A new password for whoever can read the mail; every session of theirs ends. Raises LinkGone, Invalid."""
+    """Set a new password for the reader of the mail; all their sessions end. Raises LinkGone, Invalid."""
     mail = _use(RESET, token)
     if mail.user_id is None:
         raise NotFound("There is no such account.")
@@ -166,7 +166,7 @@ def token_of(mail: AccountMail) -> str:
 
 
 def _use(kind: str, token: str) -> AccountMail:
-    """The mail, used up; of two who use it at once one comes too late."""
+    """The mail, marked as used; of two requests at once, one comes too late."""
     mail = check(kind, token)
     db.session.refresh(mail, with_for_update=True)
     if mail.used_at is not None:
@@ -177,7 +177,7 @@ def _use(kind: str, token: str) -> AccountMail:
 
 
 def _request(kind: str, email: str, user: User | None, *, invited_by: int | None = None) -> int | None:
-    """Ask for a mail, sent after the commit; None where the address has had enough."""
+    """Request a mail, sent after the commit; None if the address has had too many."""
     lately = select(func.count()).where(
         AccountMail.email == email, AccountMail.kind == kind, AccountMail.created_at > now() - timedelta(hours=1)
     )

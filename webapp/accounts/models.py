@@ -32,7 +32,7 @@ class User(Base):
 
 
 class UserGroup(Base):
-    """Some people under one name, kept by admins: models can be for them, and limits. No space: they share nothing."""
+    """People under one name, kept by admins: they can be given models and limits. Not a space: they share nothing."""
 
     __tablename__ = "user_groups"
 
@@ -42,7 +42,7 @@ class UserGroup(Base):
 
 
 class UserGroupMember(Base):
-    """Somebody in a group. `by_provider`: the OpenID provider's word put them there, and can take them out."""
+    """A member of a group. `by_provider`: the OpenID provider added them, and can remove them."""
 
     __tablename__ = "user_group_members"
 
@@ -52,7 +52,7 @@ class UserGroupMember(Base):
 
 
 class AccountMail(Base):
-    """An e-mail about an account: asked for, sent, its link used. What the link holds follows from the row."""
+    """An e-mail about an account: requested, sent, its link used. The token in the link follows from the row."""
 
     __tablename__ = "account_mails"
     __table_args__ = (
@@ -94,7 +94,7 @@ class UserSession(Base):
 
 class SecondFactor(Base):
     """The second step of a user's sign-in. It counts once `confirmed_at` is set; `last_step` is that of the last code
-    used, which is not taken again."""
+    used, which is not accepted again."""
 
     __tablename__ = "user_second_factors"
 
@@ -168,9 +168,9 @@ class ApiToken(Base):
 
 
 class AccountDeletion(Base):
-    """An account that is to be deleted, is being deleted, or was; it outlives the account, and holds nothing of it.
+    """An account that is to be deleted, is being deleted, or has been. Outlives the account and holds none of its data.
 
-    Whoever asked for it sees `report` under a secret of which the SHA-256 is kept.
+    The person who asked for it can see `report` with a secret whose SHA-256 is kept.
     """
 
     __tablename__ = "account_deletions"

@@ -26,13 +26,13 @@ TIMEOUT = 10
 
 
 def init_oidc(app: Flask, settings: Settings) -> None:
-    """Get ready for the provider, if one is set; nothing is asked of it before somebody signs in."""
+    """Set up the provider, if one is configured; it is not contacted before somebody signs in."""
     app.jinja_env.globals["oidc_name"] = settings.oidc_name if settings.oidc_issuer else ""
     if not settings.oidc_issuer:
         return
     if not settings.oidc_client_id:
         raise ConfigError("OIDC_CLIENT_ID: is missing, although OIDC_ISSUER is set")
-    # Megabytes that few installations need; and it has no types.
+    # Megabytes that few installations need; it also has no types.
     from authlib.integrations.flask_client import OAuth  # noqa: PLC0415
 
     oauth = OAuth(app)
@@ -54,10 +54,10 @@ def init_oidc(app: Flask, settings: Settings) -> None:
 @blueprint.get("/login/oidc")
 @public
 def begin() -> ViewResult:
-    """To the provider, and back to `callback`."""
+    """Redirect to the provider, which returns to `callback`."""
     client = _client()
     then = auth.safe_next(request.args.get("next"))
-    db.session.rollback()  # no connection is held while the provider is asked
+    db.session.rollback()  # no connection is held while the provider is contacted
     try:
         answer: ViewResult = client.authorize_redirect(url_for(".callback", _external=True))
     except Exception as error:
@@ -69,7 +69,7 @@ def begin() -> ViewResult:
 @blueprint.get("/login/oidc/callback")
 @public
 def callback() -> ViewResult:
-    """Whom the provider vouches for is signed in."""
+    """Sign in the person the provider vouches for."""
     client, settings = _client(), current_app.extensions["settings"]
     then = auth.safe_next(session.pop(NEXT, None))
     db.session.rollback()
@@ -98,8 +98,8 @@ def callback() -> ViewResult:
 
 
 def _creates(vouched: identities.Vouched) -> bool:
-    """Whether whoever has no account gets one. The first is an admin's: where its page would ask for the set-up token,
-    the provider vouches for it only by the group of admins."""
+    """Whether somebody without an account gets one. The first is an admin's: if its page would ask for the set-up
+    token, only a member of the admin group gets it."""
     settings = app_settings()
     is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in vouched.groups
     return settings.oidc_create and (is_admin or not first_account().asks())

@@ -48,7 +48,7 @@ THEME_COOKIE_SECONDS = 365 * 86_400
 @blueprint.get("/login")
 @public
 def login() -> ViewResult:
-    """The sign-in form; the very first visitor makes the first account instead."""
+    """The sign-in form; the very first visitor creates the first account instead."""
     if current_identity() is not None:
         return redirect(auth.safe_next(request.args.get("next")), 303)
     if not has_users():
@@ -106,7 +106,7 @@ def make_account() -> ViewResult:
         return register_form({"": error.detail}), 403
     except Invalid as error:
         db.session.rollback()
-        # What is about the form as a whole is about the password: how it relates to the address.
+        # An error about the form as a whole is about the password: how it relates to the address.
         return register_form(sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
     auth.start_session(user)
     return redirect(auth.safe_next(request.args.get("next"), url_for("conversations_pages.new")), 303)
@@ -158,7 +158,7 @@ def profile() -> ViewResult:
 
 
 def _wants_suggestions() -> bool | None:
-    """What the form says of suggestions; None for one that does not ask."""
+    """What the form says about suggestions; None for one that does not ask."""
     return "suggestions" in request.form if "has_suggestions" in request.form else None
 
 
@@ -198,7 +198,7 @@ def password() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def create_token() -> ViewResult:
-    """Make an API token; the answer is the only page that ever shows it."""
+    """Create an API token; the response is the only page that ever shows it."""
     try:
         token, secret = tokens.create_token(current_user_id(), _new_token())
         db.session.commit()
@@ -240,7 +240,7 @@ def end_other_sessions() -> ViewResult:
 
 
 def _new_token() -> NewToken:
-    """The form for a token: no scope chosen is all of them, no number of days is for ever. Raises Invalid."""
+    """The form for a token: no scope means all, no number of days means no expiry. Raises Invalid."""
     days = request.form.get("expires_in_days", "90")
     given = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
     try:

@@ -52,7 +52,7 @@ def sign_in() -> ViewResult:
 @blueprint.get("/settings/passkeys")
 @signed_in(session_only=True)
 def index() -> ViewResult:
-    """The passkeys that sign one in."""
+    """The passkeys of the user."""
     return _index()
 
 
@@ -60,7 +60,7 @@ def index() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def new() -> ViewResult:
-    """The form for another one; its browser makes the key."""
+    """The form for another one; the browser creates the key."""
     return _new()
 
 
@@ -68,7 +68,7 @@ def new() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def add() -> ViewResult:
-    """Keep what the browser made."""
+    """Keep the passkey the browser created."""
     challenge = str(session.pop(CHALLENGE, ""))
     try:
         name = request.form.get("name", "")
@@ -84,7 +84,7 @@ def add() -> ViewResult:
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
 @signed_in(session_only=True)
 def rename(passkey_id: int) -> ViewResult:
-    """Call it something else."""
+    """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
     db.session.commit()
     return redirect(url_for(".index"), 303)
@@ -94,7 +94,7 @@ def rename(passkey_id: int) -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def remove(passkey_id: int) -> ViewResult:
-    """Let it sign nobody in any more."""
+    """Remove it."""
     passkeys.remove(current_user_id(), passkey_id)
     db.session.commit()
     flash(_("The passkey has been removed. Delete it in your browser or password manager too."))

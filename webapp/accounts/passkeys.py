@@ -1,7 +1,7 @@
 """Passkeys (WebAuthn): added, recognised, renamed, removed.
 
-A passkey proves both that its holder has the device and, as we ask for verification, that it is them: it takes the
-place of password and second step. The library is loaded by whoever uses one: 25 MB that most processes never need.
+A passkey proves both that its holder has the device and, as we ask for verification, that it is them: it replaces
+password and second step. The library is loaded on first use: 25 MB that most processes never need.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAILED = "The passkey could not be used. Try again, or sign in with your passwo
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passkey is used: the site's domain, and its address as the browser says it."""
+    """Where a passkey is used: the site's domain, and its address as the browser gives it."""
 
     domain: str
     origin: str
@@ -44,7 +44,7 @@ def new_challenge() -> str:
 
 
 def options_to_add(user: User, place: Place, challenge: str) -> str:
-    """What the browser is asked to make, as JSON. Raises Conflict where there are too many already."""
+    """What the browser is asked to create, as JSON. Raises Conflict if there are already too many."""
     import webauthn  # noqa: PLC0415  (see above, as in all that follow)
     from webauthn.helpers import structs  # noqa: PLC0415
 
@@ -68,7 +68,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
 
 
 def add(user_id: int, name: str, credential: str, place: Place, challenge: str) -> Passkey:
-    """Keep the passkey that a browser made. Raises Invalid."""
+    """Keep the passkey a browser created. Raises Invalid."""
     import webauthn  # noqa: PLC0415
 
     _use(challenge)
@@ -159,7 +159,7 @@ def count(user_id: int) -> int:
 
 
 def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
-    """The passkey, called something else. Raises NotFound."""
+    """Rename a passkey. Raises NotFound."""
     passkey = _owned(user_id, passkey_id)
     passkey.name = _name(name)
     db.session.flush()
@@ -167,7 +167,7 @@ def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
 
 
 def remove(user_id: int, passkey_id: int) -> None:
-    """Take a passkey away: it signs nobody in any more. Raises NotFound."""
+    """Remove a passkey, which then signs nobody in. Raises NotFound."""
     passkey = _owned(user_id, passkey_id)
     signals.note(user_id, "passkey_removed", passkey.name)
     db.session.delete(passkey)

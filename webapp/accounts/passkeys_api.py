@@ -1,4 +1,4 @@
-"""JSON endpoints of one's own passkeys: seen, renamed and removed; adding one takes the browser that makes it."""
+"""JSON endpoints of one's own passkeys: list, rename, remove; adding one takes the browser that creates it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ blueprint = api_blueprint("passkeys_api", __name__, tag="Accounts")
 @blueprint.get("/account/passkeys", responses={200: PasskeyList})
 @signed_in
 def list_passkeys() -> ViewResult:
-    """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that makes them."""
+    """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that creates them."""
     rows = passkeys.list_passkeys(current_user_id())
     return PasskeyList(passkeys=[PasskeyOut.of(row) for row in rows]).model_dump(mode="json")
 
@@ -22,7 +22,7 @@ def list_passkeys() -> ViewResult:
 @blueprint.patch("/account/passkeys/<int:passkey_id>", responses={200: PasskeyOut})
 @signed_in(session_only=True)
 def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
-    """Call a passkey something else; only in a signed-in session."""
+    """Rename a passkey; only in a signed-in session."""
     answer = PasskeyOut.of(passkeys.rename(current_user_id(), path.passkey_id, body.name)).model_dump(mode="json")
     db.session.commit()
     return answer
@@ -32,7 +32,7 @@ def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def remove_passkey(path: PasskeyPath) -> ViewResult:
-    """Remove a passkey: it signs nobody in any more. Only in a session whose password was given lately."""
+    """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
     passkeys.remove(current_user_id(), path.passkey_id)
     db.session.commit()
     return "", 204

@@ -1,4 +1,4 @@
-"""Passwords: which are good enough (NIST SP 800-63B: long and not common), and how they are kept (Argon2id)."""
+"""Passwords: which are good enough (NIST SP 800-63B: long and not common), and how they are stored (Argon2id)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", 
 
 
 def complaint(password: str, email: str = "") -> str | None:
-    """What is wrong with a new password, as the rest of a sentence about it; None when nothing is."""
+    """What is wrong with a new password, as the rest of a sentence about it; None if nothing is."""
     folded = _canonical(password).casefold()
     if len(folded) < MIN_PASSWORD:
         return f"must have at least {MIN_PASSWORD} characters; a few words in a row are easy to keep in mind"
@@ -43,7 +43,7 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, kept: str | None) -> bool:
-    """Whether the password belongs to the kept hash; takes as long when there is no hash at all."""
+    """Whether the password matches the stored hash; takes as long when there is no hash at all."""
     if len(password) > MAX_PASSWORD:
         return False
     with _AT_ONCE:

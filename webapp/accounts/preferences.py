@@ -42,26 +42,26 @@ class UserSettings(BaseModel):
         "", description="The language of the interface; empty for the one the browser asks for."
     )
     browser_language: LanguageCode | Literal[""] = Field(
-        "", description="The language the user's browser asked for last, for files that are made without it."
+        "", description="The language the user's browser last asked for, for files created without a browser."
     )
     timezone: TimeZone = "UTC"
     custom_instructions: Instructions = ""
-    memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
+    memory_enabled: bool = Field(True, description="Whether replies read and create memory.")
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
-    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
-    last_model: ModelId = Field("", description="The model chosen last, with which a new conversation begins.")
+    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and work with dates.")
+    last_model: ModelId = Field("", description="The model chosen last, which a new conversation starts with.")
     last_parameters: Parameters = Field(
-        Parameters(), description="What was chosen for a model last, with which a new conversation begins."
+        Parameters(), description="What was last chosen for a model, which a new conversation starts with."
     )
-    favourite_models: FavouriteModels = Field([], description="Models that come first in the choice, by their ids.")
+    favourite_models: FavouriteModels = Field([], description="Models listed first, by id.")
     space_documents_enabled: bool = Field(
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
     )
 
     @property
     def document_language(self) -> str:
-        """The language of files that are made for the user, where no browser is there to ask for one."""
+        """The language of files created for the user without a browser to ask for one."""
         return self.language or self.browser_language or SOURCE
 
     @classmethod

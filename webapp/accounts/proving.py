@@ -1,4 +1,4 @@
-"""What a session owes before it may go on: a password of one's own, or the password once more."""
+"""What a session owes before it may continue: a password of the user's own, or the password once more."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _first(path: str, back: str, detail: str) -> Response:
 
 
 def _page() -> str:
-    """The page with the form that was sent: one comes back to it, and sends it again."""
+    """The page of the form that was sent, to return to and send it again."""
     if request.method == "GET":
         return request.full_path.rstrip("?")
     referer = urlsplit(request.headers.get("Referer", ""))

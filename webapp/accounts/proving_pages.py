@@ -1,4 +1,4 @@
-"""Pages on which one proves who one is once more: the second step, the password again, a password of one's own."""
+"""Pages on which users prove again who they are: the second step, the password again, a password of their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"
 
 
 def ask_for_code(user: User, then: str) -> ViewResult:
-    """Keep that the password was right, and ask for the second step."""
+    """Remember that the password was right, and ask for the second step."""
     session.clear()
     session[SECOND_STEP] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
     return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
@@ -42,7 +42,7 @@ def code() -> ViewResult:
 @blueprint.post("/login/code")
 @public
 def check_code() -> ViewResult:
-    """Sign in with the code of the moment or a recovery code."""
+    """Sign in with the current code or a recovery code."""
     user = _half_signed_in()
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
@@ -83,7 +83,7 @@ def prove() -> ViewResult:
 @blueprint.get("/new-password")
 @signed_in
 def new_password() -> ViewResult:
-    """A password of one's own in place of one that somebody handed over."""
+    """The form for a password of one's own, replacing one set by somebody else."""
     return _new_password_form()
 
 
@@ -114,7 +114,7 @@ def two_step() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def start_two_step() -> ViewResult:
-    """Make a new secret for an authenticator."""
+    """Create a new secret for an authenticator."""
     second_factor.begin(current_user_id())
     db.session.commit()
     return redirect(url_for(".two_step"), 303)
@@ -123,7 +123,7 @@ def start_two_step() -> ViewResult:
 @blueprint.post("/settings/two-step/confirm")
 @signed_in(session_only=True)
 def confirm_two_step() -> ViewResult:
-    """Turn it on; the answer is the only page that ever shows the recovery codes."""
+    """Turn it on; the response is the only page that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
     try:
         codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
@@ -138,7 +138,7 @@ def confirm_two_step() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def end_two_step() -> ViewResult:
-    """Let the password be enough again."""
+    """Turn it off."""
     second_factor.turn_off(current_user_id())
     db.session.commit()
     flash(_("Two-step sign-in is off."))
@@ -146,7 +146,7 @@ def end_two_step() -> ViewResult:
 
 
 def _half_signed_in() -> User | None:
-    """Whoever gave the right password a moment ago, as long as it is still theirs."""
+    """The user who just gave the right password, as long as it is still theirs."""
     kept = session.get(SECOND_STEP) or {}
     if int(time.time()) - kept.get("at", 0) > SECOND_STEP_SECONDS:
         return None

@@ -46,29 +46,29 @@ class Registration(Request):
 
 
 class NewUser(Request):
-    """A new account made by an admin, with a password that is made for it."""
+    """A new account created by an admin, with a generated password."""
 
     email: Email
     name: PersonName = ""
 
 
 class Credentials(Request):
-    """Signing in. A malformed address is just one that nobody has."""
+    """Signing in. A malformed address counts as one that nobody has."""
 
     email: Annotated[str, Field(max_length=1_000)]
     password: Annotated[str, Field(max_length=10_000)]
 
 
 class PasswordChange(Request):
-    """A new password, and the present one."""
+    """A new password, and the current one."""
 
     current_password: Password
     new_password: Password
-    revoke_tokens: Flag = Field(False, description="Whether every API token ends, too.")
+    revoke_tokens: Flag = Field(False, description="Whether every API token is revoked too.")
 
 
 class PasswordProof(Request):
-    """The present password, for what cannot be undone."""
+    """The current password, for what cannot be undone."""
 
     password: Password
 
@@ -111,12 +111,12 @@ class AccountOut(BaseModel):
 
 
 class NewToken(Request):
-    """An API token to make."""
+    """An API token to create."""
 
     name: TokenName
-    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for ever.")
+    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
     scopes: list[Scope] | None = Field(
-        None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything that you may."
+        None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything you may do."
     )
 
 
@@ -140,7 +140,7 @@ class TokenOut(BaseModel):
 
 
 class CreatedToken(BaseModel):
-    """The only answer that ever holds the token itself."""
+    """The only response that ever contains the token itself."""
 
     token: str
     details: TokenOut
@@ -243,7 +243,7 @@ class UserOut(BaseModel):
 class UserQuery(PageQuery):
     """Which accounts to list."""
 
-    q: Line | None = Field(None, max_length=MAX_EMAIL, description="A part of the e-mail address or the name.")
+    q: Line | None = Field(None, max_length=MAX_EMAIL, description="Part of the e-mail address or name.")
 
 
 class UserList(BaseModel):

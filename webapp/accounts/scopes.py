@@ -1,4 +1,4 @@
-"""What a token may do: the scopes there are, and which of them a request needs."""
+"""What a token may do: the scopes, and which of them a request needs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WORDS: dict[Scope, str] = N_(
 )
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-# By the beginning of the path; the first that fits counts. What fits none takes "read", or "write" where it changes
-# something.
+# By the beginning of the path; the first match counts. Without a match a request needs "read", or "write" if it
+# changes something.
 _AREAS: tuple[tuple[str, Scope], ...] = (
     ("/mcp", "mcp"),
     ("/v1/", "chat"),

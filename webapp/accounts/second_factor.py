@@ -23,7 +23,7 @@ _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 def is_on(user_id: int) -> bool:
-    """Whether this user's password is not enough."""
+    """Whether this user needs more than the password."""
     confirmed = select(SecondFactor.user_id).where(
         SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
     )
@@ -61,7 +61,7 @@ def address(user: User, secret: str) -> str:
 
 
 def confirm(user_id: int, code: str) -> list[str]:
-    """Turn it on with the first code of the new secret; the recovery codes, for this once. Raises Invalid, Conflict."""
+    """Turn it on with the first code of the new secret; returns the recovery codes, once. Raises Invalid, Conflict."""
     row = _locked(user_id)
     if row is None or row.confirmed_at is not None:
         raise Conflict("There is nothing to confirm.")
@@ -75,7 +75,7 @@ def confirm(user_id: int, code: str) -> list[str]:
 
 
 def check(user_id: int, code: str) -> bool:
-    """Whether this is the code of the moment, or an unused recovery code; either works once. The caller commits."""
+    """Whether this is the current code or an unused recovery code; either works once. The caller commits."""
     row = _locked(user_id)
     if row is None or row.confirmed_at is None:
         return False
@@ -92,7 +92,7 @@ def check(user_id: int, code: str) -> bool:
 
 
 def turn_off(user_id: int) -> None:
-    """Let the password be enough again."""
+    """Turn it off again."""
     row = _locked(user_id)
     if row is None:
         return
@@ -108,7 +108,7 @@ def _locked(user_id: int) -> SecondFactor | None:
 
 
 def _is_current(row: SecondFactor, code: str) -> bool:
-    """Whether the code fits a step of now that no code was used for yet; notes the step."""
+    """Whether the code fits a current step that no code was used for yet; notes the step."""
     typed = code.replace(" ", "")
     if not typed.isascii() or not typed.isdecimal():
         return False

@@ -30,14 +30,14 @@ from webapp.web import Cursor, Page
 
 
 class Leaving(Unauthenticated):
-    """The right password of an account that is to be deleted: it cannot be used, but taken back."""
+    """The right password of an account that is to be deleted: it cannot be used, but it can be restored."""
 
     def __init__(self, user_id: int, version: int, due_at: datetime) -> None:
         super().__init__("This account is to be deleted. Sign in on the page to keep it.")
         self.user_id, self.version, self.due_at = user_id, version, due_at
 
 
-FIRST_ACCOUNT = "first_account"  # a row of site_settings: whoever inserts it is the first, and an admin
+FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 
 
 def register(data: Registration) -> User:
@@ -101,7 +101,7 @@ def find_user(email: str) -> User:
 
 
 def update_account(user_id: int, changes: AccountChanges) -> User:
-    """Change the name and those settings that are given."""
+    """Change the name and the given settings."""
     user = get_user(user_id)
     if changes.name is not None:
         user.name = changes.name
@@ -123,7 +123,7 @@ def prove_password(user_id: int, password: str) -> None:
 
 
 def change_password(user_id: int, data: PasswordChange) -> User:
-    """Set a new password; every session ends, so the caller starts a new one for whoever asked."""
+    """Set a new password; every session ends, so the caller starts a new one for the user."""
     user = _prove(user_id, data.current_password, "current_password")
     _set_password(user, data.new_password, "new_password")
     signals.note(user_id, "password_changed")
@@ -155,7 +155,7 @@ def change_email(user_id: int, data: EmailChange) -> User:
 
 
 def end_sessions(user_id: int, but: int | None = None) -> int:
-    """End every session of the user, or every other; how many that were."""
+    """End every session of the user, or every other one; returns how many."""
     ended = sessions.end_others(user_id, but)
     if ended:
         signals.note(user_id, "session_ended", f"{ended} session{'' if ended == 1 else 's'}")
@@ -194,7 +194,7 @@ def list_users(query: UserQuery) -> Page[User]:
 
 
 def update_user(user_id: int, changes: UserChanges) -> User:
-    """Make or unmake an admin, or stop or restore an account. Raises Conflict if no admin would be left."""
+    """Give or remove admin rights, or (de)activate an account. Raises Conflict if no admin would be left."""
     user = get_user(user_id)
     if changes.is_admin is False or changes.is_active is False:
         keep_an_admin(user_id)
@@ -204,9 +204,9 @@ def update_user(user_id: int, changes: UserChanges) -> User:
         user.is_admin = changes.is_admin
     if changes.is_active is not None and changes.is_active != user.is_active:
         user.is_active = changes.is_active
-        if changes.is_active:  # an admin takes it back on its owner's behalf
+        if changes.is_active:  # an admin restores it on its owner's behalf
             db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
-        # A restored account must not find the sessions of before it was stopped.
+        # A reactivated account must not get back its sessions from before.
         user.auth_version += 1
         signals.note(user_id, "account_restored" if changes.is_active else "account_stopped")
     db.session.flush()
@@ -219,7 +219,7 @@ def set_registration_open(is_open: bool) -> None:
 
 
 def note_seen(user_id: int, before: datetime) -> None:
-    """Write that the user was here now, unless that was written after `before`."""
+    """Record that the user was here now, unless that was recorded after `before`."""
     db.session.execute(
         update(User)
         .where(User.user_id == user_id, or_(User.last_seen_at.is_(None), User.last_seen_at < before))
@@ -279,7 +279,7 @@ def _set_password(user: User, password: str, field: str) -> None:
 
 
 def _spelling(email: str) -> str:
-    """The address as kept; what is no address is found nowhere."""
+    """The address as stored; what is not an address matches none."""
     try:
         return normalise_email(email)
     except ValueError:

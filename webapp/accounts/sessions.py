@@ -21,7 +21,7 @@ KEPT_DAYS = 7
 
 
 def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[UserSession, str]:
-    """A new session's row and the secret for its cookie; it ends after `days`, however much it is used."""
+    """A new session's row and the secret for its cookie; it ends after `days`, no matter how much it is used."""
     secret = secrets.token_urlsafe(32)
     row = UserSession(
         user_id=user.user_id,
@@ -80,7 +80,7 @@ def end(user_id: int, session_id: int) -> None:
 
 
 def end_others(user_id: int, but: int | None) -> int:
-    """End every session of the user but one; how many that were."""
+    """End every session of the user but one; returns how many."""
     statement = delete(UserSession).where(UserSession.user_id == user_id)
     if but is not None:
         statement = statement.where(UserSession.session_id != but)
@@ -93,7 +93,7 @@ def prove(session_id: int) -> None:
 
 
 def note_seen(session_id: int, before: datetime) -> None:
-    """Write that the session was used now, unless that was written after `before`."""
+    """Record that the session was used now, unless that was recorded after `before`."""
     db.session.execute(
         update(UserSession)
         .where(UserSession.session_id == session_id, UserSession.last_seen_at < before)
@@ -102,7 +102,7 @@ def note_seen(session_id: int, before: datetime) -> None:
 
 
 def purge() -> int:
-    """Delete the rows of sessions that ended a while ago; how many."""
+    """Delete the rows of sessions that ended a while ago; returns how many."""
     past = UserSession.expires_at < now() - timedelta(days=KEPT_DAYS)
     return rows_changed(delete(UserSession).where(past))
 

@@ -1,4 +1,4 @@
-"""What of accounts the factory wires: who is asking, where else one signs in, mail, and the pages."""
+"""What the factory wires for accounts: who is asking, other ways to sign in, mail, and the pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGES: tuple[Blueprint, ...] = (accounts_pages, proving_pages, passkey_pages, ma
 
 
 def init_accounts(app: Flask, settings: Settings) -> None:
-    """Decide about every request before its view runs, and get ready for the provider and for mail."""
+    """Decide about every request before its view runs, and set up the provider and mail."""
     auth.init_auth(app)
     init_oidc(app, settings)
     init_mail(app, settings)

@@ -1,4 +1,4 @@
-"""Bounds on guessing passwords: attempts are counted in Redis, by address, and by address and account together."""
+"""Limits on guessing passwords: attempts are counted in Redis, by address, and by address and account together."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from webapp.languages.marks import Sentence, say, say_n
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
-"""How many times the attempts at one account an address has at all of them: several people may sit behind it."""
+"""An address may make this many times the attempts allowed at one account: several people may share it."""
 
 # While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
 _local = FixedWindowRateLimiter(MemoryStorage())
 
 
 def init_throttle(app: Flask) -> None:
-    """Count with the application's own Redis client. Raises ConfigError for a rate in the settings that is none."""
+    """Count with the application's own Redis client. Raises ConfigError for an invalid rate in the settings."""
     settings = app_settings.of(app)
     for name, rate in {"LOGIN_RATE": settings.login_rate, "MESSAGE_RATE": settings.message_rate}.items():
         try:
@@ -42,9 +42,9 @@ def init_throttle(app: Flask) -> None:
 
 
 def count_attempt(action: str, address: str, account: str) -> None:
-    """Count one attempt from an address at an account. Raises TooMany once the pair, or the address, had its share.
+    """Count one attempt from an address at an account. Raises TooMany once the pair, or the address, has had its share.
 
-    An account has no share of its own: whoever guesses at it elsewhere must not lock its owner out.
+    An account has no limit of its own: somebody guessing at it elsewhere must not lock its owner out.
     """
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
@@ -55,7 +55,7 @@ def count_attempt(action: str, address: str, account: str) -> None:
 
 
 def forgive(action: str, address: str, account: str) -> None:
-    """After a success the pair starts afresh; the address does not, or one's own account would reset a guesser."""
+    """After a success the pair starts afresh; the address does not, or guessers could reset it by signing in."""
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
     pair, _ = _keys(action, address, account)

@@ -1,4 +1,4 @@
-"""API tokens: made, listed, revoked, recognised."""
+"""API tokens: created, listed, revoked, recognised."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
 
 
 def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
-    """A row that is nowhere yet, and the token itself."""
+    """A row that is not stored yet, and the token itself."""
     secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
     expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
     token = ApiToken(
@@ -74,7 +74,7 @@ def create_delegated(
 
 
 def renew_delegated(token_id: int, expires_at: datetime) -> str:
-    """A new secret for the token of a program; the one before is worth nothing from now on."""
+    """A new secret for the token of a program; the previous one is worthless from now on."""
     secret = PREFIX + secrets.token_urlsafe(32)
     changed = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
     if rows_changed(changed.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
@@ -83,7 +83,7 @@ def renew_delegated(token_id: int, expires_at: datetime) -> str:
 
 
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
-    """The usable tokens that a user made, newest first."""
+    """The usable tokens a user created, newest first."""
     own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *_usable()
     return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
 
@@ -98,7 +98,7 @@ def revoke_token(user_id: int, token_id: int) -> None:
 
 
 def revoke_all(user_id: int) -> int:
-    """End every token of this user now; how many that were."""
+    """End every token of this user now; returns how many."""
     statement = update(ApiToken).where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
     count = rows_changed(statement.values(revoked_at=now()))
     if count:
@@ -107,7 +107,7 @@ def revoke_all(user_id: int) -> int:
 
 
 def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
-    """The usable token with this secret and its active owner: what a request has to know of them, by name."""
+    """The usable token with this secret and its active owner: what a request has to know about them, by name."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
     return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
@@ -137,7 +137,7 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
 
 
 def note_use(token_id: int, before: datetime, address: str = "") -> None:
-    """Write that the token was used now, and from where, unless that was written after `before`."""
+    """Record that the token was used now, and from where, unless that was recorded after `before`."""
     db.session.execute(
         update(ApiToken)
         .where(ApiToken.token_id == token_id, or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < before))

@@ -24,7 +24,7 @@ class GroupPath(BaseModel):
 class NewGroup(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: Line = Field(min_length=1, max_length=100, description="That of a group of the OpenID provider follows it.")
+    name: Line = Field(min_length=1, max_length=100, description="Follows a group of the OpenID provider.")
     user_ids: Members = Field([], description=MEMBERS)
     quotas: list[QuotaFields] = Field([], max_length=2, description=QUOTAS)
 

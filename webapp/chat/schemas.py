@@ -18,7 +18,7 @@ class TurnPath(BaseModel):
 
 class ToolCallPath(BaseModel):
     turn_id: Id = Field(description="The assistant message being written.")
-    number: int = Field(ge=0, le=200, description="Of the call, as `tool_start` says it.")
+    number: int = Field(ge=0, le=200, description="Of the call, as given in `tool_start`.")
 
 
 class ToolDecision(BaseModel):
@@ -34,11 +34,11 @@ class VersionPath(BaseModel):
 
 class AttachedFile(BaseModel):
     file_id: Id
-    mode: Literal["whole", "search"] = Field("whole", description="Put it into the prompt whole, or search it.")
+    mode: Literal["whole", "search"] = Field("whole", description="Put all of it into the prompt, or search it.")
 
 
 FileIds = Annotated[
-    list[Id | AttachedFile], Field(max_length=20, description="Files to go along: ids, or with a mode.")
+    list[Id | AttachedFile], Field(max_length=20, description="Files to attach: ids, or objects with a mode.")
 ]
 
 
@@ -66,7 +66,7 @@ class NewMessage(BaseModel):
 class ChatRequest(BaseModel):
     message: MessageText
     file_ids: FileIds = []
-    conversation_id: Id | None = Field(None, description="A new conversation is made without one.")
+    conversation_id: Id | None = Field(None, description="Without one, a new conversation is created.")
     space_id: Id | None = None
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
     model: Line | None = Field(None, max_length=200)
@@ -140,10 +140,10 @@ class PipelineStepOut(BaseModel):
 class PipelineSteps(BaseModel):
     message_id: int
     pipeline_steps: list[PipelineStepOut]
-    receipt: list[ReceiptLine] = Field(description="What was looked at for the reply, and what of it the model saw.")
+    receipt: list[ReceiptLine] = Field(description="What was considered for the reply, and which of it the model saw.")
 
 
 class Reasoning(BaseModel):
     message_id: int
-    text: str = Field(description="What the model thought; it is in no prompt, no search and no shared link.")
+    text: str = Field(description="The model's reasoning; left out of prompts, search and shared links.")
     duration_ms: int

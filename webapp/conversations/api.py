@@ -83,7 +83,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
 @blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
 @signed_in
 def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> ViewResult:
-    """Delete a conversation and its messages for good; with `forget=memories`, also those that rest on it alone."""
+    """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
     service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
     db.session.commit()
     return "", 204

@@ -1,4 +1,4 @@
-"""A conversation that goes on from a message of another one."""
+"""A conversation that continues from a message of another one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.errors import Conflict
 from webapp.languages.marks import say
 
 MOST_COPIED = 2_000
-"""Messages that a branch may begin with."""
+"""The most messages a branch may begin with."""
 _COPIED = (
     *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
     *("model", "prompt_version", "prompt_tokens", "completion_tokens"),

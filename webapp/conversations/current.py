@@ -1,4 +1,4 @@
-"""The messages that are part of a conversation now, for whoever reads them: what was edited away is not among them."""
+"""The messages that are part of a conversation now, for every reader: without those that were edited away."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from webapp.database import db
 
 
 def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
-    """The condition that a message is part of the conversation now; with `role`, one of that side."""
+    """The condition that a message is part of the conversation now; with `role`, from that side."""
     side = [Message.role == role] if role is not None else []
     return and_(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), *side)
 
 
 def said_before(conversation_id: int, message_id: int, role: str, most: int = 1) -> Select[Message]:
-    """What one side said before a message, the latest first."""
+    """What one side said before a message, latest first."""
     earlier = select(Message).where(current(conversation_id, role), Message.message_id < message_id)
     return earlier.order_by(Message.message_id.desc()).limit(most)
 

@@ -1,4 +1,4 @@
-"""What people think of replies: said, changed, taken back by themselves; counted for admins, read with consent only."""
+"""What people think of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
 LOOKED_ONCE_IN = 3_600
-"""Seconds in which an admin's reading of the same reply is recorded once."""
+"""Seconds within which an admin's reading of the same reply is recorded only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A reply that its person lets admins read, and what they think of it."""
+    """A reply that its owner lets admins read, and what they think of it."""
 
     feedback: MessageFeedback
     reply: str
 
 
 def find_feedback(user_id: int, message_id: int) -> MessageFeedback | None:
-    """What the user thinks of a reply, if they said so. Raises NotFound for a message that is not theirs."""
+    """What the user thinks of a reply, if they rated it. Raises NotFound for a message that is not theirs."""
     return db.session.get(MessageFeedback, get_message(user_id, message_id).message_id)
 
 
 def give_feedback(user_id: int, message_id: int, fields: NewFeedback) -> MessageFeedback:
-    """Say, or say anew, what the user thinks of a reply. Raises NotFound, Conflict for what is no finished reply."""
+    """Set or replace the user's rating of a reply. Raises NotFound, Conflict for what is not a finished reply."""
     message = get_message(user_id, message_id)
     if message.role != "assistant" or message.status == "streaming":
         raise Conflict("Only a reply that has been written can be rated.")
-    get_or_raise(Message, message_id, lock=True)  # two thumbs at once come one after the other
+    get_or_raise(Message, message_id, lock=True)  # two ratings at once are handled one after the other
     row = db.session.get(MessageFeedback, message_id, with_for_update=True)
     if row is None:
         row = MessageFeedback(
@@ -53,7 +53,7 @@ def give_feedback(user_id: int, message_id: int, fields: NewFeedback) -> Message
 
 
 def take_back(user_id: int, message_id: int) -> None:
-    """Remove what the user said of a reply; nothing happens where there is nothing. Raises NotFound."""
+    """Remove the user's rating of a reply, if there is one. Raises NotFound."""
     row = find_feedback(user_id, message_id)
     if row is not None:
         db.session.delete(row)
@@ -81,7 +81,7 @@ def counts(days: int) -> list[Count]:
 
 
 def readable(query: PageQuery) -> Page[Shown]:
-    """What people let admins read, the newest first; each reading is told to whose reply it is. Raises Invalid."""
+    """What people let admins read, newest first; the owner of a reply is told of each reading. Raises Invalid."""
     statement = (
         select(MessageFeedback, Message.content)
         .join(Message, Message.message_id == MessageFeedback.message_id)
@@ -105,7 +105,7 @@ def readable(query: PageQuery) -> Page[Shown]:
 
 
 def require_feedback(user_id: int, message_id: int) -> MessageFeedback:
-    """As `find_feedback`; raises NotFound where nothing was said, too."""
+    """As `find_feedback`; also raises NotFound if there is no rating."""
     row = find_feedback(user_id, message_id)
     if row is None:
         raise NotFound("This reply has not been rated.")

@@ -24,14 +24,14 @@ blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
 @blueprint.get("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
 @signed_in
 def get_feedback(path: MessagePath) -> dict[str, Any]:
-    """What you said of a reply."""
+    """Your rating of a reply."""
     return FeedbackOut.of(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
 
 
 @blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
 @signed_in
 def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
-    """Rate a reply, or rate it anew."""
+    """Rate a reply, or change its rating."""
     answer = FeedbackOut.of(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(mode="json")
     db.session.commit()
     return answer
@@ -40,7 +40,7 @@ def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
 @blueprint.delete("/messages/<int:message_id>/feedback", responses={204: None})
 @signed_in
 def take_feedback_back(path: MessagePath) -> tuple[str, int]:
-    """Take back what you said of a reply."""
+    """Remove your rating of a reply."""
     feedback.take_back(current_user_id(), path.message_id)
     db.session.commit()
     return "", 204
@@ -56,7 +56,7 @@ def count_feedback(query: CountQuery) -> dict[str, Any]:
 @blueprint.get("/feedback", responses={200: ReadableList})
 @admin_only
 def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
-    """Replies that their people let admins read, with what they said of them. They can see that it was read."""
+    """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
     found = [ReadableFeedback(**FeedbackOut.of(item.feedback).model_dump(), reply=item.reply) for item in page.items]
     db.session.commit()

@@ -19,14 +19,14 @@ blueprint = Blueprint("feedback_pages", __name__)
 @blueprint.get("/messages/<int:message_id>/feedback")
 @signed_in
 def show(message_id: int) -> ViewResult:
-    """What one said of a reply, to be changed."""
+    """The form to change one's rating of a reply."""
     return _form(message_id, feedback.find_feedback(current_user_id(), message_id))
 
 
 @blueprint.post("/messages/<int:message_id>/feedback")
 @signed_in
 def rate(message_id: int) -> ViewResult:
-    """A thumb: rates the reply, or, where it says so already, takes that back."""
+    """A thumb: rates the reply, or removes that rating if it is already set."""
     row = feedback.find_feedback(current_user_id(), message_id)
     wish = "down" if request.form.get("rating") == "down" else "up"
     if row is not None and row.rating == wish:

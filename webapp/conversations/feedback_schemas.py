@@ -1,4 +1,4 @@
-"""What comes in and goes out about ratings of replies."""
+"""Requests and responses for ratings of replies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NewFeedback(BaseModel):
     rating: Literal["up", "down"]
     reasons: Reasons = []
     comment: SearchText = Field("", max_length=2_000)
-    may_read: Flag = Field(False, description="Whether an admin may read this reply, and what is said of it.")
+    may_read: Flag = Field(False, description="Whether an admin may read this reply and what is said about it.")
 
 
 class FeedbackOut(BaseModel):

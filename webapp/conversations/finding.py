@@ -50,13 +50,13 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
 
 
 def _plain(text: str, q: str) -> str:
-    """A message without the marks of Markdown, unless that would lose the words."""
+    """A message without Markdown markup, unless that would lose the words."""
     plain = " ".join(_MARKS.sub("", text).split())
     return plain if q.strip().lower() in plain.lower() else text
 
 
 def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:
-    """The newest current message of each conversation that holds the words."""
+    """The newest current message containing the words, for each conversation."""
     pattern = "%" + q.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
     statement = (
         select(Message.conversation_id, Message.message_id, Message.content)

@@ -1,4 +1,4 @@
-"""A user's folders: make, list, rename, delete. Deleting one leaves its conversations where they are in the list."""
+"""A user's folders: create, list, rename, delete. Deleting one leaves its conversations in the list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def create_folder(user_id: int, fields: FolderFields) -> Folder:
 
 
 def rename_folder(user_id: int, folder_id: int, fields: FolderFields) -> Folder:
-    """Give a folder another name. Raises NotFound."""
+    """Rename a folder. Raises NotFound."""
     row = get_folder(user_id, folder_id)
     row.name = fields.name
     db.session.flush()
@@ -85,7 +85,7 @@ def _counted(user_id: int) -> Select[Folder, int]:
 
 
 def shown(row: Folder, count: int | None = None) -> FolderOut:
-    """A folder as it goes out; `count` where it is known already."""
+    """A folder for a response; `count` if it is already known."""
     if count is None:
         count = db.session.scalar(
             select(func.count()).where(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))

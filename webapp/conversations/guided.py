@@ -1,6 +1,6 @@
 """The journey of a conversation by its slug.
 
-Journeys are a later domain; of their table this one needs to know only how a slug and an id go together.
+Journeys are a later domain; all this one needs of their table is which slug belongs to which id.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ JOURNEYS = table(
 
 
 def find_journey(slug: str, user_id: int) -> tuple[int, str] | None:
-    """The id and the title of a journey on offer to a user."""
+    """The id and title of a journey available to a user."""
     row = db.session.execute(
         select(JOURNEYS.c.journey_id, JOURNEYS.c.title).where(
             JOURNEYS.c.slug == slug,
@@ -32,12 +32,12 @@ def find_journey(slug: str, user_id: int) -> tuple[int, str] | None:
 
 
 def journey_id_of(slug: str) -> int | None:
-    """The id of a journey, whether or not it is still on offer."""
+    """The id of a journey, whether or not it is still published."""
     return db.session.scalar(select(JOURNEYS.c.journey_id).where(JOURNEYS.c.slug == slug))
 
 
 def slug_of(journey_id: int | None) -> str | None:
-    """The slug of a journey; None for none. Looked up once a session and id."""
+    """The slug of a journey; None for none. Looked up once per session and id."""
     if journey_id is None:
         return None
     known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})

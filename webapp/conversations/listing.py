@@ -1,4 +1,4 @@
-"""How conversations are listed: what a list's filters ask for, and the index that its pages are read along."""
+"""How conversations are listed: what a list's filters select, and the index its pages are read along."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     if query.q:
         statement = statement.where(_mentions(query.q))
     statement = _behind(statement, query.cursor, pinned_first=pinned_first)
-    # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
+    # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if pinned_first:
         statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
-        # A conversation that is open was read before, without what only the list asks for.
+        # An open conversation was read before, without the columns that only the list needs.
         statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
 
@@ -69,7 +69,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
 
 
 def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -> Select[Any]:
-    """The statement in its order, from a cursor on."""
+    """The statement, ordered, from a cursor on."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
@@ -90,7 +90,7 @@ def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -
 
 
 def _is_writing() -> ColumnElement[bool]:
-    """Whether a reply is being written: few are at any time, and an index knows them."""
+    """Whether a reply is being written: there are few at any time, and an index has them."""
     written = select(Message.conversation_id).where(
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )

@@ -36,7 +36,7 @@ def get_message(user_id: int, message_id: int) -> Message:
 
 
 def in_order(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
-    """Read current messages along their index: left alone, MariaDB sorts the whole conversation to give its end."""
+    """Read current messages along their index: left alone, MariaDB sorts the whole conversation to return its end."""
     return statement.with_hint(Message, "FORCE INDEX (ix_messages_conversation)", "mysql")
 
 
@@ -62,7 +62,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
 
 
 def messages_lost(said: Mapping[int, str]) -> bool:
-    """Whether any of these messages, by id, no longer says what it did: its text was taken back meanwhile."""
+    """Whether the text of any of these messages, by id, has been withdrawn meanwhile."""
     now_said = select(Message.message_id, Message.content).where(Message.message_id.in_(said))
     return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(said)
 
@@ -70,7 +70,7 @@ def messages_lost(said: Mapping[int, str]) -> bool:
 def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str]]:
     """Id, parent, role, content and status of every message that is part of the conversation now, in order.
 
-    With `after`, only of those behind that one.
+    With `after`, only those after that one.
     """
     return db.session.execute(_current_messages(), {"conversation": conversation_id, "after": after}).all()
 
@@ -106,9 +106,9 @@ def add_exchange(
     model: str | None = None,
     is_counted: bool = False,
 ) -> tuple[Message, Message]:
-    """A user message and the empty, streaming reply to it, by `model` where one was asked for.
+    """A user message and the empty, streaming reply to it, by `model` if one was asked for.
 
-    `is_counted`: the conversation was made a moment ago, for these two.
+    `is_counted`: the conversation has just been created, for these two.
     """
     asked = Message(
         conversation_id=conversation.conversation_id,
@@ -153,7 +153,7 @@ def _reply_to(asked: Message, model: str | None = None) -> Message:
 
 
 def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
-    """Messages (role, content, time) that were said elsewhere, behind what is in the conversation; none is answered.
+    """Append messages (role, content, time) from elsewhere to the conversation; none of them is answered.
 
     The conversation takes the time of the last one.
     """
@@ -209,7 +209,7 @@ def opened_point(message: Message) -> str | None:
 
 
 def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:
-    """Take every current message from `first_id` on out of the conversation, but for `by` and `keep`; how many."""
+    """Take current messages from `first_id` on out of the conversation, except `by` and `keep`; returns how many."""
     count = rows_changed(
         update(Message)
         .where(
@@ -239,10 +239,10 @@ def versions_of(message: Message) -> Sequence[Message]:
 
 
 def restore_version(conversation: Conversation, message: Message, version_id: int) -> Message:
-    """Put an earlier version of a message, with what followed it then, back in the place of the present one.
+    """Restore an earlier version of a message, with what followed it then, in place of the current one.
 
-    Raises NotFound for a message that is no version of this one, Conflict while a reply is being written, or when what
-    the version followed is itself no part of the conversation now.
+    Raises NotFound for a message that is not a version of this one, Conflict while a reply is being written, or when
+    what the version followed is itself not part of the conversation now.
     """
     siblings = versions_of(message)
     chosen = next((row for row in siblings if row.message_id == version_id), None)

@@ -51,7 +51,7 @@ class Conversation(Base):
     conversation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
     title: Mapped[str | None] = mapped_column(String(255))
-    # Documented as nullable, and never null: both the application and the database give a value.
+    # Documented as nullable, but never null: both the application and the database set a value.
     created_at: Mapped[datetime] = mapped_column(
         Timestamp, nullable=True, default=now, server_default=current_timestamp()
     )
@@ -76,18 +76,18 @@ class Conversation(Base):
     # Whether a reply in it is being written; asked for by the list only.
     is_writing: Mapped[bool | None] = query_expression()
 
-    # Order: pinned ones come first in the sidebar; a folder; tags, each on a line of its own between line ends.
+    # Order: pinned ones come first in the sidebar; a folder; tags, each on its own line between line ends.
     is_pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     # No foreign key: SQLite would have to copy the whole table to add one. Deleting a folder clears it.
     folder_id: Mapped[int | None]
     tag_lines: Mapped[str | None] = mapped_column("tags", Text)
 
-    # The id of the model that was chosen for it (webapp/models); without one the default answers.
+    # The id of the model chosen for it (webapp/models); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
-    # What its person chose for that model instead of what the admin set (webapp/parameters.py); None: nothing.
+    # What its owner chose for that model instead of what the admin set (webapp/parameters.py); None: nothing.
     parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
-    # Whether its replies may look on the web, where an admin has set that up (webapp/tools).
+    # Whether its replies may search the web, if an admin has set that up (webapp/tools).
     uses_web: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
     # Whether files were attached to any of its messages (webapp/files).
@@ -111,14 +111,14 @@ class Conversation(Base):
 
     @property
     def is_unread(self) -> bool:
-        """Whether a reply has come that nobody has looked at."""
+        """Whether there is a reply that nobody has looked at."""
         if self.is_writing or self.seen_at is None or self.updated_at is None:
             return False
         return self.updated_at > self.seen_at
 
     @property
     def tags(self) -> list[str]:
-        """The tags in the order in which they were given."""
+        """The tags in the order they were given."""
         return (self.tag_lines or "").split("\n")[1:-1]
 
     @tags.setter
@@ -172,7 +172,7 @@ class Message(Base):
     # No foreign key: to clear it when the other message goes would bring back what was taken out. It would also keep
     # InnoDB from deleting conversations: clearing it moves the row in the index that conversation_id is checked by.
     superseded_by_id: Mapped[int | None] = mapped_column(index=True)
-    # What its person thinks of it; asked for where a thread is shown.
+    # What its owner thinks of it; loaded where a thread is shown.
     rating: Mapped[str | None] = query_expression()
 
     @property
@@ -183,16 +183,16 @@ class Message(Base):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it ended before its time, with words that another reply can go on from."""
+        """Whether it ended early, with text that another reply can continue from."""
         if self.status == "complete":
             return bool(self.is_cut)
         return self.status in ("stopped", "interrupted") and bool(self.content.strip())
 
 
 class MessageReasoning(Base):
-    """What a model thought aloud before and while it wrote a reply: shown on a click, and read by nothing else.
+    """A model's reasoning before and while it wrote a reply: shown on a click, and read by nothing else.
 
-    It is no part of prompts, search, memory or shared links. `duration_ms` is the time that it took.
+    It is not part of prompts, search, memory or shared links. `duration_ms` is the time it took.
     """
 
     __tablename__ = "message_reasoning"
@@ -205,7 +205,7 @@ class MessageReasoning(Base):
 
 
 class MessageFeedback(Base):
-    """What a person thinks of a reply, with what made it; an admin may read the reply only where `may_read` says so."""
+    """What a person thinks of a reply, and what wrote it; an admin may read the reply only if `may_read` is set."""
 
     __tablename__ = "message_feedback"
     __table_args__ = (

@@ -27,14 +27,14 @@ FIRST_CHARACTERS = 60
 
 
 def of_model(proposed: str | None, asked: str, answered: str) -> str:
-    """What a model calls a conversation, tidied; empty where it names nothing, something else, or asks back."""
+    """A model's title for a conversation, tidied; empty if it gives none, titles something else, or asks back."""
     title = tidy(proposed or "")
     asks_back = title.endswith(("?", "？", "؟")) and title in answered and title not in asked
     return title if not asks_back and is_of(title, f"{asked} {answered}") else ""
 
 
 def is_of(title: str, source: str) -> bool:
-    """Whether a title names no number that nobody said, and is not English where something else is spoken."""
+    """Whether a title has no number that nobody said, and is not English when another language is spoken."""
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
     said = words(source)
@@ -52,7 +52,7 @@ def tidy(title: str) -> str:
     if line.casefold() in _NO_TITLES:
         return ""
     words = line.split(" ")
-    if len(words) > MAX_WORDS:  # one that runs on is cut where a clause ends
+    if len(words) > MAX_WORDS:  # a long one is cut where a clause ends
         words = re.split(r"(?<=\w)[,;:!?–—]\s|(?<=[^\W\d])\.\s|\s-\s", line, maxsplit=1)[0].split(" ")
     return " ".join(words[:MAX_WORDS])[:120].strip()
 

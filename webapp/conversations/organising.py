@@ -31,7 +31,7 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done to many: to how many, in words; the moment of a deletion, or what those changed were before."""
+    """What was done to many: how many, in words; the time of a deletion, or what the changed ones were before."""
 
     said: str
     deleted_at: datetime | None
@@ -41,10 +41,10 @@ class Done:
 def change_many(
     user_id: int, conversation_ids: Sequence[int], wish: str, *, folder_id: int | None = None, tag: str = ""
 ) -> Done:
-    """Do what is wished to those that are the user's.
+    """Apply a wish to those that are the user's.
 
-    Raises Invalid for a wish that is not one of SAID, lacks its tag or has one too many, NotFound for a folder that is
-    not the user's.
+    Raises Invalid for a wish that is not one of SAID, that lacks its tag or would add one too many, NotFound for a
+    folder that is not the user's.
     """
     if wish not in SAID:
         raise Invalid.field("wish", "is not a possible action")
@@ -70,7 +70,7 @@ def change_many(
 
 
 def undelete_many(user_id: int, at: datetime) -> str:
-    """Bring back what was deleted at once then, and say how many; those that are purged stay away."""
+    """Restore what was deleted together at that time, and return how many; purged ones stay deleted."""
     then = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at == at)
     rows = db.session.scalars(then.order_by(Conversation.conversation_id).with_for_update()).all()
     for row in rows:

@@ -50,7 +50,7 @@ def index() -> str:
 @blueprint.post("/organise")
 @signed_in
 def change_many() -> Any:
-    """Do one thing to all that are ticked."""
+    """Do one thing to all that are selected."""
     ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     kept = _filters(_query())
@@ -73,7 +73,7 @@ def change_many() -> Any:
 @blueprint.post("/organise/undelete")
 @signed_in
 def undelete_many() -> Any:
-    """Bring back what was deleted at once, named by its moment."""
+    """Restore what was deleted together, identified by its time."""
     try:
         at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
     except ValueError:
@@ -86,7 +86,7 @@ def undelete_many() -> Any:
 @blueprint.post("/organise/undo/<word>")
 @signed_in
 def take_back_many(word: str) -> Any:
-    """Make many conversations what they were before something was done to them all."""
+    """Undo what was done to many conversations at once."""
     said = taking_back.take_back(current_user_id(), word)
     db.session.commit()
     flash(translated(said), "message")
@@ -174,7 +174,7 @@ def delete_folder(folder_id: int) -> Any:
 
 
 def _to(address: str) -> Any:
-    """Send the page there, whoever asked: a form, or htmx for a notice's button."""
+    """Redirect the page, whether a form asked or htmx for a notice's button."""
     if not wants_partial():
         return redirect(address, 303)
     response = Response()
@@ -200,7 +200,7 @@ def _refused(error: DomainError) -> Any:
 
 
 def _query() -> ConversationQuery:
-    """The filters of the address; what makes no sense is left out."""
+    """The filters in the address; nonsense is left out."""
     return ConversationQuery(
         q=request.args.get("q", "")[:200].strip() or None,
         archived=request.args.get("archived") in ("1", "True", "true"),
@@ -214,7 +214,7 @@ def _query() -> ConversationQuery:
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
-    """What the address of the list says of a query."""
+    """A query as the address of the list has it."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
 
 

@@ -32,13 +32,13 @@ CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
 LEFT = "left"
-"""The cookie, of one address, that a temporary conversation has while it is in sight: its id, and by which page."""
+"""The cookie, for one address, that a temporary conversation has while it is open: its id, and which page shows it."""
 UNTITLED = "New conversation"
 
 
 @blueprint.app_context_processor
 def _workspace() -> dict[str, Any]:
-    """What the shell and the composer of any page may ask for; nothing is loaded unless a template does."""
+    """What the shell and the composer of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id()),
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
@@ -48,7 +48,7 @@ def _workspace() -> dict[str, Any]:
 
 
 def render_conversation(conversation: Conversation, **more: Any) -> str:
-    """A conversation as a page, or, for HTMX, as what stands beside the sidebar."""
+    """A conversation as a page, or, for HTMX, as the part beside the sidebar."""
     at = _message_id("at")
     thread = presenting.thread(conversation.conversation_id, at=at)
     shown: dict[str, Any] = {
@@ -83,7 +83,7 @@ def render_new(**more: Any) -> str:
 @blueprint.get("/")
 @signed_in
 def new() -> ViewResult:
-    """The empty workspace; `into` makes the browser go on in that space, or in all of them."""
+    """The empty workspace; `into` switches the browser to that space, or to all of them."""
     answer = make_response(render_new())
     return remember_choice(answer, _space_id()) if "into" in request.args else answer
 
@@ -91,10 +91,10 @@ def new() -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>")
 @signed_in
 def show(conversation_id: int) -> ViewResult:
-    """A conversation; with `before`, the page of messages above one; with `at`, opened at a message."""
+    """A conversation; with `before`, the page of messages above that one; with `at`, opened at a message."""
     left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
     if left == str(conversation_id):
-        # It is being reloaded: what its page said when it went is taken back before anybody sees it gone.
+        # It is being reloaded: the leaving its page reported is undone before anybody sees it gone.
         service.return_to_temporary(current_user_id(), conversation_id, leaving)
         db.session.commit()
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -129,7 +129,7 @@ def title(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/title")
 @signed_in
 def rename(conversation_id: int) -> ViewResult:
-    """Save a title; it is the user's from then on."""
+    """Save a title; from then on it is the user's."""
     in_sidebar = request.form.get("place") == "sidebar"
     try:
         changes = read_form(ConversationChanges)
@@ -178,7 +178,7 @@ def unarchive(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/delete")
 @signed_in
 def delete(conversation_id: int) -> ViewResult:
-    """Delete a conversation; for a short while it can be brought back. A `leaving` that a reload took back is over."""
+    """Delete a conversation; for a short while it can be restored. A `leaving` that a reload has undone is ignored."""
     hidden = service.hide_conversation(current_user_id(), conversation_id)
     if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
@@ -191,7 +191,7 @@ def delete(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @signed_in
 def undelete(conversation_id: int) -> ViewResult:
-    """Bring back a conversation that has just been deleted."""
+    """Restore a conversation that has just been deleted."""
     said = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
     db.session.commit()
     return _done(said, url_for(".show", conversation_id=conversation_id))
@@ -261,7 +261,7 @@ def _named(conversation: Conversation) -> str:
 
 
 def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:
-    """What happened, in a passing notice with a way back: at once for HTMX, else on the next page."""
+    """Report what happened in a notice with an undo: at once for HTMX, else on the next page."""
     if not wants_partial():
         flash(said, undo or "message")
         return redirect(then, 303)
@@ -277,7 +277,7 @@ def _message_id(name: str) -> int | None:
 
 
 def _open_now() -> int | None:
-    """The conversation that the page an HTMX request comes from shows."""
+    """The conversation shown on the page an HTMX request comes from."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
     last = path.rpartition("/c/")[2]
     return parse_id(last) if "/c/" in path else None

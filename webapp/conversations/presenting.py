@@ -22,7 +22,7 @@ from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24
 PINNED = N_("Pinned")
-MESSAGES_BEFORE = 10  # a message opened by its address has a little context above it
+MESSAGES_BEFORE = 10  # a message opened by its address gets a little context above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def thread(conversation_id: int, *, before: int | None = None, at: int | None = 
 
 
 def since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
-    """The messages after the last one that a page shows, an id; None when the page is to be drawn anew.
+    """The messages after the last one a page shows (an id); None when the page has to be redrawn.
 
-    That is so when what it shows was edited or regenerated away, when it shows nothing, and when much has come.
+    That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
     """
     if messages.last_message_id(conversation_id) == shown:
         return []
@@ -126,7 +126,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
 
 
 def is_repeatable(row: Message) -> bool:
-    """Whether another version of a reply can be written: what it answers, or the point it opens, is known."""
+    """Whether another version of a reply can be written: if what it answers, or the point it opens, is known."""
     return row.reply_to_id is not None or messages.opened_point(row) is not None
 
 
@@ -150,9 +150,9 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
-    """The message that a conversation begins with now, and those that it began with once.
+    """The message a conversation begins with now, and those it once began with.
 
-    Every conversation has a message without a parent: an index on that is of no use.
+    Every conversation has a message without a parent: an index on that would not help.
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
     here = Message.conversation_id == conversation_id

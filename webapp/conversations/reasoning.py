@@ -1,4 +1,4 @@
-"""What models thought for their replies: stored apart from them, and read by their owner only."""
+"""The models' reasoning for their replies: stored apart from them, and read only by their owner."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from webapp.errors import NotFound
 
 
 def store(message_id: int, text: str, duration_ms: int) -> None:
-    """Keep what was thought for a reply that has just become final."""
+    """Store the reasoning for a reply that has just become final."""
     values = {"message_id": message_id, "content": text.strip(), "duration_ms": duration_ms}
     db.session.execute(insert(table_of(MessageReasoning)), values)
 
 
 def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
-    """What was thought for a reply of the user's. Raises NotFound, also where nothing was."""
+    """The reasoning for one of the user's replies. Raises NotFound, also if there is none."""
     row = db.session.get(MessageReasoning, get_message(user_id, message_id).message_id)
     if row is None:
         raise NotFound("No reasoning is kept for this message.")
@@ -27,7 +27,7 @@ def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
 
 
 def texts_of(message_ids: Collection[int]) -> dict[int, str]:
-    """What was thought for each of these messages that has any."""
+    """The reasoning for each of these messages that has any."""
     if not message_ids:
         return {}
     found = select(MessageReasoning.message_id, MessageReasoning.content)

@@ -1,4 +1,4 @@
-"""What comes in and goes out about conversations and messages."""
+"""Requests and responses for conversations and messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_TAGS = 20
 
 
 def _tags(values: list[str]) -> list[str]:
-    """Tags without repetitions, whatever their case. Raises ValueError for one that is empty or has several lines."""
+    """Tags without repetitions, ignoring case. Raises ValueError for one that is empty or has several lines."""
     tags: dict[str, str] = {}
     for value in values:
         if not value or not value.isprintable():
@@ -78,7 +78,9 @@ class MessagesQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
     after: Id | None = Field(None, description="Only messages newer than this one, oldest first.")
-    cursor: str | None = Field(None, max_length=20, pattern="^[0-9]+$", description="`next_cursor` of the page before.")
+    cursor: str | None = Field(
+        None, max_length=20, pattern="^[0-9]+$", description="`next_cursor` of the previous page."
+    )
 
 
 class ConversationLimit(BaseModel):
@@ -91,31 +93,33 @@ class NewConversation(BaseModel):
     journey: Line | None = Field(None, max_length=100)
     persona: Line | None = Field(None, max_length=100)
     is_temporary: Flag = False
-    uses_memory: Flag = Field(True, description="Whether its replies read memory and make it.")
-    makes_memory: Flag = Field(True, description="False: memory is read here, and none is made.")
+    uses_memory: Flag = Field(True, description="Whether its replies read and create memory.")
+    makes_memory: Flag = Field(True, description="False: memory is read here but none is created.")
     metadata: JsonObject | None = None
     is_pinned: Flag = False
     folder_id: Id | None = None
     tags: Tags = []
     model: Line | None = Field(None, max_length=220, description="The id of the model that answers in it.")
     parameters: Parameters | None = Field(None, description="For that model, instead of what the admin set.")
-    uses_web: Flag = Field(False, description="Whether replies may look on the web, where that is set up.")
+    uses_web: Flag = Field(False, description="Whether replies may search the web, where that is set up.")
 
 
 class ConversationChanges(BaseModel):
-    """Only the fields that are given are changed. An empty title lets the assistant find one again."""
+    """Only the given fields are changed. An empty title lets the assistant choose one again."""
 
     title: Line | None = Field(None, max_length=255)
     is_archived: Flag | None = None
     uses_memory: Flag | None = None
-    space_id: Id | None = Field(None, description="Move it into a space, or, with null, out of one.")
-    confirm: Flag = Field(False, description="Move it although memories that go along were shared.")
+    space_id: Id | None = Field(None, description="Move it into a space, or, with null, out of its space.")
+    confirm: Flag = Field(False, description="Move it even though memories that move with it are shared.")
     metadata: JsonObject | None = None
     is_pinned: Flag | None = None
-    folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, out of one.")
-    tags: Tags | None = Field(None, description="All its tags from now on.")
+    folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, take it out of its folder.")
+    tags: Tags | None = Field(None, description="All its tags; replaces the current ones.")
     model: Line | None = Field(None, max_length=220, description="The model that answers; null: the default.")
-    parameters: Parameters | None = Field(None, description="All that are chosen from now on; null: the defaults.")
+    parameters: Parameters | None = Field(
+        None, description="All that are chosen; replaces the current choice. Null: the defaults."
+    )
     uses_web: Flag | None = None
 
 

@@ -1,4 +1,4 @@
-"""Conversations of a user: create, find, list, change, delete. Somebody else's behave as unknown."""
+"""A user's conversations: create, find, list, change, delete. Other people's behave as unknown."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(
     user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
 ) -> Conversation:
-    """A new conversation, to begin with so many `messages`; a title given here is the user's and is never overwritten.
+    """A new conversation that begins with `messages` messages; a title given here is the user's and never overwritten.
 
-    Until it gets another one its title is the beginning of `first_words`. A guided one is named after its journey; in a
-    legacy one of its personas speaks. Raises NotFound, Invalid.
+    Until it gets another title, it has the beginning of `first_words`. A guided one is named after its journey; in a
+    legacy, one of its personas speaks. Raises NotFound, Invalid.
     """
     persona = fields.persona or None
     if fields.space_id is not None:
@@ -132,9 +132,9 @@ def _own_folder(user_id: int, folder_id: int | None) -> int | None:
 
 
 def move_conversation(row: Conversation, space_id: int | None, *, confirmed: bool = False) -> None:
-    """Put a locked conversation into a space of its user's, or out of one; what rests on it follows.
+    """Move a locked conversation into one of its user's spaces, or out of one; what rests on it follows.
 
-    Raises NotFound, and Conflict when something that others see now would go along and nobody said so.
+    Raises NotFound, and Conflict when something that others see now would move with it unconfirmed.
     """
     persona = persona_in(row.user_id, space_id, None) if space_id is not None else None
     conversation_moved.send(None, conversation=row, to=space_id, confirmed=confirmed)
@@ -168,7 +168,7 @@ def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = Fa
 
 
 def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None = None) -> Conversation:
-    """Take a conversation out of sight, as of `at`; it is purged after UNDO_SECONDS unless brought back."""
+    """Hide a conversation, as of `at`; it is purged after UNDO_SECONDS unless restored."""
     row = get_conversation(user_id, conversation_id, lock=True)
     row.deleted_at = at or now()
     db.session.flush()
@@ -178,13 +178,13 @@ def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None
 
 
 def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> None:
-    """Take back that a temporary conversation was left, within the time of an undo; nothing happens to any other.
+    """Undo the leaving of a temporary conversation, while that is possible; does nothing to any other.
 
-    The word of this very `leaving` may still be on its way: `is_taken_back` knows it then.
+    The report of this `leaving` may still be on its way: `is_taken_back` recognises it then.
     """
-    with suppress(RedisError):  # then it is gone if its word comes late
+    with suppress(RedisError):  # then it is gone if its report comes late
         redis().set(_taken_back(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
-    # Whoever takes its word at this moment holds the row, and has looked before the line above.
+    # A request that handles its report right now holds the row, and has looked before the line above.
     db.session.execute(owned(user_id).where(Conversation.conversation_id == conversation_id).with_for_update())
     rows_changed(
         update(Conversation)
@@ -199,7 +199,7 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
 
 
 def is_taken_back(user_id: int, conversation_id: int, leaving: str) -> bool:
-    """Whether a reload has come before the word that its page was left."""
+    """Whether a reload came before the report that its page was left."""
     try:
         return bool(leaving) and bool(redis().exists(_taken_back(user_id, conversation_id, leaving)))
     except RedisError:
@@ -216,7 +216,7 @@ def _tell_deleted(row: Conversation) -> None:
 
 
 def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
-    """Bring back a hidden conversation. Raises NotFound once it is purged."""
+    """Restore a hidden conversation. Raises NotFound once it is purged."""
     row = db.session.scalar(
         select(Conversation)
         .where(Conversation.user_id == user_id, Conversation.conversation_id == conversation_id)
@@ -237,7 +237,7 @@ def purge_conversations(
     limit: int = 500,
     before: Callable[[Sequence[int]], object] = len,
 ) -> int:
-    """Delete hidden conversations past their undo time and temporary ones past their day; how many were deleted.
+    """Delete hidden conversations past their undo time and temporary ones past their day; returns how many.
 
     `before` is told which they are while they still exist.
     """

@@ -1,4 +1,4 @@
-"""What many conversations were before one thing was done to them all, kept for as long as that can be undone."""
+"""What many conversations were before a bulk change, kept for as long as that can be undone."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from webapp.extensions import redis
 from webapp.languages.marks import say_n
 
 SECONDS = 600
-"""How long that is: the notice that offers it stands on a page until it is dismissed."""
+"""How long that is, in seconds: the notice that offers it stays on a page until it is dismissed."""
 Before = Mapping[int, Mapping[str, Any]]
 """Fields of ConversationChanges as they were, by conversation."""
 
 
 def keep(user_id: int, before: Before) -> str | None:
-    """Keep it, and return the word by which it is had back; None where nothing changed, and while Redis is away."""
+    """Store it, and return the key to get it back; None if nothing changed, or while Redis is unavailable."""
     if not before:
         return None
     word = secrets.token_urlsafe(12)
@@ -37,9 +37,9 @@ def keep(user_id: int, before: Before) -> str | None:
 
 
 def take_back(user_id: int, word: str) -> str:
-    """Make the conversations what they were, and say how many; what is gone by now, or whose folder is, stays so.
+    """Restore the conversations and say how many; what is gone by now, or whose folder is, stays so.
 
-    Raises NotFound for a word that is unknown, somebody else's, used or too old, RedisError.
+    Raises NotFound for a key that is unknown, somebody else's, used or expired; RedisError.
     """
     kept = redis().getdel(_key(user_id, word))
     if kept is None:

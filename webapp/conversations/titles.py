@@ -1,4 +1,4 @@
-"""Titles made by the model after the first exchange, never over a title of the user's."""
+"""Titles written by the model after the first exchange, never over a title of the user's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ConversationTitle(BaseModel):
 
 
 def part(instructions: str) -> Part:
-    """The title as a part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
+    """The title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
     return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 

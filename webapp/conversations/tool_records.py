@@ -1,4 +1,4 @@
-"""Records of tool calls as messages keep them: what they show, and what in them came from outside; pure."""
+"""Records of tool calls as messages keep them: what they show, and what came from outside; pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
 
 
 def sources_of(calls: Calls | None) -> list[Source]:
-    """The pages that the calls of a reply found, those that were read first, each once; only addresses of the web."""
+    """The pages found by the calls of a reply, each once, those that were read first; only web addresses."""
     found: dict[str, Source] = {}
     outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
     for output in outputs:
@@ -35,17 +35,17 @@ def sources_of(calls: Calls | None) -> list[Source]:
 
 
 def heard(calls: Calls | None) -> list[str]:
-    """What tools answered from outside: the words of others, never evidence about the person."""
+    """What tools returned from outside: other people's words, never evidence about the user."""
     return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
 
 
 def handed_over(calls: Calls | None) -> list[Mapping[str, Any]]:
-    """The calls that the client is to answer, and has not answered."""
+    """The calls the client has to answer and has not yet answered."""
     return [call for call in calls or () if call.get("by") == "client" and _output(call).get("status") == "waiting"]
 
 
 def in_short(given: Mapping[str, Any] | None) -> str:
-    """What a tool was given, in a line."""
+    """What a tool was given, in one line."""
     found = {
         name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)
     }

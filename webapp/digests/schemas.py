@@ -30,7 +30,7 @@ class ConversationMemoryData(BaseModel):
     main_topics: Items = Field(description="What the conversation is about, most important first.")
     action: Items = Field(description="What its user could do next.")
     typical_observation: Annotated[Line, Field(max_length=MAX_OBSERVATION)] = Field(
-        description="How its user goes about things here."
+        description="How its user works here."
     )
 
     @property

@@ -42,7 +42,7 @@ limit_files = limiter.shared_limit("60 per minute", scope="files", key_func=lamb
 @accepts_files
 @idempotency.idempotent
 def create_file() -> tuple[Any, int]:
-    """Take in a `file` as multipart form data; it is read at once."""
+    """Upload a `file` as multipart form data; it is read at once."""
     file = request.files.get("file")
     if file is None:
         raise Invalid.field("file", "is missing")
@@ -70,7 +70,7 @@ def list_files(query: PageQuery) -> dict[str, Any]:
 @blueprint.get("/files/<int:file_id>", responses={200: FileOut})
 @signed_in
 def get_file(path: FilePath) -> dict[str, Any]:
-    """What is known of a file."""
+    """What is known about a file."""
     return FileOut.of(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
 
 
@@ -80,7 +80,7 @@ def get_file(path: FilePath) -> dict[str, Any]:
 )
 @signed_in
 def file_content(path: FilePath) -> Any:
-    """The file as it came."""
+    """The original file."""
     return send_content(path.file_id)
 
 
@@ -99,7 +99,7 @@ def file_page(path: PagePath) -> dict[str, Any]:
 )
 @signed_in
 def file_picture(path: FilePath, query: PictureQuery) -> Any:
-    """A picture as models see it: turned, scaled, without what the camera wrote into it; or a page of a PDF."""
+    """A picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
     return send_picture(path.file_id, query)
 
 
@@ -139,17 +139,17 @@ def document_page(path: DocumentPagePath) -> dict[str, Any]:
 )
 @signed_in
 def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
-    """A page of a PDF that is a document, as it looks, with words marked where they stand there."""
+    """A page of a PDF document, as it looks, with words highlighted."""
     return send_document_picture(path.space_id, path.document_id, query)
 
 
 def stream_of(file: FileStorage) -> BinaryIO:
-    """The bytes of an upload, which lie on disk where they are many."""
+    """The bytes of an upload, on disk if there are many."""
     return cast(BinaryIO, file.stream)
 
 
 def send_picture(file_id: int, query: PictureQuery) -> Response:
-    """A picture of one of the caller's files, to be shown: it was made here, so nothing in it can run."""
+    """A picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
     data = service.picture_of(
         current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
     )
@@ -157,7 +157,7 @@ def send_picture(file_id: int, query: PictureQuery) -> Response:
 
 
 def send_content(file_id: int) -> Response:
-    """One of the caller's files, always as a download: nothing that people bring in is run as a page of ours."""
+    """One of the caller's files, always as a download: nothing people upload is run as a page of ours."""
     row = service.get_file(current_user_id(), file_id)
     digest, name, media_type = row.digest, row.name, row.media_type
     db.session.remove()  # a large file takes a while, and needs no connection

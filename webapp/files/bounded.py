@@ -1,4 +1,4 @@
-"""Running what reads or draws a file in a process of its own, within limits on time; it sets those on memory itself."""
+"""Runs what reads or draws a file in a process of its own, within time limits; that process limits its own memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webapp.errors import Unavailable
 SECONDS = 60
 ROOT = Path(__file__).resolve().parents[2]
 _readers = BoundedSemaphore(2)
-"""Files that one process reads at a time; whoever comes later waits."""
+"""Files one process reads at a time; later ones wait."""
 
 
 def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or whatever else speaks that protocol.
+"""Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or anything else that speaks the protocol.
 
 Only loaded where a bucket is set. What is sent or fetched is held in memory at most one part of 8 MB at a time. A
 bucket that does not answer is not waited for again within AWAY_SECONDS.
@@ -64,7 +64,7 @@ class Bucket:
 
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Keep what a file holds, by way of a file on this disk, which can be read meanwhile."""
+        """Store a file's content, by way of a file on this disk, which can be read meanwhile."""
         with self._part() as path:
             with path.open("wb") as file:
                 data.seek(0)
@@ -74,7 +74,7 @@ class Bucket:
             yield path
 
     def write(self, key: str, data: bytes) -> None:
-        """Keep a little."""
+        """Store a small content."""
         self._ask(lambda client: client.put_object(Bucket=self._name, Key=self._prefix + key, Body=data))
 
     def read(self, key: str) -> bytes:
@@ -124,7 +124,7 @@ class Bucket:
             asked["ContinuationToken"] = found["NextContinuationToken"]
 
     def drop_parts(self, before: float) -> int:
-        """Give up uploads in parts that were broken off, and delete what they left on this disk."""
+        """Abort interrupted multipart uploads, and delete what they left on this disk."""
         dropped = 0
         named: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
         for row in self._ask(lambda client: client.list_multipart_uploads(**named)).get("Uploads", ()):
@@ -146,7 +146,7 @@ class Bucket:
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
-        """Whether the bucket keeps what is deleted, as far as it tells."""
+        """Whether the bucket keeps what is deleted, as far as it reports."""
         try:
             found = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
         except (Unavailable, FileNotFoundError):  # not every server knows this

@@ -23,13 +23,13 @@ class Folder:
 
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Keep what a file holds; it appears under its name once it is whole; the path can be read to its end."""
+        """Store a file's content; it appears under its name once complete; the path can be read to its end."""
         with self._part(data) as part, self._another(part) as whole:
             self._put(key, whole)
             yield part
 
     def write(self, key: str, data: bytes) -> None:
-        """Keep a little."""
+        """Store a small content."""
         with self._part(BytesIO(data)) as part:
             self._put(key, part)
 
@@ -45,7 +45,7 @@ class Folder:
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """Where it lies. Raises FileNotFoundError."""
+        """Its path. Raises FileNotFoundError."""
         path = self.path(key)
         path.stat()
         yield path
@@ -75,7 +75,7 @@ class Folder:
                     yield key, path.stat().st_mtime
 
     def drop_parts(self, before: float) -> int:
-        """Delete what was left of writing that was broken off."""
+        """Delete the remains of interrupted writes."""
         dropped = 0
         for path in (self.root / PARTS).glob("*"):
             with suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ class Folder:
         return False
 
     def path(self, key: str) -> Path:
-        """Where something lies, whether or not it is there."""
+        """The path of a key, whether or not it exists."""
         return self.root / key
 
     def _put(self, key: str, part: Path) -> None:
@@ -117,7 +117,7 @@ class Folder:
 
     @contextmanager
     def _another(self, part: Path) -> Iterator[Path]:
-        """The same bytes under a second name; a copy where the file system knows no links."""
+        """The same bytes under a second name; a copy if the file system has no links."""
         other = part.with_name(f"{part.name}-2")
         try:
             try:

@@ -1,4 +1,4 @@
-"""What kind a file is: by its first bytes, which do not lie, then by its name; pure."""
+"""The kind of a file: by its first bytes, which do not lie, then by its name; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEAD = 8_192
 
 
 class Refused(ValueError):
-    """The file is not taken; the message says why, to its owner."""
+    """The file is not accepted; the message tells its owner why."""
 
 
 def kind_of(name: str, file: BinaryIO, size: int) -> str:
@@ -55,7 +55,7 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name without its path and without what no file system takes."""
+    """A name without its path and without characters that no file system accepts."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(char for char in last if char.isprintable()).strip(". ")
     return cleaned[-200:] or "file"

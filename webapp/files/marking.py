@@ -1,4 +1,4 @@
-"""How the pages of a file stand in a prompt, and what they take of it; pure."""
+"""How the pages of a file appear in a prompt, and how many tokens they take; pure."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def marked_page(number: int, text: str) -> str:
 
 
 def tokens_of_page(number: int, text: str) -> int:
-    """What a page takes, its marks included; an estimate that errs upwards."""
+    """The tokens a page takes, marks included; a high estimate."""
     return estimate_tokens(marked_page(number, text) + "\n")

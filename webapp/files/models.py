@@ -1,4 +1,4 @@
-"""Files of people, their pages as text, and the messages they are attached to."""
+"""Users' files, their pages as text, and the messages they are attached to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODES = ("whole", "search")
 
 
 class File(Base):
-    """A file of one person. Its bytes lie in storage under `digest`, which files with the same content share.
+    """A file of one user. Its bytes are stored under `digest`, which files with the same content share.
 
     `picture_pages` counts the pages without text, which are pictures; `characters` those of it whole in a prompt.
     """

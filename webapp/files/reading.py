@@ -1,7 +1,7 @@
 """Reads a file to pages of text, in a process of its own: `python -m webapp.files.reading PATH MEDIA_TYPE`.
 
 Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller sets limits on memory and time, so that a file
-that is made to be slow or to grow takes nothing but this process along.
+made to be slow or to expand brings down nothing but this process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PAGED = (PDF, PPTX, XLSX, CSV)
 
 
 class Unreadable(ValueError):
-    """There is no text to be had; the message says why."""
+    """No text can be read; the message says why."""
 
 
 def main(path: str, media_type: str) -> None:
@@ -46,7 +46,7 @@ def main(path: str, media_type: str) -> None:
         answer = {"error": str(error)}
     except MemoryError:
         answer = {"error": "The file needs too much memory to be read."}
-    except Exception:  # whatever a library makes of a broken file
+    except Exception:  # whatever a library raises for a broken file
         answer = {"error": "The file is damaged, or not what its name says."}
     sys.stdout.write(json.dumps(answer))
 

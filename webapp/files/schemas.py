@@ -1,4 +1,4 @@
-"""What goes out about files."""
+"""Responses about files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DocumentPagePath(DocumentPath):
 
 class PictureQuery(BaseModel):
     page: int = Field(0, ge=0, le=100_000, description="Of a PDF; 0 for a file that is a picture.")
-    words: str = Field("", max_length=500, description="Marked on the page where they stand there.")
+    words: str = Field("", max_length=500, description="Highlighted on the page where they occur.")
     size: Literal["small", "full"] = "full"
 
 
@@ -34,7 +34,7 @@ class FileAsDocument(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     file_id: Id
-    title: Line = Field("", max_length=255, description="The file's name without one.")
+    title: Line = Field("", max_length=255, description="Without one, the name of the file.")
 
 
 class FileOut(BaseModel):
@@ -46,7 +46,7 @@ class FileOut(BaseModel):
     reason: str | None
     pages: int
     picture_pages: int = Field(description="Pages without text, such as scanned ones.")
-    tokens: int = Field(description="What it takes of a prompt when it is put there whole, estimated upwards.")
+    tokens: int = Field(description="Tokens it takes in a prompt when all of it is included; a high estimate.")
     created_at: Instant
 
     @classmethod

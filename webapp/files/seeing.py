@@ -13,14 +13,14 @@ from webapp.files.picture import NOTE_TOKENS, Picture
 from webapp.files.pictures import page_tokens
 
 SHARE = 0.4
-"""Of a prompt that pictures may take together."""
+"""The share of a prompt that pictures together may take."""
 MOST_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
     """By message, what was attached to it and is to be seen, for one prompt of so many tokens.
 
-    The newest message comes first where there is not room for all; what is not shown is named.
+    The newest message comes first if there is not room for all; what is not shown is named.
     """
     attached = db.session.execute(
         select(MessageFile.message_id, File, MessageFile.mode)

@@ -1,4 +1,4 @@
-"""Sending the bytes of a file, whole or a range of them, as they come out of the storage."""
+"""Sends the bytes of a file, all or a range, as they come out of storage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.files.storing import file_storage, key_of
 
 
 def content_of(digest: str, name: str, media_type: str) -> Response:
-    """A content as a download; 206 for one range, 416 for one that is not there. Raises NotFound, Unavailable."""
+    """A content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
     key = key_of(digest)
     size = file_storage().size(key)
     if size is None:

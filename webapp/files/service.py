@@ -1,4 +1,4 @@
-"""A user's files: list, read page by page, attach, delete. Somebody else's behave as unknown."""
+"""A user's files: list, read page by page, attach, delete. Other people's behave as unknown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
 MOST_ATTACHED = 20
-"""Files that one message may carry."""
+"""The most files one message may have."""
 
 
 def init_files() -> None:
-    """Follow accounts that end."""
+    """React to accounts being deleted."""
     account_deleted.connect(_account_deleted)
 
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
-    """One of the user's files; with `lock` nobody deletes it before the transaction ends. Raises NotFound."""
+    """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
     mine = _owned(user_id).where(File.file_id == file_id)
     row = db.session.scalar(mine.with_for_update() if lock else mine)
     if row is None:
@@ -86,7 +86,7 @@ def delete_file(user_id: int, file_id: int) -> None:
 
 
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Attach files, by id with a mode, to a message; their ids and names.
+    """Attach files, by id with a mode, to a message; returns their ids and names.
 
     Raises NotFound for a file that is not the user's, Invalid for too many.
     """
@@ -116,7 +116,7 @@ def citable(conversation_id: int) -> list[Citable]:
 
 
 def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Sequence[int]]) -> bool:
-    """Attach files of a conversation, by message, to messages of another one as they were; whether any is left."""
+    """Attach files of a conversation, by message, to messages of another one; returns whether there are any."""
     attached = select(MessageFile.file_id, MessageFile.mode).where(MessageFile.conversation_id == source_id)
     modes = {row.file_id: row.mode for row in db.session.execute(attached.order_by(MessageFile.message_id))}
     rows = [
@@ -131,7 +131,7 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
-    """The bytes go with the account, as its rows do."""
+    """The bytes are deleted with the account, as its rows are."""
     digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()
     db.session.execute(delete(File).where(File.user_id == user_id))
     for digest in digests:

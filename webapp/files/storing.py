@@ -1,7 +1,7 @@
-"""Where the bytes of files lie: in a folder of this machine, or in a bucket that speaks S3's protocol.
+"""Where the bytes of files are stored: in a folder on this machine, or in a bucket that speaks S3's protocol.
 
 Both keep whole files under keys such as `ab/ab12…`, the content's SHA-256, and `ab/ab12….pictures/0-1280.jpg`. What is
-written is there whole or not at all. Everything raises Unavailable while the place is away.
+written appears complete or not at all. Everything raises Unavailable while the storage cannot be reached.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from webapp.files.folder import Folder
 
 
 class Storage(Protocol):
-    """What both places can do. Raises FileNotFoundError for a key that is not there, Unavailable."""
+    """What both can do. Raises FileNotFoundError for a missing key, Unavailable."""
 
     def take(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
-        """Keep what a file holds, from its beginning; meanwhile it can be read at a path."""
+        """Store a file's content, from its beginning; meanwhile it can be read at a path."""
 
     def write(self, key: str, data: bytes) -> None:
-        """Keep a little."""
+        """Store a small content."""
 
     def read(self, key: str) -> bytes:
-        """All of something little."""
+        """All of a small content."""
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """The bytes, or some of them, little by little; whether they are there is known at once."""
@@ -40,26 +40,26 @@ class Storage(Protocol):
         """How many bytes there are; None if it is not there."""
 
     def delete(self, key: str) -> None:
-        """Delete it, with what lies below `<key>.pictures/`; nothing happens if it is not there."""
+        """Delete it, with everything below `<key>.pictures/`; does nothing if it does not exist."""
 
     def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """The keys that begin so, with the time at which each was written, in seconds since 1970."""
 
     def drop_parts(self, before: float) -> int:
-        """Delete what was left of writing that was broken off before a time; how many."""
+        """Delete the remains of writes interrupted before a time; returns how many."""
 
     def check(self) -> None:
         """Write, read and delete something small."""
 
     def keeps_versions(self) -> bool:
-        """Whether what is deleted is kept all the same."""
+        """Whether deleted content is kept nevertheless."""
 
 
 file_storage: Part[Storage] = Part("file_storage")
 
 
 def init_storage(app: Flask, settings: Settings) -> None:
-    """Choose the place by the settings; nothing is loaded or asked before it is used."""
+    """Choose the storage from the settings; nothing is loaded or contacted before it is used."""
     file_storage.put(app, _bucket(settings) if settings.s3_bucket else Folder(settings.var_dir.absolute() / "files"))
 
 

@@ -1,4 +1,4 @@
-"""Bytes that no file names: what a deletion left while the storage was away, and what was never attached to a row."""
+"""Bytes that no file names: left by a deletion while the storage was unavailable, or never attached to a row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from webapp.files.storing import file_storage
 from webapp.files.taking import is_named, named_among
 
 YOUNG_SECONDS = 3_600
-"""What was written a moment ago may belong to a row that is not committed yet."""
+"""Age in seconds: newer content may belong to a row that is not committed yet."""
 AT_A_TIME = 500
 
 
 def sweep_storage() -> int:
-    """Delete what no file names and what was left of broken-off writing; how many. Safe to run at any time, and twice.
+    """Delete what no file names and the remains of interrupted writes; returns how many. Safe to run at any time.
 
     What lies there under other names is left alone. No connection is held while the storage is asked. Raises
     Unavailable.
@@ -35,7 +35,7 @@ def sweep_storage() -> int:
 
 
 def _is_named_now(digest: str) -> bool:
-    """Whether the content was taken in again while others were deleted."""
+    """Whether the content was added again while others were deleted."""
     found = is_named(digest)
     db.session.rollback()
     return found

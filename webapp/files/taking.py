@@ -1,4 +1,4 @@
-"""Taking in files: told apart, kept once by their content, and read; and dropping the bytes that nobody names."""
+"""Adds files: identified, stored once by content, and read; and drops bytes that nobody names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def take_content(name: str, data: BinaryIO) -> Taken:
     """Store a content and read it as `take_in` does; the caller writes what names it and calls `keep_after_commit`."""
     taken = _told_apart(name, data)
     db.session.rollback()
-    # Written anew though it may be there: it might just be deleted, with its last file or by the sweep.
+    # Written again though it may exist: it might just be being deleted, with its last file or by the sweep.
     with file_storage().take(key_of(taken.digest), data) as path:
         if taken.media_type.startswith("image/"):
             reason, seen = _look(path, taken.digest, taken.media_type)
@@ -119,7 +119,7 @@ def _row_of(user_id: int, taken: Taken) -> File:
 
 
 def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
-    """Store a content again if it went meanwhile, with the last other row that named it."""
+    """Store a content again if it has been deleted meanwhile, with the last other row that named it."""
     after_commit(lambda: _keep_again(digest, opened))
 
 
@@ -154,7 +154,7 @@ def _digest(data: BinaryIO) -> str:
 
 
 def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
-    """Why a picture cannot be shown, or what it takes of a prompt."""
+    """Why a picture cannot be shown, or how many tokens it takes."""
     try:
         return None, pictures.first_look(path, digest, media_type)
     except Invalid as error:
@@ -175,10 +175,10 @@ def _keep_again(digest: str, opened: Callable[[], BinaryIO]) -> None:
 
 
 def _drop(digest: str) -> None:
-    """Where the storage is away, the sweep finds what nobody names."""
+    """If the storage is unavailable, the sweep finds what nobody names."""
     with db.engine.connect() as connection:  # the session is between two transactions
         if connection.scalars(_naming([digest])).first():
-            return  # somebody has named it since
+            return  # another row has named it since
     try:
         file_storage().delete(key_of(digest))
     except Unavailable:

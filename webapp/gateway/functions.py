@@ -53,16 +53,16 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
     if not tools:
         if choice in (None, "none", "auto"):
             return None
-        raise Unsupported("tool_choice", "tool_choice can ask for a tool only where there are tools.")
+        raise Unsupported("tool_choice", "tool_choice can ask for a tool only when there are tools.")
     if len(tools) > MOST_TOOLS:
-        raise Unsupported("tools", f"No more than {MOST_TOOLS} tools can come along.")
+        raise Unsupported("tools", f"At most {MOST_TOOLS} tools can be sent.")
     definitions = [_definition(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
     names = [definition["function"]["name"] for definition in definitions]
     for number, name in enumerate(names):
         if name in names[:number]:
             raise Unsupported(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
     if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
-        raise Unsupported("tools", f"All tools together may take {MOST_DEFINITIONS:,} characters.")
+        raise Unsupported("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
     return _chosen(definitions, names, choice, parallel)
 
 
@@ -104,14 +104,16 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
         raise Unsupported(f"{param}.type", "Only tools of the type 'function' can be called here.")
     function = tool.get("function")
     if not isinstance(function, dict):
-        raise Unsupported(f"{param}.function", "A tool has to say its function.")
+        raise Unsupported(f"{param}.function", "A tool must have a function.")
     name = function.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Unsupported(f"{param}.function.name", "A name has 1 to 64 letters, digits, underscores and hyphens.")
+        raise Unsupported(
+            f"{param}.function.name", "A name must have 1 to 64 letters, digits, underscores and hyphens."
+        )
     if not isinstance(function.get("description", ""), str | None):
-        raise Unsupported(f"{param}.function.description", "A description is a text.")
+        raise Unsupported(f"{param}.function.description", "A description must be a text.")
     if not isinstance(function.get("strict"), bool | None):
-        raise Unsupported(f"{param}.function.strict", "strict is true or false.")
+        raise Unsupported(f"{param}.function.strict", "strict must be true or false.")
     problem = _problem(function.get("parameters"))
     if problem:
         raise Unsupported(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
@@ -119,9 +121,11 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
     try:
         json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
-        raise Unsupported(f"{param}.function", "A tool may not hold NaN, Infinity or half a surrogate pair.") from None
+        raise Unsupported(
+            f"{param}.function", "A tool must not contain NaN, Infinity or half a surrogate pair."
+        ) from None
     if len(json.dumps(kept)) > MOST_DEFINITION:
-        raise Unsupported(f"{param}.function", f"A tool may take {MOST_DEFINITION:,} characters.")
+        raise Unsupported(f"{param}.function", f"A tool can have at most {MOST_DEFINITION:,} characters.")
     return {"type": "function", "function": kept}
 
 
@@ -163,7 +167,7 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
         number = item.get("id") if isinstance(item, dict) else None
         name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else (None, 0)
         if not (isinstance(number, str) and number and isinstance(name, str) and isinstance(arguments, str)):
-            raise Unsupported(param, "Each of tool_calls has an id, and a function with a name and arguments.")
+            raise Unsupported(param, "Each of tool_calls must have an id, and a function with a name and arguments.")
         calls.append(Call(number, name, arguments))
     return tuple(calls)
 
@@ -184,7 +188,7 @@ def read_rounds(said: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple
                 )
             rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
     if len(rounds) > MOST_ROUNDS:
-        raise Unsupported("messages", f"No more than {MOST_ROUNDS} rounds of calls fit into one reply.")
+        raise Unsupported("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
     for one in rounds:
         missing = [call.id for call in one.calls if call.id not in one.results]
         if missing or not one.calls:

@@ -30,9 +30,9 @@ def _text_or_items(value: Any) -> Any:
     if isinstance(value, str):
         return encodable(value)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("input is a text or a list of items")
+        raise ValueError("input must be a text or a list of items")
     if len(value) > MOST_MESSAGES:
-        raise ValueError(f"input has no more than {MOST_MESSAGES:,} items")
+        raise ValueError(f"input can have at most {MOST_MESSAGES:,} items")
     return value
 
 
@@ -87,7 +87,7 @@ class ResponseRequest(BaseModel):
         named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
         found = parse_id(named.removeprefix(CONVERSATION)) if isinstance(named, str) else None
         if found is None:
-            raise Unsupported("conversation", "A conversation is named by its id, as conv_34.")
+            raise Unsupported("conversation", "A conversation is named by its id, such as conv_34.")
         return found
 
     @property
@@ -122,27 +122,27 @@ def read_next(request: ResponseRequest) -> tuple[Asked, Mapping[str, str]]:
     _check(request)
     found = _messages(request)
     if any(message.role == "assistant" for message in found):
-        raise Unsupported("input", "Behind previous_response_id, input holds only what is new.")
+        raise Unsupported("input", "After previous_response_id, input must contain only what is new.")
     results = {message.tool_call_id or "": wire.text_of(message) for message in found if message.role == "tool"}
     rest = [message for message in found if message.role != "tool"]
     if any(message.role == "user" for message in rest):
         return _as_input(rest, request), results
     if not results:
-        raise Unsupported("input", "There has to be a user's message, or what function calls came to.")
+        raise Unsupported("input", "There has to be a user's message or the output of function calls.")
     return replace(_as_input([*rest, WireMessage(role="user", content="-")], request), question=""), results
 
 
 def _check(request: ResponseRequest) -> None:
     if request.background and request.stream:
-        raise Unsupported("background", "A response that is made in the background is not streamed: ask for it by id.")
+        raise Unsupported("background", "A response created in the background cannot be streamed: ask for it by id.")
     if request.background and request.store is False:
-        raise Unsupported("background", "A response that is made in the background has to be stored.")
+        raise Unsupported("background", "A response created in the background has to be stored.")
     if request.conversation_id and request.previous_response_id:
         raise Unsupported("conversation", "conversation and previous_response_id cannot be used together.")
     if request.prompt is not None:
         raise Unsupported("prompt", "There are no stored prompts here.")
     if (request.text or {}).get("verbosity") not in (None, "low", "medium", "high"):
-        raise Unsupported("text.verbosity", "verbosity is one of low, medium, high.")
+        raise Unsupported("text.verbosity", "verbosity must be one of low, medium, high.")
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Asked:
@@ -190,17 +190,17 @@ def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
     kind = item.get("type") or ("message" if "role" in item else None)
     if kind == "message":
         if item.get("role") not in _ROLES:
-            raise Unsupported(f"{param}.role", f"A role is one of {', '.join(_ROLES)}.")
+            raise Unsupported(f"{param}.role", f"A role must be one of {', '.join(_ROLES)}.")
         return WireMessage.model_validate({"role": item["role"], "content": item.get("content")})
     if kind == "function_call":
         function = {"name": item.get("name"), "arguments": item.get("arguments")}
         call = {"id": item.get("call_id"), "function": function}
         if not (call["id"] and all(isinstance(part, str) for part in (call["id"], *function.values()))):
-            raise Unsupported(param, "A function_call has a call_id, a name and arguments.")
+            raise Unsupported(param, "A function_call must have a call_id, a name and arguments.")
         return WireMessage(role="assistant", content="", tool_calls=[call])
     if kind == "function_call_output":
         if not isinstance(item.get("call_id"), str) or not isinstance(item.get("output"), str | list):
-            raise Unsupported(param, "A function_call_output has a call_id and an output.")
+            raise Unsupported(param, "A function_call_output must have a call_id and an output.")
         return WireMessage.model_validate({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
     if kind in _LEFT_OUT:
         return None

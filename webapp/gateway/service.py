@@ -85,7 +85,7 @@ def model_named(name: str) -> str | None:
     for offered in choices():
         if name in (offered.target.id, offered.target.model):
             return None if offered.target.id == HOME_ID else offered.target.id
-    raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists those there are.")
+    raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
 def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:

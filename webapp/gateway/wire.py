@@ -99,7 +99,7 @@ def read(request: Completion) -> Asked:
     instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
     lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
     if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
-        raise Unsupported("messages", "The last message has to be the user's, and to say something.")
+        raise Unsupported("messages", "The last message has to be the user's and must not be empty.")
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
     instructions = instructions[:MOST_INSTRUCTIONS]
@@ -117,13 +117,13 @@ def in_form(asked: Asked, form: dict[str, Any] | None) -> Asked:
 
 def _check(request: Completion) -> None:
     if request.n not in (None, 1):
-        raise Unsupported("n", "Only one choice can be made at a time.")
+        raise Unsupported("n", "Only one choice can be generated at a time.")
     if request.logprobs:
-        raise Unsupported("logprobs", "Probabilities of tokens are not told here.")
+        raise Unsupported("logprobs", "Token probabilities are not available here.")
     if set(map(str, request.modalities or ())) - {"text"}:
-        raise Unsupported("modalities", "Only text can be answered here.")
+        raise Unsupported("modalities", "Only text can be generated here.")
     if request.functions:
-        raise Unsupported("functions", "Functions come along as tools: `tools`, each of the type 'function'.")
+        raise Unsupported("functions", "Send functions as tools: `tools`, each of the type 'function'.")
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
@@ -261,7 +261,7 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
             if not (seen and picture_in(part) is not None):
                 found.append(IMAGE)
         elif kind in ("file", "input_file"):
-            raise Unsupported("messages", "Files cannot come along here. Attach them to the conversation on its page.")
+            raise Unsupported("messages", "Files cannot be sent here. Attach them to the conversation on its page.")
         else:
             raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     try:

@@ -15,7 +15,7 @@ class HistoryQuery(BaseModel):
 
 class DigestsQuery(BaseModel):
     limit: int = Field(100, ge=1, le=500)
-    after: Id | None = Field(None, description="`next_after` of the page before.")
+    after: Id | None = Field(None, description="`next_after` of the previous page.")
 
 
 class SpokenMessage(BaseModel):

@@ -1,4 +1,4 @@
-"""What the user says of a point with their own hand: still true, not right, rather this, skip, ask again, and undo."""
+"""What the user does to a point by hand: still true, not right, a correction, skip, ask again, and undo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import get_memory
 
 BELOW = 0.1
-"""So far below a point's threshold the word for a memory stays: it is evidence, and closes nothing."""
+"""A confirmed memory's confidence stays this far below a point's threshold: it is evidence, and settles nothing."""
 
 
 class Held:
@@ -46,11 +46,11 @@ class Held:
 
     @property
     def state(self) -> PointState:
-        """What is known, as far as its evidence is still there."""
+        """What is known, as far as its evidence still exists."""
         return as_it_stands(state_of(self.row), len(self.evidence))
 
     def remember(self) -> None:
-        """Keep what is there, for an undo of the change that follows."""
+        """Keep the current state, to undo the change that follows."""
         rows = db.session.execute(
             select(PointEvidence.evidence_id, PointEvidence.retired).where(
                 PointEvidence.evidence_id.in_([item.evidence_id for item in self.evidence])
@@ -74,7 +74,7 @@ class Held:
         return found
 
     def done(self) -> PointView:
-        """The point after the change; summaries that say otherwise are made anew."""
+        """The point after the change; summaries that say otherwise are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
         view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
@@ -84,9 +84,9 @@ class Held:
 
 
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """The user says that a memory from elsewhere still holds: one piece of evidence, which closes nothing by itself.
+    """The user says that a memory from elsewhere is still true: one piece of evidence, which settles nothing alone.
 
-    Raises NotFound, and Conflict for a memory that is not current any more.
+    Raises NotFound, and Conflict for a memory that is no longer current.
     """
     held = Held(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
@@ -145,14 +145,14 @@ def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user says that what other conversations established, or they said long ago, still holds. Raises NotFound."""
+    """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     held.row.confirmed_at = now()
     return held.done()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """The user says that an answer is not right: it counts no more, and the point is open again. Raises NotFound."""
+    """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     wrong = held.piece(evidence_id)
     held.remember()
@@ -163,7 +163,7 @@ def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
-    """The user writes down how it is, in the place of an answer or beside the others. Raises NotFound."""
+    """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     wrong = held.piece(evidence_id) if evidence_id is not None else None
     held.remember()
@@ -189,7 +189,7 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """Of answers that disagree the user says which one holds; the others stay in the history. Raises NotFound."""
+    """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     right = held.piece(evidence_id)
     view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
@@ -209,7 +209,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user says that answers which seem to disagree both hold. Raises NotFound."""
+    """The user says that answers which seem to disagree are both right. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
     held.remember()
@@ -230,7 +230,7 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user wants a point asked again: what is known of it goes into its history. Raises NotFound."""
+    """The user wants to be asked about a point again: what is known of it moves to its history. Raises NotFound."""
     held = Held(user_id, conversation_id, slug)
     held.remember()
     if held.row.set_aside is not None:
@@ -244,7 +244,7 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
 
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Take back the user's last change to a point. Raises NotFound, and Conflict when there is none, or talk since."""
+    """Undo the user's last change to a point. Raises NotFound, Conflict if there is none or it was discussed since."""
     held = Held(user_id, conversation_id, slug)
     before = held.row.before_change
     if before is None:
@@ -269,7 +269,7 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
 
 
 def forget_state(row: PointMemory) -> None:
-    """Delete what is known of a point, its history too."""
+    """Delete what is known of a point, including its history."""
     db.session.execute(delete(PointEvidence).where(PointEvidence.point_memory_id == row.point_memory_id))
     write_state(row, PointState())
     row.confirmed_at = row.before_change = row.settled_for = row.settled_conflicts = None

@@ -1,4 +1,4 @@
-"""JSON endpoints for what a user says of a point by hand: everything that the panel of a conversation can do."""
+"""JSON endpoints for changing points by hand: everything the panel of a conversation can do."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 @blueprint.post(f"{PLACE}/answer", responses={200: PointOut})
 @signed_in
 def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
-    """Say whether something still holds, is not right, or how it is instead."""
+    """Say whether something is still true, is not right, or what is right instead."""
     return _answered(path, _take(path, body))
 
 
 @blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
 @signed_in
 def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
-    """Not to be asked about a point, or only after all others."""
+    """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
     return _answered(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
 
@@ -40,7 +40,7 @@ def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
 @blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})
 @signed_in
 def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
-    """To be asked about a point again: a skip is taken back, else what is known goes into its history; or undo that."""
+    """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
     return _answered(path, change(current_user_id(), path.conversation_id, path.point))
 
@@ -49,7 +49,7 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 @signed_in
 @idempotency.idempotent
 def reset(path: ConversationPointPath) -> ViewResult:
-    """Forget what is known of a point, its history too, and have the journey's conversations read again."""
+    """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
     found = PointReset(conversations_read_again=count).model_dump(mode="json")
     idempotency.commit(found, 202)

@@ -1,4 +1,4 @@
-"""JSON endpoints of journeys: which there are, how a conversation's points stand, its summary."""
+"""JSON endpoints of journeys: the list, the state of a conversation's points, its summary."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PDF: Responses = {
 @blueprint.get("/journeys", responses={200: JourneyList})
 @signed_in
 def list_journeys() -> ViewResult:
-    """The journeys on offer."""
+    """The published journeys."""
     return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys(current_user_id())]).model_dump(
         mode="json"
     )
@@ -73,7 +73,7 @@ def list_points(path: GuidedPath) -> ViewResult:
 )
 @signed_in
 def summary_status(path: GuidedPath) -> ViewResult:
-    """Whether the PDF summary is there and says what is known now."""
+    """Whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
     return SummaryStatus.of(state, url).model_dump(mode="json")
@@ -82,8 +82,8 @@ def summary_status(path: GuidedPath) -> ViewResult:
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
 @signed_in
 def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
-    """The summary as things stand: the PDF, made if need be (202 with Retry-After when that takes longer than a
-    request), or the same as Markdown or JSON."""
+    """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
+    or the same as Markdown or JSON."""
     if query.format != "pdf":
         return text_response(current_user_id(), path.conversation_id, query.format)
     found = wait_for_report(current_user_id(), path.conversation_id)

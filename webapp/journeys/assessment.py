@@ -1,4 +1,4 @@
-"""The open points in the one extraction call of a turn: what is asked about them, and what comes of the answer."""
+"""The open points in a turn's one extraction call: what is asked about them, and what happens with the answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> Guided:
-    """The points that the next call is to look at, with what is known of them: those still open first.
+    """The points the next call has to look at, with what is known of them: those still open first.
 
     Settled ones are among them when the conversation is about them: the one opened last, and those that what was said
     touches or may put right.
@@ -91,7 +91,7 @@ def store_assessments(
 ) -> bool:
     """Merge what a call said about the points (`point_number` counts `keys` from 1) into what is known.
 
-    True when the journey is complete and its summary is to be made. The conversation's row is held by the caller.
+    True if the journey is complete and its summary is due. The caller holds the conversation's row.
     """
     if conversation.journey_id is None:
         return False
@@ -127,7 +127,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
     )
     merged = merge(state, assessment, point.confidence_threshold, rests_on=len(left) + len(new))
     if is_settled(state, point.confidence_threshold) and (left or new):
-        merged = keep_settled(merged, point.confidence_threshold)  # an addition to it is no doubt of it
+        merged = keep_settled(merged, point.confidence_threshold)  # adding to it does not cast doubt on it
     write_state(row, merged)
     if row.is_addressed and found.assessment.is_addressed:
         row.settled_for = aims_of(point)
@@ -156,7 +156,7 @@ def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: Grou
 
 
 def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
-    """Take out of what is known what the new words replace; the ids of the rows of which nothing is left."""
+    """Remove what the new words replace from what is known; returns the ids of the rows of which nothing is left."""
     if not left:
         return set()
     ids = {item.message_id for item in new}
@@ -174,7 +174,7 @@ def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found:
 
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
-    """The user's memory of a point, made if need be, and locked until the transaction ends."""
+    """The user's memory of a point, created if necessary, and locked until the transaction ends."""
     held = (
         select(PointMemory)
         .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)
@@ -199,7 +199,7 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
             db.session.add(row)
         return row
     except IntegrityError:
-        return db.session.scalars(held).one()  # another conversation's turn made it first
+        return db.session.scalars(held).one()  # another conversation's turn created it first
 
 
 def write_state(row: PointMemory, state: PointState) -> None:
@@ -212,7 +212,7 @@ def write_state(row: PointMemory, state: PointState) -> None:
 
 
 def drop_lost(row: PointMemory, left: Sequence[Quote]) -> None:
-    """Delete evidence that stands in messages which are no part of a conversation any more."""
+    """Delete evidence in messages that are no longer part of a conversation."""
     db.session.execute(
         delete(PointEvidence).where(
             PointEvidence.point_memory_id == row.point_memory_id,

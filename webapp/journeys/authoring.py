@@ -30,7 +30,7 @@ TRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A journey as its author sees it: its row, the definition at hand (the draft, if there is one), its versions."""
+    """A journey as its author sees it: its row, the current definition (the draft, if there is one), its versions."""
 
     journey: Journey
     definition: dict[str, Any]
@@ -45,7 +45,7 @@ class Work:
 
 
 def own_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys that a user may change: their own, and for administrators those of the installation."""
+    """The journeys a user may change: their own, and for administrators those of the installation."""
     mine = [Journey.owner_id == user_id]
     if get_or_raise(User, user_id).is_admin:
         mine.append(Journey.owner_id.is_(None))
@@ -53,7 +53,7 @@ def own_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
-    """A journey with its draft and versions, for who may change it. Raises NotFound, and Forbidden for who may not."""
+    """A journey with its draft and versions, for those who may change it. Raises NotFound, and Forbidden for others."""
     statement = select(Journey).where(Journey.slug == slug)
     row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None or row.owner_id not in (None, user_id):
@@ -69,7 +69,7 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
-    """A new journey that nobody is offered before it is published. Raises Conflict, Invalid."""
+    """A new journey, which nobody sees before it is published. Raises Conflict, Invalid."""
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
     if owner_id is not None:
@@ -100,7 +100,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
 
 
 def _free_slug(user_id: int, wanted: str, *, is_asked_for: bool) -> str:
-    """The slug, or one like it: that somebody else has a journey of that name is not to be learned here."""
+    """The slug, or a similar one: this must not reveal that somebody else has a journey of that name."""
     taken = db.session.scalar(select(Journey).where(Journey.slug == wanted))
     if taken is None:
         return wanted
@@ -128,7 +128,7 @@ def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
 
 
 def publish(user_id: int, slug: str, number: int | None = None) -> Work:
-    """Offer the draft as a new version, or put an earlier version back. What people have told stays as it is.
+    """Publish the draft as a new version, or restore an earlier version. What people have said stays as it is.
 
     Raises NotFound, Forbidden, Conflict.
     """
@@ -165,7 +165,7 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
 
 
 def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
-    """A copy of a journey that the user may see, as a draft of their own; of a shipped one as read in `language`.
+    """A copy of a journey the user may see, as a draft of their own; a shipped one as it reads in `language`.
 
     Raises NotFound, Conflict.
     """
@@ -184,7 +184,7 @@ def _renamed(definition: dict[str, Any]) -> JourneyBody:
 
 
 def archive(user_id: int, slug: str) -> None:
-    """Take a journey off the offer; a draft that was never published is deleted. Conversations keep theirs.
+    """Withdraw a journey; a draft that was never published is deleted. Conversations keep theirs.
 
     Raises NotFound, Forbidden.
     """
@@ -197,7 +197,7 @@ def archive(user_id: int, slug: str) -> None:
 
 
 def visible_journey(user_id: int, slug: str) -> Journey | None:
-    """A journey on offer to a user."""
+    """A journey available to a user."""
     return db.session.scalar(
         select(Journey).where(
             Journey.slug == slug,
@@ -208,7 +208,7 @@ def visible_journey(user_id: int, slug: str) -> Journey | None:
 
 
 def delete_journeys_of(user_id: int) -> None:
-    """Delete the journeys that only a user had."""
+    """Delete the journeys that belong to a user alone."""
     db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
 
 

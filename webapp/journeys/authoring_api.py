@@ -1,4 +1,4 @@
-"""JSON endpoints with which journeys are written: drafts, publishing, rolling back, duplicating, files in and out."""
+"""JSON endpoints for writing journeys: drafts, publishing, rolling back, duplicating, files in and out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ FILE: dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None] = {
 
 
 class NewJourneyQuery(BaseModel):
-    private: bool = Field(False, strict=False, description="For oneself alone; always so for who is no administrator.")
+    private: bool = Field(
+        False, strict=False, description="Only for oneself; always the case unless one is an administrator."
+    )
 
 
 class JourneyVersionItem(BaseModel):
@@ -75,7 +77,7 @@ class JourneyWork(BaseModel):
 
 class PublishWish(BaseModel):
     version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="An earlier version to put back; without it the draft is published."
+        None, description="An earlier version to restore; without it the draft is published."
     )
 
 
@@ -91,7 +93,7 @@ class ExportQuery(BaseModel):
 @signed_in
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
-    """Write a journey: a draft, which is on offer once it is published."""
+    """Write a journey: a draft, which people see once it is published."""
     return _made(authoring.create_draft(current_user_id(), body, is_private=query.private))
 
 
@@ -99,7 +101,7 @@ def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
 @signed_in
 @idempotency.idempotent
 def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
-    """Make a draft of a journey's file."""
+    """Create a draft from a journey's file."""
     try:
         found = read_definition(body.text)
     except ValueError as error:
@@ -125,7 +127,7 @@ def get_draft(path: JourneyPath) -> ViewResult:
 @signed_in
 @idempotency.idempotent
 def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
-    """Publish the draft, or put an earlier version back."""
+    """Publish the draft, or restore an earlier version."""
     work = JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)).model_dump(mode="json")
     idempotency.commit(work, 200)
     return work
@@ -135,14 +137,14 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 @signed_in
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
-    """A copy, as a draft of one's own."""
+    """A copy, as your own draft."""
     return _made(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
 @signed_in
 def archive_journey(path: JourneyPath) -> ViewResult:
-    """Take a journey off the offer; a draft that was never published is deleted."""
+    """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), path.slug)
     db.session.commit()
     return "", 204
@@ -151,7 +153,7 @@ def archive_journey(path: JourneyPath) -> ViewResult:
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
 @signed_in
 def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
-    """A journey that one may change, as a file."""
+    """A journey you may change, as a file."""
     return file_response(authoring.work_on(current_user_id(), path.slug), query.format)
 
 

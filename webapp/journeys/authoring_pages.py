@@ -1,4 +1,4 @@
-"""Pages on which journeys are written: the list of one's own, the editor, versions, files in and out, and a preview."""
+"""Pages for writing journeys: the list of one's own, the editor, versions, files in and out, and a preview."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NEW: dict[str, Any] = {"points": [{}]}
 @blueprint.get("/journeys/mine")
 @signed_in
 def mine() -> ViewResult:
-    """The journeys that one may change."""
+    """The journeys the user may change."""
     return _mine()
 
 
 @blueprint.post("/journeys/mine")
 @signed_in
 def take_file() -> ViewResult:
-    """Make a draft of a file that was pasted."""
+    """Create a draft from a pasted file."""
     text = request.form.get("text", "")
     try:
         found = read_definition(text)
@@ -101,7 +101,7 @@ def save(slug: str) -> ViewResult:
 @blueprint.post("/journeys/<slug>/versions/<int:number>")
 @signed_in
 def roll_back(slug: str, number: int) -> ViewResult:
-    """Put an earlier version back."""
+    """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
     db.session.commit()
     flash(_("Version %(number)s is published again.", number=number))
@@ -120,7 +120,7 @@ def duplicate(slug: str) -> ViewResult:
 @blueprint.post("/journeys/<slug>/archive")
 @signed_in
 def archive(slug: str) -> ViewResult:
-    """Take a journey off the offer, or delete a draft."""
+    """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     db.session.commit()
     flash(_("It is no longer published. Conversations that follow it can continue."))
@@ -130,7 +130,7 @@ def archive(slug: str) -> ViewResult:
 @blueprint.post("/journeys/<slug>/restore")
 @signed_in
 def restore(slug: str) -> ViewResult:
-    """Offer an archived journey again."""
+    """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
     db.session.commit()
     return redirect(url_for(".mine"), 303)
@@ -146,7 +146,7 @@ def export(slug: str, form: str) -> ViewResult:
 
 
 def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
-    """What was typed, checked; or None and the page to show instead: it is only to be changed, or has mistakes."""
+    """What was typed, checked; or None and the page to show instead, if the form is to be changed or has mistakes."""
     typed = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):

@@ -1,7 +1,7 @@
 """Which earlier answers a new one replaces, and which it only disagrees with; pure.
 
-"Actually it is not my lower back, it is my neck" replaces what was said of the lower back. Two answers without such a
-word are left side by side for the person to settle.
+"Actually it is not my lower back, it is my neck" replaces what was said about the lower back. Two answers without
+such a word are left side by side for the person to settle.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Known:
 
 @dataclass(slots=True)
 class Replaced:
-    """What of an earlier piece does not hold any more."""
+    """What of an earlier piece is no longer true."""
 
     statements: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Disagreement:
 
 
 def is_correction(message: str) -> bool:
-    """Whether a message takes something back, or puts it right."""
+    """Whether a message withdraws or corrects something."""
     text = message.replace("’", "'").replace("'", " ")
     return bool(_TURNS.search(text)) or bool(_denied(message))
 
@@ -108,7 +108,7 @@ def replaced_by(
 
 
 def disagreements(known: Sequence[Known], settled: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
-    """Names with different values in the two latest pieces that give one, unless the person said that both hold."""
+    """Names with different values in the two latest pieces that give one, unless the person said both are right."""
     both = {frozenset(pair) for pair in settled}
     latest: dict[str, list[tuple[int, Any]]] = {}
     for item in known:
@@ -136,7 +136,7 @@ def _denied(message: str) -> list[str]:
 
 
 def _says(part: str, statement: str) -> bool:
-    """Whether a statement is about what a few words name: it holds every telling word of them."""
+    """Whether a statement is about what a few words name: it contains all their significant words."""
     wanted = set(_terms(part))
     return bool(wanted) and wanted <= set(_terms(statement))
 

@@ -1,4 +1,4 @@
-"""A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
+"""A journey as its author writes it: what may be left out, and how it is converted to a file's form; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_TEXT = 1_000_000
 
 
 class PointBody(BaseModel):
-    """A point as an author gives it; what is left out is made from the title."""
+    """A point as an author gives it; what is left out is derived from the title."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -100,7 +100,7 @@ def write_definition(fixture: Mapping[str, Any], form: Format) -> str:
 
 
 def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
-    """A journey in the form of a file, without what it leaves to the defaults."""
+    """A journey in the form of a file, without defaults."""
     data = fixture.model_dump()
     data["points"] = [
         {name: value for name, value in point.items() if name != "keeps" or value} for point in data["points"]

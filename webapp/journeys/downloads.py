@@ -1,4 +1,4 @@
-"""Handing out the summary: what is stored when it is up to date, else made by a worker and waited for."""
+"""Serves the summary: the stored one if up to date, else one made by a worker and waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAUSE = 0.3
 
 
 def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
-    """The summary and a name for its file; None when it is not made within `patience` seconds.
+    """The summary and a name for its file; None if it is not made within `patience` seconds.
 
     No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError when no work can be queued.
     """

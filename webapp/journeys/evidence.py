@@ -1,4 +1,4 @@
-"""The rows that hold what a point rests on: made from grounded assessments, and taken out again when replaced."""
+"""The rows with what a point rests on: created from grounded assessments, and removed again when replaced."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from webapp.memories.engine.state import Evidence
 from webapp.memories.learning.points import GroundedAssessment
 
 SHORT_WORDS = 5
-"""Up to so many words an answer is quoted with its question."""
+"""Up to this many words an answer is quoted with its question."""
 MAX_QUESTION = 500
 
 
 def new_evidence(
     conversation: Conversation, row: PointMemory, known: Sequence[Quote], found: GroundedAssessment
 ) -> list[PointEvidence]:
-    """Rows for quotes that are not there yet; each carries the statements and values that were taken from it.
+    """Rows for new quotes; each has the statements and values taken from it.
 
-    `known` are the rows that are there, replaced ones too.
+    `known` are the existing rows, including replaced ones.
     """
     seen = {(item.message_id, item.quote) for item in known} | {(item.message_id, item.start) for item in known}
     fresh: list[Evidence] = []
@@ -79,9 +79,9 @@ def last_question(text: str) -> str | None:
 
 
 def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:
-    """Take statements and values of a row out of what is known; they stay in its history.
+    """Remove statements and values of a row from what is known; they stay in its history.
 
-    True when nothing of it is left, and the row as a whole does not count any more.
+    True if nothing of it is left, and the row as a whole no longer counts.
     """
     row = db.session.get_one(PointEvidence, evidence_id)
     at = now()

@@ -13,9 +13,9 @@ from webapp.text.words import stems, words
 
 Lifetime = Literal["days", "weeks", "months", "years", "always"]
 HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
-"""Days after which what was said is half as sure."""
+"""Days after which what was said is half as certain."""
 STALE = 0.5
-"""From here on it is asked again."""
+"""Below this certainty it is asked about again."""
 
 _TELLING: tuple[tuple[Lifetime, str], ...] = (
     (
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Lifetime, frozenset[str]], ...] = tuple(
 
 
 def lifetime_of(name: str, keeps: str | None = None) -> Lifetime:
-    """How long a fact holds, by what it is called or says; a point may say so itself (`keeps`)."""
+    """How long a fact stays valid, by its name or content; a point may set this itself (`keeps`)."""
     if keeps in HALF_LIFE_DAYS:
         return keeps  # type: ignore[return-value]
     said = set(stems(words(name.replace("_", " "))))

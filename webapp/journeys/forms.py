@@ -12,7 +12,7 @@ MAX_POINTS = 100
 
 
 def read(form: Mapping[str, str]) -> dict[str, Any]:
-    """The definition that a form holds; fields left empty are left out, lists are a line an item."""
+    """The definition in a form; fields left empty are left out, lists have one item per line."""
     count = min(int(form.get("count", "0")[:3] or 0) if form.get("count", "0").isdecimal() else 0, MAX_POINTS)
     given = {name: _clean(form.get(name, "")) for name in HEAD}
     points = []

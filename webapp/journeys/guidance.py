@@ -1,4 +1,4 @@
-"""What the assistant is told when it opens a point, and while a journey goes on; pure."""
+"""What the assistant is told when it opens a point, and during a journey; pure."""
 
 from __future__ import annotations
 

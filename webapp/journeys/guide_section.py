@@ -1,4 +1,4 @@
-"""What the model is told at every turn of a journey: where it stands, what is missing, and how to move on; pure.
+"""What the model is told at every turn of a journey: its state, what is missing, and how to move on; pure.
 
 It goes into the changing end of the prompt, before the person's words. Everything that was said is one line of data.
 """
@@ -59,7 +59,7 @@ class CurrentPoint:
 
 @dataclass(frozen=True, slots=True)
 class GuideNow:
-    """Where a journey stands: its current point, if one is open, and what comes after it."""
+    """The state of a journey: its current point, if one is open, and what comes after it."""
 
     journey: str
     addressed: int
@@ -94,7 +94,7 @@ def guide_section(now: GuideNow) -> str:
 
 
 def without_knowledge(now: GuideNow) -> GuideNow:
-    """The same without anything that was known of the person: what is kept on record."""
+    """The same without anything known about the person, for the record."""
     now = replace(now, unclear=())
     bare = now.current and replace(
         now.current, known=(), quotes=(), to_check=(), faded=(), disagreeing=(), elsewhere=()
@@ -103,7 +103,7 @@ def without_knowledge(now: GuideNow) -> GuideNow:
 
 
 def replaced(content: str, section: str) -> str:
-    """A message with the block in it exchanged for another; it may have been cut at its end."""
+    """A message with its block replaced by another; it may have been cut at its end."""
     return re.sub(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", lambda _: section, content, count=1, flags=re.DOTALL)
 
 

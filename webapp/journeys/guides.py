@@ -1,4 +1,4 @@
-"""The guide of a conversation: the point it is at, what the user wishes of it, and its section of the prompt."""
+"""The guide of a conversation: its current point, what the user wants of it, and its section of the prompt."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Guidance:
 
 
 def guide_of(conversation_id: int) -> JourneyGuide:
-    """Where the guide of a conversation stands; at the beginning, not stored, where nothing is known."""
+    """The state of a conversation's guide; if nothing is known, at the beginning and not stored."""
     row = db.session.get(JourneyGuide, conversation_id)
     return row or JourneyGuide(conversation_id=conversation_id, point_id=None, is_paused=False, report_due=False)
 
 
 def hold_guide(conversation_id: int) -> JourneyGuide:
-    """The stored guide of a conversation, made if need be."""
+    """The stored guide of a conversation, created if necessary."""
     row = db.session.get(JourneyGuide, conversation_id)
     if row is not None:
         return row
@@ -61,7 +61,7 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
-    """Note that the user opened a point themselves: it is the current one, whatever they said of it before."""
+    """Note that the user opened a point themselves: it is the current one, whatever they said about it before."""
     row = hold_memory(conversation.user_id, point)
     row.manually_initiated = True
     row.set_aside = row.set_aside_at = None
@@ -70,7 +70,7 @@ def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
 
 
 def heed(conversation: Conversation, message: str) -> Wish | None:
-    """Obey what a message asks of the guide, and remember it: skip, later, stop asking, go on. Most ask for nothing."""
+    """Do what a message asks of the guide, and remember it: skip, later, stop asking, go on. Most ask for nothing."""
     wish = wish_of(message) if conversation.journey_id is not None else None
     if wish is None:
         return None
@@ -144,7 +144,7 @@ def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
 
 
 def _elsewhere(current: PointView, view: JourneyView) -> list[str]:
-    """What other points say, and what memory offers, that bears on a point."""
+    """What other points and memory say that is relevant to a point."""
     keywords = current.point.semantic_keywords
     said = [
         f"{item.point.title}: {text}"

@@ -1,4 +1,4 @@
-"""Journeys from their JSON files: checked as a whole, then written; what users have told is never touched."""
+"""Journeys from their JSON files: checked as a whole, then written; what users have said is never touched."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Loaded:
 
 
 def folders() -> list[Path]:
-    """Where journeys come from: those shipped, and the folder that the installation keeps its own in."""
+    """Where journeys come from: the shipped ones, and the folder with the installation's own."""
     own = app_settings().journeys_folder
     return [FIXTURES, *([own] if own is not None else [])]
 
@@ -157,7 +157,7 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
 
 
 def digest_of(fixture: JourneyFixture) -> str:
-    """Changes with anything that a journey says."""
+    """Changes with anything in a journey."""
     return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
@@ -172,10 +172,10 @@ def _message(item: ErrorDetails) -> str:
 
 
 def load_journeys(*folders: Path, force: bool = False) -> Loaded:
-    """Bring the tables to what the files say; new journeys always, changes to existing ones only with `force`.
+    """Update the tables from the files: new journeys always, changes to existing ones only with `force`.
 
-    With `force`, points and journeys that are in no file any more are archived, never those written in the application.
-    What users have told is left alone.
+    With `force`, points and journeys that are no longer in a file are archived, never those written in the application.
+    What users have said is left alone.
     Raises FixtureError before anything is written.
     """
     fixtures = read_fixtures(*folders)
@@ -188,7 +188,7 @@ def load_journeys(*folders: Path, force: bool = False) -> Loaded:
             db.session.add(row)
             created.append(fixture.slug)
         elif row.source != "file":
-            differing.append(fixture.slug)  # written here: a file of the same name does not take its place
+            differing.append(fixture.slug)  # written here: a file of the same name does not replace it
             continue
         elif row.source_hash == digest and row.position == position and not row.is_archived:
             unchanged.append(fixture.slug)
@@ -213,7 +213,7 @@ def load_journeys(*folders: Path, force: bool = False) -> Loaded:
 
 
 def write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: int) -> None:
-    """Write what a journey says, but for its points; it is on offer from then on."""
+    """Write a journey without its points; it is published from then on."""
     row.title, row.description, row.system_prompt = fixture.title, fixture.description, fixture.system_prompt
     row.front_page = fixture.front_page
     row.source_hash, row.position, row.is_archived, row.updated_at = digest, position, False, now()
@@ -221,7 +221,7 @@ def write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: 
 
 
 def write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
-    """Write a journey's points in order; the slugs of those that were archived."""
+    """Write a journey's points in order; returns the slugs of those that were archived."""
     rows = db.session.scalars(select(ConversationPoint).where(ConversationPoint.journey_id == journey.journey_id))
     known = {row.slug: row for row in rows}
     for position, fixture in enumerate(fixtures):

@@ -34,14 +34,14 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 
 
 def bearing_on(statement: str, keywords: Iterable[str]) -> int:
-    """How many keywords a statement holds, in any form of their words; a keyword of several needs all in a row."""
+    """How many keywords a statement contains, in any form of their words; a keyword of several needs all in a row."""
     text = f" {' '.join(_in_order(statement))} "
     wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
     return sum(f" {keyword} " in text for keyword in wanted if keyword)
 
 
 def shares_words(one: str, other: str) -> bool:
-    """Whether two texts have a telling word in common."""
+    """Whether two texts have a significant word in common."""
     return bool(_terms(one) & _terms(other))
 
 

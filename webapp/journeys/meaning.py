@@ -1,4 +1,4 @@
-"""Whether a memory bears on a point by what both mean, not only by a word they share."""
+"""Whether a memory is relevant to a point by what both mean, not only by a word they share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WITHOUT_VECTORS = 2
 
 
 def lines_of(point: ConversationPoint) -> list[str]:
-    """What a memory is weighed against: what the point is about, and each of its goals and criteria."""
+    """What a memory is compared with: what the point is about, and each of its goals and criteria."""
     return [f"{point.title}. {point.description}", *aims_of(point)]
 
 
 def digest_of(point: ConversationPoint, model: str) -> str:
-    """Changes with the lines, and with who embeds them."""
+    """Changes with the lines, and with the model that embeds them."""
     return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
 
 

@@ -19,7 +19,7 @@ HIGH, LOW = 0.8, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """What is stored of a point for a user; the words are elsewhere. `analyzed` is false before the first assessment.
+    """What is stored on a point for a user; the words are elsewhere. `analyzed` is false before the first assessment.
 
     `rests_on` counts the pieces of evidence behind the score.
     """
@@ -35,7 +35,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What one look at the conversation said of a point."""
+    """What one look at the conversation said about a point."""
 
     is_addressed: bool
     confidence: float
@@ -75,7 +75,7 @@ def merge(state: PointState, found: Assessment, threshold: float, *, rests_on: i
 
 
 def as_it_stands(state: PointState, evidence_left: int) -> PointState:
-    """The state when evidence has gone since: the point is open again, and less is known of it.
+    """The state after evidence was lost: the point is reopened, and less is known of it.
 
     The confidence falls to the share of the evidence that is left; without any, nothing is known.
     """
@@ -103,7 +103,7 @@ def is_settled(state: PointState, threshold: float) -> bool:
 
 
 def merge_texts(known: Iterable[str], new: Iterable[str]) -> list[str]:
-    """Both lists, what is known first, each statement once whatever its case, spaces and full stop."""
+    """Both lists, what is known first, each statement once, ignoring case, spaces and full stop."""
     found: dict[str, str] = {}
     for text in (*known, *new):
         if form := canonical_statement(text):

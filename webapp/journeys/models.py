@@ -1,4 +1,4 @@
-"""Journeys and their points, what is known of each point for each user, and the summaries made of it."""
+"""Journeys and their points, what is known of each point for each user, and the summaries made from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
-"""Up to 16 MB; a summary has some tens of kilobytes."""
+"""Up to 16 MB; a summary takes some tens of kilobytes."""
 
 
 class Journey(Base):
@@ -41,7 +41,7 @@ class Journey(Base):
 
 
 class JourneyVersion(Base):
-    """What an author published at a time: a whole definition, in the form of a journey's file."""
+    """A published version: a whole definition, in the form of a journey's file."""
 
     __tablename__ = "journey_versions"
     __table_args__ = (UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"), Base.__table_args__)
@@ -106,14 +106,14 @@ class PointMemory(Base):
     message_count_analyzed: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     manually_initiated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Memories of which the user said that they do not answer this point any more.
+    # Memories the user said do not answer this point.
     dismissed_memory_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
     # What the user asked for: not to be asked about it (`skip`), or only after all others (`later`).
     set_aside: Mapped[str | None] = mapped_column(String(10))
     set_aside_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The goals and criteria of the point when it was settled: what was added since is still to be asked.
     settled_for: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
-    # Pairs of evidence that disagree and of which the user said that both hold.
+    # Pairs of evidence that disagree but that the user said are both right.
     settled_conflicts: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # The state and the evidence before the user's last change, for its undo.
     before_change: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
@@ -165,7 +165,7 @@ class PointVectors(Base):
 
 
 class JourneyGuide(Base):
-    """Where the guide of a conversation stands: the point that was opened last, and whether it is to hold its tongue.
+    """The state of a conversation's guide: the point opened last, and whether it should stop asking.
 
     `report_due`: a summary is owed, because the journey was completed or what the last one says has changed.
     """

@@ -15,7 +15,7 @@ AT_ONCE = 20
 
 
 def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
-    """Have the stored summaries of a user's journey made anew, but for one that the caller asks for itself."""
+    """Have the stored summaries of a user's journey made again, except one that the caller asks for itself."""
     ids = db.session.scalars(
         select(ConversationReport.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationReport.conversation_id)
@@ -40,7 +40,7 @@ def owe_report(conversation_id: int) -> None:
 
 
 def owed_reports(*, limit: int = 200) -> Sequence[int]:
-    """Conversations that wait for their summary."""
+    """Conversations waiting for their summary."""
     return db.session.scalars(
         select(JourneyGuide.conversation_id).where(JourneyGuide.report_due == db.true()).limit(limit)
     ).all()

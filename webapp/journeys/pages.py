@@ -31,7 +31,7 @@ blueprint = Blueprint("journeys", __name__)
 
 @blueprint.app_context_processor
 def _points() -> dict[str, Any]:
-    """What the templates of any page may ask for; nothing is loaded unless one does."""
+    """What the templates of any page may need; nothing is loaded unless one asks for it."""
     return {
         "load_journeys": lambda: service.list_journeys(current_user_id()),
         "load_points": _load_points,
@@ -47,7 +47,7 @@ def _load_questions(view: JourneyView | None = None, opened: PointView | None = 
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
-    """The journey of a conversation as it stands; looked up once for all parts of a page."""
+    """The current state of a conversation's journey; looked up once for all parts of a page."""
     if conversation is None or conversation.journey_id is None:
         return None
     known: dict[int, JourneyView] = g.setdefault("journey_views", {})
@@ -60,7 +60,7 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
 @blueprint.get("/journeys")
 @signed_in
 def picker() -> ViewResult:
-    """The journeys on offer."""
+    """The published journeys."""
     return render_template(
         "journeys/page.html",
         journeys=[(row, points_of(row.journey_id)) for row in service.list_journeys(current_user_id())],
@@ -95,7 +95,7 @@ def points(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
 @signed_in
 def still(conversation_id: int, slug: str) -> ViewResult:
-    """Whether what other conversations established of a point still holds: `answer` is yes or no."""
+    """Whether what other conversations established about a point is still true: `answer` is yes or no."""
     if _answer():
         answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
@@ -106,7 +106,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
 @signed_in
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
-    """Whether a memory from elsewhere still holds and answers the point: `answer` is yes or no."""
+    """Whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
     return _changed(conversation_id)
@@ -115,7 +115,7 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
 @signed_in
 def change(conversation_id: int, slug: str) -> ViewResult:
-    """What the user changes of a point by hand; `do` says what."""
+    """What the user changes about a point by hand; `do` says what."""
     where = (current_user_id(), conversation_id, slug)
     match request.form.get("do"):
         case "skip" | "later" as wish:
@@ -140,7 +140,7 @@ def change(conversation_id: int, slug: str) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/summary")
 @signed_in
 def summary(conversation_id: int) -> ViewResult:
-    """The PDF summary, made if need be."""
+    """The PDF summary, created if necessary."""
     found = wait_for_report(current_user_id(), conversation_id)
     if found is not None:
         return pdf_response(*found)

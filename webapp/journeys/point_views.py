@@ -1,4 +1,4 @@
-"""What the pages, the API and the prompt are told of a journey: its points, their state and evidence; plain values."""
+"""What the pages, the API and the prompt see of a journey: its points, their state and evidence; plain values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """Something that was said and does not hold any more."""
+    """Something that was said and is no longer true."""
 
     text: str
     quote: str
@@ -58,7 +58,7 @@ class Former:
 
 @dataclass(frozen=True, slots=True)
 class Prefilled:
-    """A memory from another conversation that bears on a point, until the user says whether it still holds."""
+    """A memory from another conversation that is relevant to a point, until the user says whether it is still true."""
 
     memory_id: int
     content: str
@@ -118,17 +118,17 @@ class PointView:
 
     @property
     def conflicts(self) -> list[Disagreement]:
-        """Answers that disagree, until the user says which one holds."""
+        """Answers that disagree, until the user says which one is right."""
         return disagreements([item.as_known for item in self.evidence], self.settled_conflicts)
 
     @property
     def faded(self) -> list[str]:
-        """What was said so long ago, for its kind, that it is asked again."""
+        """What was said so long ago, for its kind, that it is asked about again."""
         return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
 
     @property
     def confidence(self) -> float:
-        """The confidence as it is by now: what was said fades, each thing by its kind."""
+        """The current confidence: what was said fades, each thing by its kind."""
         left = [average(share for _, share in self._left(item)) for item in self.evidence]
         return self.state.confidence * average(left)
 
@@ -170,12 +170,12 @@ class PointView:
 
     @property
     def to_check(self) -> bool:
-        """Whether it rests on other conversations only, or is old, and the user has not said that it still holds."""
+        """Whether it rests only on other conversations, or is old, and the user has not confirmed it."""
         return self.is_from_elsewhere or bool(self.faded)
 
     @property
     def is_from_elsewhere(self) -> bool:
-        """Whether it rests on other conversations only, and the user has not said that it still holds."""
+        """Whether it rests only on other conversations, and the user has not confirmed it."""
         return bool(self.evidence) and self.confirmed_at is None and all(item.elsewhere for item in self.evidence)
 
     @property
@@ -205,7 +205,7 @@ class JourneyView:
 
     @property
     def addressed(self) -> int:
-        """How many points are."""
+        """How many points are addressed."""
         return sum(view.is_settled for view in self.points)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads the points of a journey as they stand for a user: definition, state, evidence, and what memory says."""
+"""Reads the current points of a journey for a user: definition, state, evidence, and what memory says."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
 def journey_view(
     user_id: int, journey_id: int | None, conversation: Conversation | None = None, *, prefill: bool = True
 ) -> JourneyView:
-    """The journey as it stands for a user; `conversation` tells what counts as elsewhere.
+    """The journey's current state for a user; `conversation` determines what counts as elsewhere.
 
-    Where memory is switched off nothing is known.
+    If memory is switched off, nothing is known.
     """
     if journey_id is None:
         raise NotFound("This conversation has no journey.")
@@ -73,7 +73,7 @@ def journey_view(
 
 
 def state_of(row: PointMemory | None) -> PointState:
-    """What is stored of a point."""
+    """What is stored about a point."""
     if row is None:
         return PointState()
     return PointState(
@@ -109,7 +109,7 @@ def load_evidence(
     )
     found: dict[int, list[Quote]] = defaultdict(list)
     for row, conversation_id, says in rows:
-        # A memory that was edited since says what it says now.
+        # A memory that has since been edited says what it says now.
         retired = row.retired or []
         texts = [says] if says is not None else _without(row.extracted_points, retired)
         gone = {item["name"] for item in retired if "name" in item}
@@ -190,9 +190,9 @@ def _prefilled(
     evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
 ) -> dict[int, list[Prefilled]]:
-    """Memories from elsewhere that bear on points that are still open, best first, for each at most PREFILLED."""
+    """Memories from elsewhere relevant to points that are still open, best first, at most PREFILLED for each."""
     if conversation is None or conversation.space_id is not None:
-        return {}  # in a space, what is known of the user elsewhere has no place
+        return {}  # in a space, what is known about the user elsewhere does not belong
     memories = db.session.scalars(
         select(Memory)
         .where(

@@ -16,7 +16,7 @@ MAX_TOKENS = 400
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What would be sent for the first point, and what came back; `error` where nothing did."""
+    """What would be sent for the first point, and what came back; `error` if nothing did."""
 
     prompt: str
     question: str

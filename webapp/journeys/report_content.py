@@ -1,4 +1,4 @@
-"""What stands in the summary of a journey, as plain data, and its fingerprint; pure."""
+"""The content of a journey's summary, as plain data, and its fingerprint; pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import date, datetime
 from webapp.dates import in_full
 
 LAYOUT = 2
-"""Raised when the same content is to look different, so that stored summaries are made anew."""
+"""Increased when the same content should look different, so that stored summaries are made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A point with what was found out about it; without any it is still open. `unclear` are answers that disagree."""
+    """A point with what was found out about it; if nothing, it is still open. `unclear` are answers that disagree."""
 
     title: str
     description: str
@@ -56,7 +56,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a summary says beside the answers, in a language; `{…}` stand for what is put in."""
+    """What a summary says besides the answers, in a language; `{…}` stands for what is inserted."""
 
     tag: str = "en"
     is_rtl: bool = False
@@ -86,7 +86,7 @@ ENGLISH = Wording()
 
 
 def fingerprint(report: Report) -> str:
-    """Changes whenever anything that is printed does, but for the day of printing."""
+    """Changes whenever anything printed does, except the day of printing."""
     data = json.dumps([LAYOUT, asdict(report)], default=str, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The fonts of what is set as a PDF, cut to the letters that a text needs; no database, no web.
+"""The fonts for PDFs, cut to the letters a text needs; no database, no web.
 
 The families come as variable fonts, which a PDF cannot hold: each is cut to the text's letters first, then set to one
 weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean letters have fonts
@@ -59,7 +59,7 @@ FALLBACKS = (
 
 @cache
 def coverage(package: str, file: str) -> frozenset[int]:
-    """The code points that a font file has."""
+    """The code points in a font file."""
     with TTFont(str(files(package).joinpath(file)), lazy=True) as font:
         return frozenset(font.getBestCmap())
 

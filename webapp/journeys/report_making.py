@@ -1,4 +1,4 @@
-"""Setting the summary of a journey's conversation as a PDF, in a worker."""
+"""Sets the summary of a journey's conversation as a PDF, in a worker."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MAKING_SECONDS = 300
 
 
 def make_report(conversation_id: int) -> bool:
-    """Make the summary unless the stored one is up to date; whether there is one now.
+    """Make the summary unless the stored one is up to date; returns whether there is one now.
 
-    No connection is held while the pages are set. What changes meanwhile is taken in.
+    No connection is held while the pages are set. Changes meanwhile are included.
     """
     redis().set(making_key(conversation_id), b"1", ex=MAKING_SECONDS)
     try:
@@ -62,7 +62,7 @@ def _make(conversation_id: int) -> bool:
 
 
 def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
-    """Keep the pages, unless what they were made from has changed; False then, or when another was faster."""
+    """Store the pages, unless what they were made from has changed; False then, or if another job was faster."""
     try:
         with write_transaction():
             conversation = db.session.scalar(

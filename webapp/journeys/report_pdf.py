@@ -51,7 +51,7 @@ class _Pages(FPDF):
         self.alias_nb_pages("{pages}")
 
     def footer(self) -> None:
-        """What stands at the foot of every page."""
+        """The footer of every page."""
         self.set_y(-16)
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
@@ -74,13 +74,13 @@ class _Pages(FPDF):
         self.multi_cell(width, height, text, align=self.start, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
     def height_of(self, text: str, width: float, height: float) -> float:
-        """How high a text stands in the font of the moment, in millimetres."""
+        """The height of a text in the current font, in millimetres."""
         found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
         assert isinstance(found, float | int)
         return float(found)
 
     def needs(self, height: float) -> None:
-        """Go to the next page unless so many millimetres are left: a heading never stands alone."""
+        """Go to the next page unless this many millimetres are left: a heading never stands alone."""
         if self.will_page_break(height):
             self.add_page()
 
@@ -91,7 +91,7 @@ class _Pages(FPDF):
 
 
 def _front(pages: _Pages, report: Report) -> None:
-    """The short of it on a page of its own, for whoever has a minute."""
+    """The essentials on a page of their own, for readers with a minute."""
     pages.add_page()
     pages.set_font("serif", size=20)
     pages.set_text_color(*INK)

@@ -34,7 +34,7 @@ QUOTES_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class ReportState:
-    """How the summary of a conversation stands; `ready`: one is stored that is up to date."""
+    """The state of a conversation's summary; `ready`: an up-to-date one is stored."""
 
     ready: bool
     status: str
@@ -56,7 +56,7 @@ class Source:
 
 
 def report_state(user_id: int, conversation_id: int) -> ReportState:
-    """How the summary stands. Raises NotFound without a journey.
+    """The state of the summary. Raises NotFound without a journey.
 
     `status` is ready, pending (it is being made: a job for it is there), stale (what was made says something else by
     now) or none. One that a complete journey lacks is asked for here, so that it is never waited for in vain.
@@ -85,7 +85,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
 
 
 def is_being_made(conversation_id: int) -> bool:
-    """Whether a job for the summary waits or runs; False while Redis is away."""
+    """Whether a job for the summary is waiting or running; False while Redis is unavailable."""
     try:
         waits = pending(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))
         return waits is not None or bool(redis().exists(making_key(conversation_id)))
@@ -131,7 +131,7 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 
 
 def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Report]:
-    """What the summary says as things stand. Raises NotFound, and Conflict while there is nothing to sum up."""
+    """What the summary would say now. Raises NotFound, and Conflict while there is nothing to sum up."""
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
     if not source.evidence_ids:
@@ -140,13 +140,13 @@ def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Re
 
 
 def drop_reports_of(user_id: int) -> int:
-    """Delete a user's stored summaries: something they might quote is being forgotten; they are made anew."""
+    """Delete a user's stored summaries: something they might quote is being forgotten; they are made again."""
     mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
     return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine)))
 
 
 def purge_reports() -> int:
-    """Delete stored summaries that quote what is gone; how many."""
+    """Delete stored summaries that quote what is gone; returns how many."""
     left = (
         select(func.count())
         .select_from(ReportEvidence)
@@ -173,7 +173,7 @@ def stored_row(conversation_id: int) -> ConversationReport | None:
 
 
 def source_of(conversation: Conversation) -> Source:
-    """What the summary of a conversation is made from, as things stand."""
+    """What the summary of a conversation would be made from now."""
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     owner = get_or_raise(User, conversation.user_id)
     profile = get_profile(conversation.user_id)

@@ -1,4 +1,4 @@
-"""What comes in and goes out about journeys and their points."""
+"""Requests and responses for journeys and their points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConversationPointPath(BaseModel):
 
 
 class PointAnswer(BaseModel):
-    """What the user says of a point: about a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
+    """What the user says about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
 
     answer: Literal["yes", "no", "both"] | None = Field(
         None,
@@ -44,7 +44,7 @@ class PointAnswer(BaseModel):
     memory_id: Id | None = Field(None, description="One of `prefilled`.")
     evidence_id: Id | None = Field(None, description="One of `evidence`.")
     text: Annotated[Line, Field(min_length=1, max_length=2_000)] | None = Field(
-        None, description="How it is, in the user's words: in the place of `evidence_id`, or beside the others."
+        None, description="What is right, in the user's words: replaces `evidence_id`, or is added to the others."
     )
 
     @field_validator("answer", mode="before")
@@ -70,7 +70,7 @@ class SkipWish(BaseModel):
 
 
 class ReopenWish(BaseModel):
-    undo: bool = Field(False, description="Take back the last change by hand instead.")
+    undo: bool = Field(False, description="Undo the last manual change instead.")
 
 
 class PointReset(BaseModel):
@@ -182,18 +182,20 @@ class PointOut(PointDefinition):
     relevant_quotes: list[str]
     structured_data: dict[str, Any]
     evidence: list[PointEvidenceOut]
-    prefilled: list[PrefilledOut] = Field(description="Memories from elsewhere that bear on it, to be confirmed.")
-    needs_confirmation: bool = Field(
-        description="It rests on other conversations, or was said long ago, and nobody said it still holds."
+    prefilled: list[PrefilledOut] = Field(
+        description="Memories from elsewhere that are relevant to it, to be confirmed."
     )
-    faded: list[str] = Field(description="What was said so long ago, for its kind, that it is asked again.")
-    conflicts: list[ConflictOut] = Field(description="Answers that disagree, until the user says which one holds.")
+    needs_confirmation: bool = Field(
+        description="It rests on other conversations or was said long ago, and nobody has confirmed it since."
+    )
+    faded: list[str] = Field(description="What was said so long ago, for its kind, that it is asked about again.")
+    conflicts: list[ConflictOut] = Field(description="Answers that disagree, until the user says which one is right.")
     criteria_met: list[str]
     new_goals: list[str] = Field(description="Goals and criteria added since it was settled.")
-    history: list[FormerOut] = Field(description="What was said and replaced since.")
+    history: list[FormerOut] = Field(description="What was said and has since been replaced.")
     set_aside: Literal["skip", "later"] | None = Field(description="What the user asked for.")
     can_undo: bool
-    was_reopened: bool = Field(description="It was addressed, and evidence of it was forgotten since.")
+    was_reopened: bool = Field(description="It was addressed, and evidence for it has since been forgotten.")
     first_addressed_at: Instant | None
     last_analyzed_at: Instant | None
     message_count_analyzed: int
@@ -266,8 +268,10 @@ class ConversationPoints(BaseModel):
 
 
 class SummaryStatus(BaseModel):
-    ready: bool = Field(description="A summary is there that says what is known now.")
-    status: str = Field(description="ready, pending (being made), stale (asking for it makes it anew) or none.")
+    ready: bool = Field(description="There is a summary that reflects what is known now.")
+    status: str = Field(
+        description="ready, pending (being created), stale (created again when it is asked for) or none."
+    )
     progress: Progress
     all_addressed: bool
     created_at: Instant | None

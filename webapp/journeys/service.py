@@ -1,4 +1,4 @@
-"""Journeys for their users: which there are, how the points of a conversation stand, and what the user says of them."""
+"""Journeys for their users: the list, the state of a conversation's points, and what the user says about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REREAD = 20
 
 
 def list_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys on offer to a user, in order; their own come last."""
+    """The journeys available to a user, in order; their own come last."""
     return db.session.scalars(
         select(Journey)
         .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
@@ -34,7 +34,7 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:
-    """The definition of a journey that is on offer to a user, or that they write and never published.
+    """The definition of a journey available to a user, or of one they write and have never published.
 
     Raises NotFound.
     """
@@ -94,7 +94,7 @@ def reset_here(user_id: int, conversation_id: int, slug: str) -> int:
 
 
 def journeys_of(user_id: int) -> list[JourneyView]:
-    """Every journey of which something is known for a user, archived ones included."""
+    """Every journey about which something is known for a user, including archived ones."""
     ids = db.session.scalars(
         select(PointMemory.journey_id).where(PointMemory.user_id == user_id).distinct().order_by(PointMemory.journey_id)
     ).all()

@@ -1,4 +1,4 @@
-"""What somebody says of being asked: skip this, later, stop asking, go on; pure.
+"""What somebody says about being asked: skip this, later, stop asking, go on; pure.
 
 Only a message that says little else is a wish: "I skip breakfast" is an answer.
 """

@@ -70,7 +70,7 @@ class PromptsToImport(BaseModel):
 
 class VariableOut(BaseModel):
     name: str
-    default: str | None = Field(description="Null where something has to be given.")
+    default: str | None = Field(description="Null where a value is required.")
     choices: list[str]
 
 
@@ -127,12 +127,12 @@ class PromptExport(BaseModel):
 
 
 class RefusedPrompt(BaseModel):
-    place: int = Field(description="Where it stands in what was sent, from 1.")
+    place: int = Field(description="Its position in what was sent, from 1.")
     name: str
     reason: str
 
 
 class PromptsImported(BaseModel):
     imported: int
-    skipped: int = Field(description="Those that were there already, name and text.")
+    skipped: int = Field(description="Those that already existed with the same name and text.")
     refused: list[RefusedPrompt]

@@ -24,7 +24,7 @@ class Fetch(Arguments):
 
 
 class Remember(Arguments):
-    content: Statement = Field(description="One short statement about the user, understandable by itself.")
+    content: Statement = Field(description="One short statement about the user, understandable on its own.")
     quote: Line = Field(min_length=1, max_length=2_000, description="The user's own words that say it, verbatim.")
     kind: MemoryKind = "fact"
     space_id: Id | None = Field(None, description="The space it belongs to; without one it is personal.")
@@ -34,12 +34,12 @@ class ListMemories(Arguments):
     space_id: Id | None = None
     kind: MemoryKind | None = None
     limit: int = Field(20, ge=1, le=50)
-    cursor: Line | None = Field(None, max_length=500, description="next_cursor of the answer before.")
+    cursor: Line | None = Field(None, max_length=500, description="next_cursor of the previous answer.")
 
 
 class UpdateMemory(Arguments):
     memory_id: Id
-    content: Statement = Field(description="What it is to say from now on.")
+    content: Statement = Field(description="What it should say from now on.")
 
 
 class Forget(Arguments):

@@ -81,7 +81,7 @@ def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
 def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     """Forget a memory for good. Raises NotFound, and Forbidden for a token that may not write."""
     if not may_write():
-        raise Forbidden("This token may not forget. The user can do it on the memory page of Commonplace.")
+        raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
     _within_reach(memories.get_memory(user_id, args.memory_id))
     forgotten = forget_memories(user_id, [args.memory_id])
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
@@ -90,7 +90,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
 
 def _require_right() -> None:
     if not may_propose():
-        raise Forbidden("This token may only read.")
+        raise Forbidden("This token is only allowed to read.")
 
 
 def _within_reach(row: Memory) -> Memory:

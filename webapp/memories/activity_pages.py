@@ -1,4 +1,4 @@
-"""Pages and fragments of what happens to memories: review, the change log, extraction, switches, health."""
+"""Pages and fragments for what happens to memories: review, the change log, extraction, switches, health."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ blueprint = Blueprint("memory_activity", __name__)
 @blueprint.get("/memories/review")
 @signed_in
 def review() -> ViewResult:
-    """Everything that waits for a decision: by group what came together, one by one what did not."""
+    """Everything waiting for a decision: in groups if it came together, otherwise one by one."""
     groups = groups_of(current_user_id())
     cursor = request.args.get("cursor", "")[:500] or None
     page = cards.waiting(current_user_id(), 20, cursor, *apart_from(groups))
@@ -47,7 +47,7 @@ def review() -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/review")
 @signed_in
 def decide(memory_id: int) -> ViewResult:
-    """Carry out a decision, and say in its place what it did."""
+    """Carry out a decision, and show in its place what it did."""
     try:
         decided = reviewing.decide_review(current_user_id(), memory_id, _decision())
     except (Invalid, Conflict) as error:
@@ -93,7 +93,7 @@ def change(change_set_id: int) -> ViewResult:
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
 @signed_in
 def undo(change_set_id: int) -> ViewResult:
-    """Undo a change as a whole, or say what stands in the way."""
+    """Undo a change as a whole, or say what prevents it."""
     user_id = current_user_id()
     refused: list[tuple[str, str, int | None]] = []
     undone: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
@@ -145,7 +145,7 @@ def switch_everywhere() -> ViewResult:
 @blueprint.get("/memories/health")
 @signed_in
 def health() -> ViewResult:
-    """What may want tidying."""
+    """What may need tidying."""
     return render_template(
         "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
     )
@@ -168,7 +168,7 @@ def keep_one(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/still-true")
 @signed_in
 def still_true(memory_id: int) -> ViewResult:
-    """The answer to whether a memory still holds: it does, as of now, or it ended."""
+    """The answer to whether a memory is still true: it is, as of now, or it has ended."""
     user_id = current_user_id()
     if request.form.get("answer") == "no":
         service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
@@ -198,7 +198,7 @@ def ask_to_delete(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/delete-with-memories")
 @signed_in
 def delete_conversation(conversation_id: int) -> ViewResult:
-    """Delete a conversation and forget what rests on it alone; the conversation can be brought back for a while,
+    """Delete a conversation and forget what rests on it alone; the conversation can be restored for a while,
     the memories cannot."""
     user_id = current_user_id()
     resting = dependents.of_conversation(user_id, conversation_id)
@@ -241,7 +241,7 @@ def _said(error: Invalid | Conflict) -> str:
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
-    """Every memory that stands in the way: what it says, why, and its id while it exists."""
+    """Every memory that prevents it: what it says, why, and its id while it exists."""
     found: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))

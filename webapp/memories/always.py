@@ -1,4 +1,4 @@
-"""What every prompt holds of a memory, read along indexes: as cheap with twenty thousand memories as with ten."""
+"""What every prompt contains of a memory, read along indexes: as cheap with twenty thousand memories as with ten."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from webapp.spaces.members import names_of
 MOST = 200
 """How many pinned memories, and how many keyed facts, are considered for one prompt."""
 MOST_NEW = 20
-"""How many memories that changed since a prompt's beginning was fixed are told apart from it."""
+"""How many memories that changed since a prompt's beginning was fixed are added after it."""
 NEW = "new"
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 TOLERANCE = 1e-6
-"""What importances lose on their way through a FLOAT column."""
+"""What importances lose in a FLOAT column."""
 
 _PROFILE = frozenset(KEYS.values())
 
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed of late.
+    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed recently.
 
     `by` names the member of the space who shares it; empty for the user's own.
     """
@@ -61,20 +61,20 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
 
 
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
-    """What changed after an instant, the latest first, as NEW."""
+    """What changed after an instant, latest first, as NEW."""
     return _items(db.session.execute(_changed_since(user_id, space_id), {"since": since}).all(), NEW)
 
 
 @lru_cache(maxsize=256)
 def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    # Of every turn: to build it costs about as much as to send it.
+    # Needed in every turn: building it costs about as much as sending it.
     changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
     changed = changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
     return _along(changed, space_id, "listing")
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
-    """What every prompt holds; with `until`, without what changed later."""
+    """What every prompt contains; with `until`, without what changed later."""
     statements = _lasting(user_id, space_id)
     limits = {"until": until or END_OF_TIME}
     pinned = db.session.execute(statements.pinned, limits).all()
@@ -99,7 +99,7 @@ class _Lasting(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _lasting(user_id: int, space_id: int | None) -> _Lasting:
-    # Of every turn after a change of memory: built once, as above.
+    # Needed in every turn after a change of memory: built once, as above.
     usable = _usable(user_id, space_id).where(Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type))
     pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
     facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
@@ -119,9 +119,9 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
         Memory.is_archived == false(),
         Memory.is_closed == false(),
         Memory.needs_review == false(),
-        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these stand with the instructions
+        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these are with the instructions
     ).with_only_columns(
-        # Columns, not rows of a class: the vector of each comes along with those.
+        # Columns, not rows of a class: those would bring each vector along.
         Memory.memory_id,
         Memory.content,
         Memory.revision,

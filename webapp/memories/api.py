@@ -59,7 +59,7 @@ digest_upsert: Part[UpsertDigest] = Part("digest_upsert")
 @blueprint.get("/memories", responses={200: MemoryList})
 @signed_in
 def list_memories(query: MemoryQuery) -> ViewResult:
-    """List memories that hold, last changed first. With `q`, those that hold its words, best first, with a score."""
+    """List current memories, last changed first. With `q`, those that contain its words, best first, with a score."""
     user_id = current_user_id()
     if query.q:
         found = search.search_memories(user_id, query)
@@ -74,7 +74,7 @@ def list_memories(query: MemoryQuery) -> ViewResult:
 @signed_in(services=True)
 @idempotency.idempotent
 def create_memory(body: NewMemory) -> ViewResult:
-    """Write a memory by hand; it takes the place of the present value of its key. Or store a conversation's digest."""
+    """Write a memory by hand; it replaces the current value of its key. Or store a conversation's digest."""
     if body.conversation_id is not None:
         # The digests' own domain builds on this one, so it is called through the application.
         answer = digest_upsert()(signed_in_identity(), body.conversation_id, body.memory_data or {})
@@ -94,7 +94,7 @@ def get_memory(path: MemoryPath) -> ViewResult:
 @blueprint.put("/memories/<int:memory_id>", responses={200: MemoryOut})
 @signed_in
 def update_memory(path: MemoryPath, body: MemoryChanges) -> ViewResult:
-    """Change a memory; only the given fields. 409 names the memory that holds the key already."""
+    """Change a memory; only the given fields. 409 names the memory that already has the key."""
     row = service.update_memory(current_user_id(), path.memory_id, body)
     answer = MemoryOut.of(row).as_json()
     db.session.commit()
@@ -118,7 +118,7 @@ def forget_memory(path: MemoryPath, query: ForgetQuery) -> ViewResult:
 @blueprint.get("/memories/<int:memory_id>/history", responses={200: History})
 @signed_in
 def get_history(path: MemoryPath) -> ViewResult:
-    """A memory's revisions, with who changed it and why, and every value that its key has had."""
+    """A memory's revisions, with who changed it and why, and every value its key has had."""
     user_id = current_user_id()
     return History(
         memory_id=path.memory_id,
@@ -130,7 +130,7 @@ def get_history(path: MemoryPath) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/restore", responses={200: MemoryOut})
 @signed_in
 def restore_revision(path: MemoryPath, body: RestoreRevision) -> ViewResult:
-    """Give a memory what it said at a revision."""
+    """Restore a memory to a revision."""
     row = history.restore_revision(current_user_id(), path.memory_id, body.revision)
     answer = MemoryOut.of(row).as_json()
     db.session.commit()
@@ -152,7 +152,7 @@ def get_evidence(path: MemoryPath) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/review", responses={200: MemoryOut})
 @signed_in
 def review_memory(path: MemoryPath, body: ReviewDecision) -> ViewResult:
-    """Decide about a memory in review. `reject` forgets it and answers with the report of that."""
+    """Decide about a memory in review. `reject` forgets it and returns the report of that."""
     decided = reviewing.decide_review(current_user_id(), path.memory_id, body)
     answer = MemoryOut.of(decided).as_json() if isinstance(decided, Memory) else _report(decided)
     db.session.commit()
@@ -177,7 +177,7 @@ def extract_memories(body: ExtractRequest) -> ViewResult:
 @blueprint.post("/memories/extract/stop", responses={204: None})
 @signed_in
 def stop_extracting(body: StopExtraction) -> ViewResult:
-    """Let a reading of a long conversation end with the part that is at work. What was read stays read."""
+    """Stop reading a long conversation after the current part. What has been read stays read."""
     requests.stop(current_user_id(), body.conversation_id)
     return "", 204
 
@@ -195,7 +195,7 @@ def list_changes(query: PageQuery) -> ViewResult:
 @blueprint.post("/memories/changes/<int:change_set_id>/undo", responses={200: ChangeSetOut})
 @signed_in
 def undo_changes(path: ChangeSetPath) -> ViewResult:
-    """Undo a change set as a whole. 409 lists the memories that stand in the way."""
+    """Undo a change set as a whole. 409 lists the memories that prevent it."""
     answer = _change_set(change_sets.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
     db.session.commit()
     return answer
@@ -211,7 +211,7 @@ def get_profile() -> ViewResult:
 @blueprint.put("/profile", responses={200: ProfileOut})
 @signed_in
 def update_profile(body: ProfileChanges) -> ViewResult:
-    """Say who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
+    """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
     answer = ProfileOut(**asdict(profile.update_profile(current_user_id(), body))).model_dump(mode="json")
     db.session.commit()
     return answer

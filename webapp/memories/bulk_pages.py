@@ -33,7 +33,7 @@ _DONE = {
 @blueprint.post("/memories/many")
 @signed_in
 def act() -> ViewResult:
-    """Archive, pin or forget the chosen memories; what is to be forgotten is shown first."""
+    """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
     user_id, ids, action = current_user_id(), _chosen(), request.form.get("action", "")
     rows = [service.get_memory(user_id, number) for number in ids]
     if action == "forget" and "confirm" not in request.form:
@@ -57,7 +57,7 @@ def act() -> ViewResult:
 @blueprint.post("/memories/review")
 @signed_in
 def review() -> ViewResult:
-    """Keep the chosen memories in review, or say that they are wrong; those that contradict another are left."""
+    """Keep the chosen memories in review, or say that they are wrong; those that contradict another are skipped."""
     user_id = current_user_id()
     try:
         decision = Decision(request.form.get("decision", ""))
@@ -69,7 +69,7 @@ def review() -> ViewResult:
     forgotten: set[int] = set()
     for number in _chosen():
         if number in forgotten:
-            continue  # it went with another that says the same
+            continue  # it was removed with another that says the same
         try:
             with db.session.begin_nested():
                 decided = reviewing.decide_review(user_id, number, ReviewDecision(decision=decision))

@@ -1,4 +1,4 @@
-"""Change sets: what jobs and the user did to memories at one go, and undoing it as a whole."""
+"""Change sets: what jobs and the user did to memories in one go, and undoing it as a whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WHY = {
 class ChangeSetView:
     """A change set with what its memories say now; forgotten ones are missing from `contents`.
 
-    `title` is that of its conversation, `lines` what was done in words. Each is there only where it was asked for.
+    `title` is that of its conversation, `lines` what was done in words. Each is set only if it was requested.
     """
 
     row: MemoryChangeSet
@@ -48,14 +48,14 @@ class ChangeSetView:
 
     @property
     def label(self) -> str:
-        """What was done, in one line, or why nothing was; empty when that cannot be told any more."""
+        """What was done, in one line, or why nothing was; empty if that is no longer known."""
         return label(self.lines) or ("" if self.row.changes else refused(self.row.reasons))
 
 
 def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
     """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
-    `known`: memories that were read just now; then only changes of these are told in words, and nothing is asked twice.
+    `known`: memories that have just been read; then only changes to these are put in words, and nothing is read twice.
     """
     statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
@@ -93,7 +93,7 @@ def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
-    """Change sets with what can be told of them, in two queries, or three for the titles."""
+    """Change sets with what can be said about them, in two queries, or three with the titles."""
     said = _said(rows)
     contents, closed = _contents(rows, said)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
@@ -125,7 +125,7 @@ def _contents(
 
 
 def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
-    """What the memories of some change sets said before and after; nothing is asked where all was new or confirmed."""
+    """What the memories of some change sets said before and after; no query if all were new or confirmed."""
     wanted = {
         (change["memory_id"], revision)
         for row in rows
@@ -155,9 +155,9 @@ def _view(
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
-    """Put back what a change set changed, as a whole, as a change set of its own.
+    """Undo what a change set changed, as a whole, as a change set of its own.
 
-    Raises NotFound, and Conflict with every memory that stands in the way: changed since, forgotten, or its key taken.
+    Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
     """
     hold_reached(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
     versions.hold(user_id)
@@ -205,7 +205,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
 
 def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
-    """The memories that others can read, and will not any more."""
+    """The memories that others can read but soon no longer will."""
     ends = {
         step.ref: step.fields if isinstance(step, PutBack) else {}
         for step in steps

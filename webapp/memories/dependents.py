@@ -1,4 +1,4 @@
-"""What rests on a conversation or a message, and what becomes of it when a conversation is deleted."""
+"""What rests on a conversation or a message, and what happens to it when a conversation is deleted."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def of_message(user_id: int, message_id: int) -> Resting:
 
 
 def init_dependents() -> None:
-    """Follow conversations that are deleted."""
+    """React to conversations being deleted."""
     conversation_deleted.connect(_deleted)
 
 
 def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
-    """Memories lose the evidence that goes; with `forget`, those without other evidence go as well."""
+    """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
     user_id, here = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
     if forget:
@@ -53,7 +53,7 @@ def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> No
 
 
 def resting_in(conversation_ids: Collection[int]) -> list[int]:
-    """Ids of the memories with evidence in these conversations, to be recounted when they are gone."""
+    """Ids of the memories with evidence in these conversations, to be recounted once those are gone."""
     return list(forgetting.resting_on(_in_conversations(conversation_ids))) if conversation_ids else []
 
 

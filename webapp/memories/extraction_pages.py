@@ -1,4 +1,4 @@
-"""The extraction that somebody asks for with the button: its work, its stop, and what came of it."""
+"""The extraction started with the button: its progress, stopping it, and its result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ blueprint = Blueprint("memory_extraction", __name__)
 @blueprint.post("/c/<int:conversation_id>/memory/extract")
 @signed_in
 def extract(conversation_id: int) -> ViewResult:
-    """Read a conversation for memories now; the answer follows the work."""
+    """Read a conversation for memories now; the response follows the progress."""
     job_id = requests.request_extraction(current_user_id(), conversation_id)
     if not wants_partial():
         flash(_("Reading the conversation. Whatever is found will appear in Memory."), "message")
@@ -29,7 +29,7 @@ def extract(conversation_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
 @signed_in
 def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
-    """How an extraction goes: working, done with its numbers, or failed with nothing lost."""
+    """The state of an extraction: working, done with its numbers, or failed with nothing lost."""
     get_conversation(current_user_id(), conversation_id)
     progress = requests.progress_of(conversation_id, job_id)
     is_news = progress.state == "done" and any(progress.counts.get(name) for name in COUNTS)
@@ -46,7 +46,7 @@ def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/memory/extract/stop")
 @signed_in
 def stop_extraction(conversation_id: int) -> ViewResult:
-    """End the reading of a long conversation with the part that is at work."""
+    """Stop reading a long conversation after the current part."""
     requests.stop(current_user_id(), conversation_id)
     if wants_partial() and (run := requests.run_of(conversation_id)):
         return extraction_state(conversation_id, run.job_id)

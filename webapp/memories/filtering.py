@@ -1,4 +1,4 @@
-"""What a request narrows the list of memories to."""
+"""The filters a request sets on the list of memories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webapp.spaces.choosing import chosen_space
 
 
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
-    """The filters of the request; those that make no sense are as if they were not set.
+    """The filters of the request; nonsensical ones count as not set.
 
     A panel that `arrives` at a place narrows itself to what is used there, whatever was chosen at another one.
     """
@@ -30,7 +30,7 @@ def read_filters(conversation: Conversation | None = None, *, arrives: bool = Fa
 
 
 def _space_here(conversation: Conversation | None) -> int | None:
-    """The space whose memories are used here: the conversation's, or that in which a new one would begin."""
+    """The space whose memories are used here: the conversation's, or the one a new conversation would be in."""
     if conversation is not None:
         return conversation.space_id
     space = chosen_space(current_user_id())

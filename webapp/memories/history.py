@@ -52,8 +52,8 @@ def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
 
 
 def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quoted]]:
-    """The evidence of the user's memories, by memory, in the order in which it was said."""
-    # Whose they are is looked at here: asked for as well, SQLite would begin with all memories of the user.
+    """The evidence of the user's memories, by memory, in the order it was said."""
+    # The owner is checked here: as part of the query, SQLite would begin with all of the user's memories.
     rows = db.session.execute(
         select(MemoryEvidence, Memory.user_id, Message.conversation_id, Conversation.title, Message.superseded_by_id)
         .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
@@ -70,9 +70,9 @@ def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quote
 
 
 def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
-    """Give a memory the fields that it had at a revision, as a new one.
+    """Give a memory the fields it had at a revision, as a new revision.
 
-    Raises NotFound, and Conflict when what it said then was forgotten or its key is held by another memory now.
+    Raises NotFound, and Conflict if what it said then was forgotten or another memory now has its key.
     """
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
@@ -85,7 +85,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
         raise NotFound("There is no such revision.")
     if is_forgotten(graveyards.graveyard(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
-    # Words come back, not the audience they had.
+    # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
     if _same_fields(snapshot(memory), fields):
         return memory
@@ -98,14 +98,14 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
 
 
 def drop_evidence(*conditions: Any) -> None:
-    """Delete evidence rows and count anew what is left with their memories."""
+    """Delete evidence rows and recount what their memories have left."""
     ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(*conditions)))
     db.session.execute(delete(MemoryEvidence).where(*conditions).execution_options(synchronize_session=False))
     recount(ids)
 
 
 def recount(memory_ids: Iterable[int]) -> None:
-    """Make `evidence_count` of these memories true."""
+    """Correct the `evidence_count` of these memories."""
     for memory in db.session.scalars(select(Memory).where(Memory.memory_id.in_(list(memory_ids)))):
         memory.evidence_count = db.session.scalars(
             select(func.count()).select_from(MemoryEvidence).where(MemoryEvidence.memory_id == memory.memory_id)
@@ -124,7 +124,7 @@ def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
     touch(memory.space_id)
     restore(memory, dict(fields))
     if memory.space_id is not None and not is_member(memory.user_id, memory.space_id):
-        memory.space_id, memory.visibility = None, "private"  # the space was left since
+        memory.space_id, memory.visibility = None, "private"  # the user has since left the space
     with db.session.no_autoflush:
         for name in ("superseded_by_id", "contradicts_id"):
             other = getattr(memory, name)

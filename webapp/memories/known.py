@@ -1,4 +1,4 @@
-"""What every prompt holds of a user's memory, and counting what was used."""
+"""What every prompt contains of a user's memory, and counting what was used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USES = "memory:uses"
 
 
 def memory_is_on(conversation: Conversation, user: User) -> bool:
-    """Whether this conversation reads memories, and makes them unless it says that it only reads."""
+    """Whether this conversation reads memories; it also makes them unless it is set to read only."""
     on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
     return bool(on and UserSettings.of(user.settings).memory_enabled)
 
@@ -31,7 +31,7 @@ def memory_is_on(conversation: Conversation, user: User) -> bool:
 def extracts(conversation: Conversation, user: User) -> bool:
     """Whether memories are made of what the user says here after every turn.
 
-    In a legacy that is left to the summaries, which look for facts about its person.
+    In a legacy this is left to the summaries, which look for facts about its person.
     """
     return memory_is_on(conversation, user) and conversation.makes_memory and not in_legacy(conversation)
 
@@ -58,7 +58,7 @@ def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:
 
 
 def flush_uses(client: Redis) -> int:
-    """Write the counted uses to `access_count` and `last_accessed_at`; how many memories. The caller commits."""
+    """Write the counted uses to `access_count` and `last_accessed_at`; returns how many. The caller commits."""
     taken = f"{USES}:taken"
     if not client.exists(taken):
         if not client.exists(USES):

@@ -1,4 +1,4 @@
-"""How the lists of memories are read: what their filters ask for, and the index that a page is read along."""
+"""How lists of memories are read: what their filters select, and the index a page is read along."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FOR_LISTS = tuple(
     defer(column, raiseload=True)
     for column in (Memory.embedding, Memory.space_slot, Memory.current_slot, Memory.is_closed)
 )
-"""What a list does without: vectors, and what is there for indexes."""
+"""Columns a list does without: vectors, and those that exist for indexes."""
 
 _FLAGS = {True: true(), False: false()}  # compared with =, for IS would not use an index
 
 
 def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
-    """What the filters of a list ask for, but for whose memories they are."""
+    """What the filters of a list select, except whose memories they are."""
     asked = [Memory.is_archived == _FLAGS[query.is_archived], Memory.is_closed == _FLAGS[query.is_closed]]
     if query.category is not None:
         asked.append(Memory.category == (canonical_category(query.category) or ""))
@@ -46,10 +46,10 @@ def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
 
 
 def along_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Select[*tuple[Any, ...]]:
-    """Read a list in the order of the index of its most telling filter, for as long as a page is not full.
+    """Read a list in the order of the index of its most selective filter, until a page is full.
 
-    Left to itself MariaDB looks up the user, reads every newer memory again and sorts: a page costs what all before it
-    cost. The memories of a space, of a conversation and those shared are found by that.
+    Left alone, MariaDB looks up the user, reads every newer memory again and sorts: a page costs as much as all before
+    it. The memories of a space, of a conversation and those shared are found by that.
     """
     if query.space_id is not None or query.source_conversation_id is not None or query.visibility == "shared":
         return statement

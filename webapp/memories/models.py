@@ -31,7 +31,7 @@ ORIGINS = ("user", "extraction", "tool", "import")
 
 
 class current_slot(ColumnElement[Any]):
-    """The key of a fact while it is current, else NULL: what the unique index is made on."""
+    """The key of a fact while it is current, else NULL; the unique index is on this."""
 
     inherit_cache = True
 
@@ -53,7 +53,7 @@ def _current_slot_mysql(element: current_slot, compiler: SQLCompiler, **kw: Any)
 _KNOWN = f"CASE WHEN {_CURRENT} THEN importance END"
 
 _LISTED = ("user_id", "is_archived", "is_closed")
-"""What every list of memories asks first."""
+"""The condition every list of memories starts with."""
 
 
 class Memory(Base):
@@ -131,7 +131,7 @@ class Memory(Base):
     # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
     space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
-    # The importance of a fact while it is current: every prompt asks for the most important ones.
+    # The importance of a fact while it is current: every prompt reads the most important ones.
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two places, not a place and a range.
     is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
@@ -189,7 +189,7 @@ class MemoryChangeSet(Base):
 
 
 class MemoryRevision(Base):
-    """A memory as it was after a change: the whole of its writable state, who changed it and why."""
+    """A memory as it was after a change: its whole writable state, who changed it and why."""
 
     __tablename__ = "memory_revisions"
     __table_args__ = (
@@ -227,7 +227,7 @@ class MemoryTombstone(Base):
 
 
 class TombstoneKey(Base):
-    """A key of tombstones that somebody brought along from another installation, or from an earlier account; sealed."""
+    """A tombstone key that somebody brought from another installation or an earlier account; sealed."""
 
     __tablename__ = "tombstone_keys"
 
@@ -238,8 +238,8 @@ class TombstoneKey(Base):
 
 
 class MemoryVersion(Base):
-    """Counts the changes of a user's memory. Its row is locked by whoever changes that memory, so that decisions about
-    one user are made one after the other; caches compare its number."""
+    """Counts the changes of a user's memory. Every change locks this row, so that decisions about one user are made one
+    after the other; caches compare its number."""
 
     __tablename__ = "memory_versions"
 

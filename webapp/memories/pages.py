@@ -30,13 +30,13 @@ LABELS = N_({"content": "The memory", "category": "The category", "memory_type":
 
 @blueprint.record_once
 def _words(state: Any) -> None:
-    """What macros see too: they are made once, without the context of a page."""
+    """What macros see too: they are compiled once, without the context of a page."""
     state.app.jinja_env.globals["memory_words"] = wording
 
 
 @blueprint.app_context_processor
 def _panel() -> dict[str, Any]:
-    """What the templates of any page may ask for; nothing is loaded unless one does."""
+    """What the templates of any page may need; nothing is loaded unless one asks for it."""
     return {
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": remembered_under,
@@ -47,14 +47,14 @@ def _panel() -> dict[str, Any]:
 
 
 def review_count() -> int:
-    """How many memories wait for a decision; asked once a page."""
+    """How many memories are waiting for a decision; queried once per page."""
     if "review_count" not in g:
         g.review_count = cards.counts(current_user_id()).review
     return int(g.review_count)
 
 
 def remembered_under(message: Any) -> list[change_sets.ChangeSetView]:
-    """What was remembered from the turn of a reply; one query for all messages that a page shows from there on."""
+    """What was remembered from the turn of a reply; one query for all later messages on the page."""
     if current_identity() is None:
         return []
     known: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
@@ -66,7 +66,7 @@ def remembered_under(message: Any) -> list[change_sets.ChangeSetView]:
 
 
 def note_messages(messages: list[Any]) -> None:
-    """Load what `remembered_under` will be asked for, for all of these messages at once."""
+    """Load what `remembered_under` will need, for all of these messages at once."""
     ids = [message.message_id for message in messages]
     found = cards.remembered_by(current_user_id(), ids) if ids else {}
     known = g.setdefault("remembered", {})
@@ -78,7 +78,7 @@ def note_messages(messages: list[Any]) -> None:
 @blueprint.get("/memory")
 @signed_in
 def page() -> ViewResult:
-    """All of memory in full width."""
+    """All of memory at full width."""
     filters = read_filters()
     if filters.view == "rows":
         filters.limit = 100
@@ -91,9 +91,9 @@ def page() -> ViewResult:
 @blueprint.get("/memories/panel")
 @signed_in
 def panel() -> ViewResult:
-    """The panel anew, as fragments for the parts of it that a page has.
+    """The updated panel, as fragments for the parts of it that a page has.
 
-    With `part`, only what stands below its switches (`rest`), or what it says of the conversation (`moved`).
+    With `part`, only what is below its switches (`rest`), or what it says about the conversation (`moved`).
     """
     number = request.args.get("conversation", type=int)
     if not wants_partial():
@@ -114,7 +114,7 @@ def panel() -> ViewResult:
 @blueprint.get("/memories/counts")
 @signed_in
 def counts() -> ViewResult:
-    """The badges alone."""
+    """Only the badges."""
     return render_template("memories/_counts.html", counts=cards.counts(current_user_id()))
 
 
@@ -140,7 +140,7 @@ def new() -> ViewResult:
 @blueprint.post("/memories")
 @signed_in
 def create() -> ViewResult:
-    """Keep what the user wrote; it takes the place of what says the same."""
+    """Store what the user wrote; it replaces a memory that says the same."""
     try:
         row = service.create_memory(current_user_id(), read_form(MemoryFields))
     except Invalid as error:
@@ -178,7 +178,7 @@ def edit(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/edit")
 @signed_in
 def save(memory_id: int) -> ViewResult:
-    """Save an edit as a new revision; one made on an older wording is refused, with both kept in sight."""
+    """Save an edit as a new revision; one based on an older wording is refused, with both shown."""
     card = _own(memory_id)
     seen = request.form.get("revision", type=int)
     try:
@@ -200,7 +200,7 @@ def save(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/pin")
 @signed_in
 def pin(memory_id: int) -> ViewResult:
-    """Put a memory into every prompt, or no longer."""
+    """Put a memory into every prompt, or stop doing so."""
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
     db.session.commit()
@@ -210,7 +210,7 @@ def pin(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/archive")
 @signed_in
 def archive(memory_id: int) -> ViewResult:
-    """Set a memory aside, or take it up again."""
+    """Archive a memory, or restore it."""
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
     db.session.commit()
@@ -220,7 +220,7 @@ def archive(memory_id: int) -> ViewResult:
 @blueprint.get("/memories/<int:memory_id>/forget")
 @signed_in
 def ask_to_forget(memory_id: int) -> ViewResult:
-    """What forgetting takes away, asked once."""
+    """What forgetting will remove, with one confirmation."""
     card = _own(memory_id)
     wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
@@ -231,7 +231,7 @@ def ask_to_forget(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/forget")
 @signed_in
 def forget(memory_id: int) -> ViewResult:
-    """Forget for good, and say what went."""
+    """Forget for good, and report what was removed."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     report = forgetting.forget(user_id, [memory_id], whole_key="whole_key" in request.form)
@@ -254,7 +254,7 @@ def revisions(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/restore")
 @signed_in
 def restore(memory_id: int) -> ViewResult:
-    """Give a memory an earlier wording."""
+    """Restore an earlier wording of a memory."""
     row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
     return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))

@@ -1,4 +1,4 @@
-"""What goes out about memories. Embeddings never do."""
+"""What responses say about memories; never embeddings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MemoryOut(BaseModel):
 
     @classmethod
     def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
-        """As a reader sees it: where somebody else's shared memory comes from, and how it is used, stays theirs."""
+        """As a reader sees it: the source and use of somebody else's shared memory stay private to them."""
         shown = cls.of(row, score)
         if row.user_id == reader_id:
             return shown
@@ -93,7 +93,7 @@ class EvidenceOut(BaseModel):
     start: int
     end: int
     said_at: Instant
-    is_current: bool = Field(description="False when the message was edited away since.")
+    is_current: bool = Field(description="False when the message has since been edited away.")
 
     @classmethod
     def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
@@ -138,12 +138,12 @@ class RevisionOut(BaseModel):
 class History(BaseModel):
     memory_id: int
     revisions: list[RevisionOut] = Field(description="Oldest first.")
-    values: list[MemoryOut] = Field(description="Every value that its key has had, or what it replaced; oldest first.")
+    values: list[MemoryOut] = Field(description="Every value its key has had, or what it replaced; oldest first.")
 
 
 class ChangeOut(BaseModel):
     memory_id: int
-    before: int | None = Field(description="Revision before; null when it was made.")
+    before: int | None = Field(description="Revision before; null when it was created.")
     after: int | None = Field(description="Revision after; null when it was forgotten.")
     content: str | None = Field(description="What it says now; null when it is gone.")
 
@@ -195,8 +195,10 @@ class ChangeSetList(BaseModel):
 class Extracted(BaseModel):
     change_set: ChangeSetOut | None = Field(description="Null when nothing changed.")
     counts: dict[str, int]
-    title: str | None = Field(None, description="The title that the conversation got on the way.")
-    job_id: str | None = Field(None, description="The job that reads on, where the conversation is long; else null.")
+    title: str | None = Field(None, description="The title the conversation was given meanwhile.")
+    job_id: str | None = Field(
+        None, description="The job that continues reading when the conversation is long; otherwise null."
+    )
 
 
 class ExtractionQueued(BaseModel):
@@ -204,7 +206,7 @@ class ExtractionQueued(BaseModel):
 
 
 class ForgetReport(BaseModel):
-    """What forgetting removed, and what it could not: the words still stand in the messages named."""
+    """What forgetting removed, and what it could not: the named messages still contain the words."""
 
     memory_ids: list[int]
     memories: int
@@ -215,12 +217,12 @@ class ForgetReport(BaseModel):
     copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
-    still_said_in: list[int] = Field(description="Messages of yours that hold the words.")
+    still_said_in: list[int] = Field(description="Your messages that contain the words.")
     change_set_id: int | None = None
 
 
 class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
-    """The report; or, where it was only set aside, the memory."""
+    """The report; or the memory, if it was only archived."""
 
 
 class ProfileOut(BaseModel):

@@ -47,14 +47,14 @@ def get_profile(user_id: int) -> Profile:
 
 
 def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
-    """Change the given fields only; null leaves one. What is cleared is closed, not forgotten. Raises Invalid for a
-    secret."""
+    """Change the given fields only; null leaves a field alone. Cleared values are closed, not forgotten. Raises Invalid
+    for a secret."""
     versions.hold(user_id)
     present = _facts(user_id)
     for field in sorted(changes.model_fields_set):
         value, row = getattr(changes, field), present.get(KEYS[field])
         if value is None:
-            continue  # as documented: what is not known leaves what is
+            continue  # as documented: an unknown value does not overwrite a known one
         if not value:
             if row is not None:
                 _close(user_id, row)

@@ -1,4 +1,4 @@
-"""What memories put into prompts that ask for them: `{{MEMORIES}}` and `{{USER_PROFILE}}`."""
+"""What memories contribute to prompts with `{{MEMORIES}}` and `{{USER_PROFILE}}`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.prompts.values import lines_for
 
 @lines_for("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
-    """The memories that every prompt may hold, those of the profile first; none where memory is off."""
+    """The memories every prompt may contain, those of the profile first; none if memory is off."""
     if not _is_on(conversation):
         return []
     return [
@@ -23,7 +23,7 @@ def memory_lines(conversation: Conversation) -> list[str]:
 
 @lines_for("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
-    """The profile, a line a field; none where memory is off, and none in a space, which has memories of its own."""
+    """The profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
     if not _is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]

@@ -1,4 +1,4 @@
-"""Groups of what waits in review, by where it came from: the domains that bring memories in say so when asked."""
+"""Groups of what waits in review, by origin: the domains that bring memories in report them on request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, Select, false
 from webapp.memories.models import Memory
 
 groups_wanted = Signal()
-"""Sent with `user_id`; who brings memories in answers with a list of Group."""
+"""Sent with `user_id`; domains that bring memories in return a list of Group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What came together and waits: its name and time, how much there is, its page, and the ids of all that came."""
+    """What came together and is waiting: name and time, how much is left, its page, and the ids of all that came."""
 
     name: str
     at: datetime
@@ -27,7 +27,7 @@ class Group:
 
 
 def groups_of(user_id: int) -> list[Group]:
-    """The groups in which something waits for a user, the newest first."""
+    """The groups in which something is waiting for a user, newest first."""
     found = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
     return sorted(found, key=lambda group: group.at, reverse=True)
 
@@ -38,5 +38,5 @@ def apart_from(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
 
 
 def waits() -> list[ColumnElement[bool]]:
-    """The condition for what waits for a decision."""
+    """The condition for what is waiting for a decision."""
     return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]

@@ -1,4 +1,4 @@
-"""What waits for the user, and carrying out what they decide about it."""
+"""What is waiting for the user, and carrying out their decisions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Waiting:
 
 
 def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Waiting]:
-    """What waits for a decision, last changed first."""
+    """What is waiting for a decision, last changed first."""
     page = pairs_waiting(user_id, query, *conditions)
     return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
 
@@ -73,9 +73,9 @@ def with_quotes(pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[i
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
-    """Carry out the user's decision: the memory as it is now, or, for `reject`, the report of its forgetting.
+    """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
 
-    Raises NotFound, Conflict when the decision does not fit the memories, Invalid for a date that is missing.
+    Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.
     """
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)

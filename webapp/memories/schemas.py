@@ -1,4 +1,4 @@
-"""What comes in about memories."""
+"""Requests about memories."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class MemoryQuery(PageQuery):
     space_id: Id | None = None
     visibility: Visibility | None = None
     source_conversation_id: Id | None = None
-    is_closed: bool = Field(False, description="List what no longer holds (replaced or retracted) instead.")
+    is_closed: bool = Field(False, description="List what is no longer true (replaced or retracted) instead.")
 
 
 class MemoryFields(BaseModel):
@@ -81,7 +81,7 @@ class MemoryFields(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: the only place it applies.")
     visibility: Visibility = "private"
 
 
@@ -98,7 +98,7 @@ class NewMemory(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: the only place it applies.")
     visibility: Visibility = "private"
     conversation_id: Id | None = None
     memory_data: JsonObject | None = None
@@ -116,7 +116,7 @@ class NewMemory(BaseModel):
 
     @property
     def fields(self) -> MemoryFields:
-        """The memory in it."""
+        """The memory it contains."""
         return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 
@@ -179,12 +179,12 @@ class StopExtraction(BaseModel):
 
 
 class ProfileChanges(BaseModel):
-    """Only the fields that are given are changed: null leaves one as it is, an empty text clears it."""
+    """Only the given fields are changed: null leaves one as it is, an empty text clears it."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[Line, Field(max_length=200)] | None = None
     preferred_name: Annotated[Line, Field(max_length=200)] | None = None
     birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
-        None, description="A date in the past, as 1990-05-14."
+        None, description="A date in the past, such as 1990-05-14."
     )

@@ -1,4 +1,4 @@
-"""What personal conversations may look into: the switch for documents of one's spaces."""
+"""What personal conversations may look into: the switch for documents of the user's spaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _wished() -> dict[str, object]:
 @blueprint.post("/memories/space-documents")
 @signed_in
 def switch_space_documents() -> ViewResult:
-    """Let replies in personal conversations look into documents of one's spaces, or not."""
+    """Let replies in personal conversations look into documents of the user's spaces, or not."""
     on = request.form.get("on") == "1"
     update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=on)))
     db.session.commit()

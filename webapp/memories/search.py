@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
-    """The memories that hold a word of `query.q` and pass its filters, with a score, best first; keyset-paged.
+    """The memories that contain a word of `query.q` and pass its filters, with a score, best first; keyset-paged.
 
     Raises Invalid for a cursor this search did not make.
     """
@@ -46,7 +46,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Memory, float]]:
-    """BM25 over these rows, best first, the newer first among equals."""
+    """BM25 over these rows, best first; among equals, newer first."""
     texts = [unicodedata.normalize("NFKC", f"{row.content} {row.fact_value or ''}").casefold() for row in rows]
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
     weight = {term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.1 for term in terms}

@@ -1,4 +1,4 @@
-"""A user's memories: find, list, write by hand, change, set aside. Somebody else's behave as unknown."""
+"""A user's memories: find, list, write by hand, change, archive. Other people's behave as unknown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from webapp.web import Cursor, Page
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Place = tuple[str | None, str | None, int | None]
-"""Where a keyed fact stands: key, category and space."""
+"""Where a keyed fact belongs: key, category and space."""
 
 
 def visible(user_id: int) -> Select[Memory]:
@@ -42,7 +42,7 @@ def visible(user_id: int) -> Select[Memory]:
 def readable(user_id: int) -> Select[Memory]:
     """The one place that says which memories a user may read: their own, and what others share in their spaces.
 
-    Of others' memories only what is in use: what is set aside, closed or in review is nobody else's business.
+    Of others' memories only those in use: what is archived, closed or in review is nobody else's business.
     """
     shared = (
         (Memory.visibility == "shared")
@@ -74,7 +74,7 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
 
 
 def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Memory]:
-    """Last changed first, keyset-paged, without what no longer holds. `q` is for `search.search_memories`.
+    """Last changed first, keyset-paged, without what is no longer true. `q` is for `search.search_memories`.
 
     `conditions` narrow it further.
 
@@ -95,7 +95,7 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
 
 def filtered(user_id: int, query: MemoryQuery) -> Select[Memory]:
-    """The memories that the filters of a list let through: one's own, and in a space what others share there too.
+    """The memories that pass the filters of a list: one's own, and in a space also what others share there.
 
     Raises NotFound for a space the user does not belong to.
     """
@@ -117,8 +117,8 @@ def _position(cursor: str) -> tuple[datetime, int]:
 def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written") -> Memory:
     """Store what the user wrote.
 
-    It takes the place of the present value of its key, and of a memory in the same words: those are closed, and can be
-    had back by undoing. What was forgotten may be written again by hand. Raises Invalid for a secret, NotFound for an
+    It replaces the current value of its key, and a memory in the same words: those are closed, and can be restored by
+    undoing. What was forgotten may be written again by hand. Raises Invalid for a secret, NotFound for an
     unknown space.
     """
     _check_space(user_id, fields.space_id, fields.visibility)
@@ -168,8 +168,8 @@ _STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "i
 def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:
     """Change the given fields only; what the memory says becomes the user's own words.
 
-    Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, when its key is held
-    already. Raises NotFound, and Invalid for a secret.
+    Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, if its key is already
+    taken. Raises NotFound, and Invalid for a secret.
     """
     given = changes.model_dump(exclude_unset=True)
     if {"space_id", "visibility"} & given.keys():
@@ -214,18 +214,18 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
 
 
 def archive_memory(user_id: int, memory_id: int, archived: bool = True) -> Memory:
-    """Set a memory aside, or take it up again. Raises NotFound, Conflict when its key is held by another now."""
+    """Archive a memory, or restore it. Raises NotFound, Conflict if another memory now has its key."""
     cause = "archived" if archived else "unarchived"
     return update_memory(user_id, memory_id, MemoryChanges(is_archived=archived), cause=cause)
 
 
 def pin_memory(user_id: int, memory_id: int, pinned: bool = True) -> Memory:
-    """Put a memory into every prompt, or no longer. Raises NotFound."""
+    """Put a memory into every prompt, or stop doing so. Raises NotFound."""
     return update_memory(user_id, memory_id, MemoryChanges(is_pinned=pinned), cause="pinned" if pinned else "unpinned")
 
 
 def check_key(memory: Memory) -> None:
-    """Write a memory's pending changes; raises Conflict, naming the other, when its key is held already."""
+    """Write a memory's pending changes; raises Conflict, naming the other memory, if its key is already taken."""
     wanted = memory.fact_key, memory.category, memory.space_id
     current = memory.valid_to is None and not memory.is_archived and not memory.needs_review
     user_id, memory_id = memory.user_id, memory.memory_id
@@ -241,13 +241,13 @@ def check_key(memory: Memory) -> None:
 
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
-    """The memory that holds a key now."""
+    """The memory that has a key now."""
     place = (fact_key, category, space_id)
     return key_holders(user_id, [place]).get(place)
 
 
 def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
-    """The memories that hold some keys now, by key, category and space."""
+    """The memories that have some keys now, by key, category and space."""
     slots = {
         (space_id or 0, f"{category or ''}:{key}"): (key, category, space_id) for key, category, space_id in places
     }
@@ -267,7 +267,7 @@ def _held(fact_key: str | None, holder: int | None) -> Conflict:
 
 
 def _placed(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
-    """Key and category as stored, from what was given of them: the key's namespace is the category."""
+    """Key and category as stored, from whichever was given: the key's namespace is the category."""
     raw = given.get("fact_key", memory.fact_key)
     key = canonical_fact_key(raw, given.get("category", memory.category))
     category = category_of(key, given.get("category", memory.category))

@@ -16,7 +16,7 @@ from webapp.memories.models import Memory
 from webapp.memories.service import visible
 
 MOST = 200
-"""Of one user; the newest are looked up."""
+"""For one user; the newest are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ _kept = PerVersion[list[StandingInstruction]]()
 def standing_instructions(
     user_id: int, version: int, conversation_id: int, space_id: int | None = None
 ) -> list[StandingInstruction]:
-    """The user's own instructions that apply in a conversation, in the order in which they were given.
+    """The user's own instructions that apply in a conversation, in the order they were given.
 
-    `version` is that of the user's memory, read before: they are looked up once a version.
+    `version` is that of the user's memory, read before: they are looked up once per version.
     """
     return [item for item in _kept.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
 
@@ -59,7 +59,7 @@ def _looked_up(user_id: int) -> list[StandingInstruction]:
     ]
 
 
-# Of every turn after a change of memory: to build it costs about as much as to send it.
+# Needed in every turn after a change of memory: building it costs about as much as sending it.
 @lru_cache(maxsize=256)
 def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
     instructions = (
@@ -81,6 +81,6 @@ def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
             Memory.only_conversation_id,
         )
     )
-    # Left to itself MariaDB walks all memories there are from the newest back, and SQLite all that wait for nothing:
+    # Left alone, MariaDB walks through all memories from the newest back, and SQLite through all that are not waiting:
     # most people have few instructions.
     return along(instructions, Memory, "ix_memories_type")

@@ -14,7 +14,7 @@ from webapp.memories.known import in_legacy
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Memory of the account, and of one conversation when there is one."""
+    """Memory of the account, and of one conversation if there is one."""
 
     everywhere: bool
     here: bool = True
@@ -28,7 +28,7 @@ class Switches:
 
 
 def switches(user_id: int, conversation: Conversation | None) -> Switches:
-    """How the switches stand."""
+    """The state of the switches."""
     everywhere = user_settings(user_id).memory_enabled
     if conversation is None:
         return Switches(everywhere)
@@ -36,7 +36,7 @@ def switches(user_id: int, conversation: Conversation | None) -> Switches:
 
 
 def switch_memory(user_id: int, on: bool) -> None:
-    """Read and make memories everywhere, or nowhere; what is there stays."""
+    """Read and make memories everywhere, or nowhere; existing ones stay."""
     update_account(user_id, AccountChanges(settings=SettingsChanges(memory_enabled=on)))
 
 

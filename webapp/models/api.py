@@ -1,4 +1,4 @@
-"""JSON endpoints of connections, for admins, and of the models that one may choose."""
+"""JSON endpoints of connections, for admins, and of the models users may choose."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_models() -> dict[str, Any]:
 
 
 def choices() -> list[ModelOut]:
-    """The models that the caller can choose, with what a test of their connection found out about them."""
+    """The models the caller can choose, with what a test of their connection found out about them."""
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     return [
         ModelOut(
@@ -69,7 +69,7 @@ def list_connections(query: PageQuery) -> dict[str, Any]:
 @admin_only
 @idempotency.idempotent
 def create_connection(body: NewConnection) -> tuple[Any, int]:
-    """Connect a model server. Its key goes in and never comes out."""
+    """Connect a model server. Its key is write-only."""
     asked = replace(app_settings().model, base_url=body.base_url, api_key=body.api_key)
     _require(replace(asked, headers=tuple(sorted(body.headers.items()))), body)
     return idempotency.commit(_out(service.create_connection(body)), 201), 201
@@ -92,7 +92,7 @@ def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change a connection; a model that is to take a role is tried first. Raises NotFound, Invalid."""
+    """Change a connection; a model that is to take a role is tested first. Raises NotFound, Invalid."""
     if changes.embedding_model or changes.background_model:
         settings = server_settings(service.get_connection(connection_id), app_settings().model)
         db.session.rollback()
@@ -129,12 +129,12 @@ def delete_connection(path: ConnectionPath) -> tuple[str, int]:
 @admin_only
 @limiter.limit("30 per minute")
 def try_connection(path: ConnectionPath) -> dict[str, Any]:
-    """Try out what works on a connection, and why not."""
+    """Test what works on a connection, and why something does not."""
     return _out(run_test(path.connection_id))
 
 
 def run_test(connection_id: int) -> ModelConnection:
-    """Try out a connection with nothing held meanwhile, and keep what was found."""
+    """Test a connection with nothing held meanwhile, and store the result."""
     row = service.get_connection(connection_id)
     settings = server_settings(row, app_settings().model)
     offers = service.offers_of(connection_id)

@@ -1,4 +1,4 @@
-"""The models that can be chosen now, kept for a few seconds in each process, so that a turn asks no table for them."""
+"""The models that can be chosen now, cached for a few seconds in each process, so that a turn queries no table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOME_ID = "default"
 
 
 class Catalogue:
-    """All models of one process, loaded again when they are older than KEPT_SECONDS."""
+    """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
 
     def __init__(self) -> None:
         self._known: tuple[float, Loaded] | None = None
@@ -56,7 +56,7 @@ class Catalogue:
         return known[1].servers if known else []
 
     def forget(self) -> None:
-        """Load again when next asked: something was changed here."""
+        """Reload on next use: something was changed here."""
         known = self._known
         self._known = (0.0, known[1]) if known else None
 
@@ -67,7 +67,7 @@ class Catalogue:
         is_open = db.session().in_transaction()
         loaded = load(app_settings().model)
         if not is_open:
-            db.session.rollback()  # nothing stays open for whoever calls a model next
+            db.session.rollback()  # nothing stays open for code that calls a model next
         with self._lock:
             self._known = (time.monotonic() + KEPT_SECONDS, loaded)
         return loaded
@@ -77,12 +77,12 @@ catalogue = Catalogue()
 
 
 def home_wins(settings: Settings) -> bool:
-    """Whether the environment names a model server, which then comes before every connection."""
+    """Whether the environment names a model server, which then takes precedence over every connection."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
 
 def environment_embeds(settings: Settings) -> bool:
-    """Whether the environment says what makes vectors, which then comes before any choice."""
+    """Whether the environment says what makes vectors, which then takes precedence over any choice."""
     named = bool(settings.embedding_base_url or settings.embedding_model)
     return settings.embedder != "server" or (named and not settings.offline_model)
 
@@ -98,12 +98,12 @@ def known_embeddings() -> ModelSettings | None:
 
 
 def is_demonstration() -> bool:
-    """Whether replies come from the built-in rules, since no real model is there."""
+    """Whether replies come from the built-in rules because there is no real model."""
     return app_settings().offline_model and not catalogue.all()
 
 
 def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
-    """The models that somebody may choose, the one that is taken without a choice marked as the default."""
+    """The models somebody may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     found = _offers_for(user_id, is_admin=is_admin)
     default = next((offered for offered in found if offered.is_default), None)
@@ -124,7 +124,7 @@ def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
 
 
 def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
-    """The model that was chosen, or the default, and those that stand in for it; empty for the server at home alone.
+    """The chosen model, or the default, and its fallbacks; empty for the environment's server alone.
 
     A name that is no id is one of the environment's server. A chosen model that has gone since, or is not for this
     person, is stood in for by the default; nobody else is answered by a model for admins or for a group.
@@ -147,7 +147,7 @@ def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Targe
 
 
 def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:
-    """The same models with what a person chose instead of what the admin set; their own words come last."""
+    """The same models with a person's choices instead of what the admin set; their own words come last."""
     home = app_settings().model
     sent = {name: value for name, value in chosen.items() if name != "system"}
     return [
@@ -161,12 +161,12 @@ def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> lis
 
 
 def environment_works(settings: Settings) -> bool:
-    """Whether the environment says what does the background work, which then comes before any choice."""
+    """Whether the environment says what does the background work, which then takes precedence over any choice."""
     return home_wins(settings) and bool(settings.background_model)
 
 
 def known_price(target_id: str | None) -> tuple[float | None, float | None]:
-    """What an admin set as the price of a model, as this process knows; no look-up."""
+    """The price an admin set for a model, as this process knows it; no look-up."""
     found = (offered for offered in catalogue.known_offers() if offered.target.id == target_id)
     return next(((offered.input_price, offered.output_price) for offered in found), (None, None))
 
@@ -180,7 +180,7 @@ def known_label(model: str) -> str:
 
 
 def background_target() -> Target | None:
-    """The model for background work: the one chosen for it, or the default's; None where the environment's does it."""
+    """The model for background work: the one chosen for it, or the default; None if the environment's does it."""
     settings = app_settings()
     if environment_works(settings):
         return None
@@ -196,11 +196,11 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[Offered]:
     found = catalogue.all()
     if is_admin or not any(offered.for_admins for offered in found):
         return found
-    # Groups are looked up where a model is for one.
+    # Groups are looked up only if a model is for one.
     mine = set(db.session.scalars(groups_of(user_id))) if any(offered.groups for offered in found) else set()
     return [offered for offered in found if not offered.for_admins or offered.groups & mine]
 
 
 def is_offered_id(wish: str) -> bool:
-    """Whether a name is the id of a model of a connection, there or not."""
+    """Whether a name is the id of a model of a connection, existing or not."""
     return wish.partition("/")[0].isdecimal() and "/" in wish

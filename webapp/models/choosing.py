@@ -1,4 +1,4 @@
-"""What the person who sends a request may choose, chose last and likes best."""
+"""What the caller may choose, chose last and likes best."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webapp.parameters import Parameters
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The models that a person may choose, those that they like first, and the one with which to begin."""
+    """The models a person may choose, their favourites first, and the one to start with."""
 
     favourites: list[Offered]
     others: list[Offered]
@@ -29,7 +29,7 @@ def choices() -> list[Offered]:
 
 
 def choice() -> Choice:
-    """The choice of the caller. What they chose last and is not there any more gives way to the default."""
+    """The caller's choice. If what they chose last no longer exists, it is the default."""
     found, settings = choices(), _settings()
     likes = {name: place for place, name in enumerate(settings.favourite_models)}
     liked = sorted((o for o in found if o.target.id in likes), key=lambda offered: likes[offered.target.id])
@@ -40,30 +40,30 @@ def choice() -> Choice:
 
 
 def check_choice(wish: str | None) -> None:
-    """Raise Invalid for the id of a model that is not there, or not for the caller; other names are the server's."""
+    """Raise Invalid for the id of a model that is missing or not for the caller; other names are the server's."""
     if wish and is_offered_id(wish) and not any(offered.target.id == wish for offered in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
 
 
 def remember_choice(wish: str | None) -> None:
-    """Begin the caller's next conversation with this model. Costs nothing where it is so already."""
+    """Start the caller's next conversation with this model. Costs nothing if it already would."""
     if wish and wish != _settings().last_model:
         _change(SettingsChanges(last_model=wish[:220]))
 
 
 def remembered_parameters() -> Parameters:
-    """What the caller chose for a model last, with which their next conversation begins."""
+    """What the caller last chose for a model, which their next conversation starts with."""
     return _settings().last_parameters
 
 
 def remember_parameters(chosen: Parameters) -> None:
-    """Begin the caller's next conversation with these."""
+    """Start the caller's next conversation with these."""
     if chosen != _settings().last_parameters:
         _change(SettingsChanges(last_parameters=chosen))
 
 
 def like(wish: str, *, likes: bool) -> None:
-    """Put a model among the caller's favourites, or take it out. Raises Invalid for one they cannot choose."""
+    """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
     known = _settings().favourite_models
     if likes and not any(offered.target.id == wish for offered in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")

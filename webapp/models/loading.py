@@ -1,4 +1,4 @@
-"""Reading connections and the models they offer out of the database."""
+"""Reads connections and the models they offer from the database."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Offered:
     output_price: float | None
     icon: str | None = None
     groups: frozenset[int] = frozenset()
-    """Whose members may choose it besides admins, where it is for admins."""
+    """The groups whose members may choose it besides admins, if it is for admins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the connections that are on have to offer, their servers, and what was chosen to make vectors and to work in
-    the background."""
+    """What the enabled connections offer, their servers, and what was chosen to make vectors and to work in the
+    background."""
 
     offered: list[Offered]
     servers: list[ModelSettings]
@@ -44,7 +44,7 @@ class Loaded:
 
 
 def load(home: ModelSettings) -> Loaded:
-    """What the connections that are on have to offer now; what a server lacks is as the environment has it."""
+    """What the enabled connections offer now; what a server does not set comes from the environment."""
     groups = select(func.group_concat(ModelOfferGroup.group_id)).where(ModelOfferGroup.offer_id == ModelOffer.offer_id)
     rows = db.session.execute(
         select(ModelConnection, ModelOffer, groups.scalar_subquery())
@@ -96,14 +96,14 @@ def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettin
 
 
 def _sees(connection: ModelConnection, model: str) -> bool | None:
-    """Whether a model takes pictures; None where the test of its connection tried another one, or could not tell."""
+    """Whether a model accepts pictures; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
     found = result.get("images") if result.get("model") == model else None
     return bool(found.get("ok")) if isinstance(found, dict) else None
 
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
-    """How to reach the server of a connection; patience is that of the environment's."""
+    """How to reach the server of a connection; time limits are those of the environment's server."""
     secrets = unseal(connection.secrets)
     return replace(
         home,

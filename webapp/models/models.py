@@ -14,7 +14,7 @@ AUDIENCES = ("everyone", "admins")
 
 
 class ModelConnection(Base):
-    """An OpenAI-compatible server. `secrets` holds its key and headers, encrypted; they never go out."""
+    """An OpenAI-compatible server. `secrets` contains its key and headers, encrypted; they are never returned."""
 
     __tablename__ = "model_connections"
 
@@ -38,7 +38,7 @@ class ModelConnection(Base):
 
 
 class ModelOffer(Base):
-    """A model of a connection as people choose it: its name there and here, for whom, with which parameters."""
+    """A model of a connection as people choose it: its name there and here, who it is for, with which parameters."""
 
     __tablename__ = "model_offers"
     __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"), Base.__table_args__)
@@ -47,7 +47,7 @@ class ModelOffer(Base):
     connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
     model: Mapped[str] = mapped_column(String(200))
     label: Mapped[str] = mapped_column(String(100))
-    # A sign or two that stand before its name, such as an emoji.
+    # A character or two shown before its name, such as an emoji.
     icon: Mapped[str | None] = mapped_column(String(16))
     audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="model_audience"), default="everyone")
     context_window: Mapped[int | None]
@@ -59,7 +59,7 @@ class ModelOffer(Base):
 
 
 class ModelOfferGroup(Base):
-    """A group whose members can choose a model that is for admins else."""
+    """A group whose members can choose a model that is otherwise for admins."""
 
     __tablename__ = "model_offer_groups"
 

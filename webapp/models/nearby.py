@@ -1,4 +1,4 @@
-"""Model servers that answer on their usual ports here, offered to an admin while no model is connected."""
+"""Model servers answering on their usual ports on this machine, offered to an admin while no model is connected."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SECONDS = 0.8
 MOST_BYTES = 1_000_000
 MOST_OFFERED = 20
 _NO_CHAT = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
-"""In the names of models that cannot be talked to."""
+"""Parts of names of models that cannot chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """A server that answers, and its models for chat, as it names them."""
+    """A server that answers, and its chat models, as it names them."""
 
     name: str
     base_url: str
@@ -32,7 +32,7 @@ class Nearby:
 
 
 def look_around(places: Mapping[str, str]) -> list[Nearby]:
-    """The servers that answer within SECONDS, of these addresses by name; nothing may be open meanwhile."""
+    """Those of these addresses, by name, whose servers answer within SECONDS; no transaction may be open meanwhile."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
@@ -42,9 +42,9 @@ def look_around(places: Mapping[str, str]) -> list[Nearby]:
 
 
 def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
-    """Connect a server near by with its models for chat, this one as the default.
+    """Connect a nearby server with its chat models, this one as the default.
 
-    Raises NotFound for one that is not among these places or does not answer, Invalid for a model it does not have.
+    Raises NotFound if it is not at one of these places or does not answer, Invalid for a model it does not have.
     """
     if name not in places:
         raise NotFound("There is no such server.")
@@ -59,8 +59,8 @@ def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection
 
 
 def _models_at(address: str) -> list[str] | None:
-    """The models for chat of a server; None where none answers as one."""
-    # No proxy of the environment: this is about this machine.
+    """The chat models of a server; None if nothing answers like one."""
+    # No proxy from the environment: this is about this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{address}/models", timeout=SECONDS) as answer:

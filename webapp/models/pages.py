@@ -41,21 +41,21 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _picker() -> dict[str, Any]:
-    """What the composer of any page may ask for."""
+    """What the composer of any page may need."""
     return {"load_choice": choice}
 
 
 @blueprint.get("/models")
 @signed_in
 def mine() -> ViewResult:
-    """The models that one can choose: what they can do, what they cost, and which come first."""
+    """The models the user can choose: what they can do, what they cost, and which come first."""
     return render_template("models/mine.html", models=model_choices(), choice=choice())
 
 
 @blueprint.post("/models/favourites")
 @signed_in
 def favour() -> ViewResult:
-    """Put a model first in the choice, or not any more."""
+    """Make a model a favourite, or stop doing so."""
     try:
         like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
@@ -74,7 +74,7 @@ def index() -> ViewResult:
 @blueprint.post("/admin/models")
 @admin_only
 def create() -> ViewResult:
-    """Connect a server, and try it out at once."""
+    """Connect a server, and test it at once."""
     given = {name: request.form.get(name, "").strip() for name in ("name", "base_url", "api_key")}
     try:
         row = service.create_connection(NewConnection(**given, headers=_headers()))
@@ -90,10 +90,10 @@ def create() -> ViewResult:
 @blueprint.get("/admin/models/nearby")
 @admin_only
 def look_around() -> ViewResult:
-    """The servers on this machine that could be used; nothing where there is a model already. Fetched by the page."""
+    """The servers on this machine that could be used; nothing if there is already a model. Fetched by the page."""
     if not is_demonstration() or service.list_connections(PageQuery(limit=1)).items:
         return ""
-    db.session.remove()  # nothing is held while they are asked
+    db.session.remove()  # nothing is held while they are contacted
     return render_template("models/_nearby.html", servers=nearby.look_around(app_settings().local_servers))
 
 
@@ -149,7 +149,7 @@ def change(connection_id: int) -> ViewResult:
 @blueprint.post("/admin/models/<int:connection_id>/offers")
 @admin_only
 def offer(connection_id: int) -> ViewResult:
-    """Say which models of a connection people can choose."""
+    """Set which models of a connection people can choose."""
     try:
         kept = {row.model: row.parameters for row in service.offers_of(connection_id)}
         names = [name.strip() for name in request.form.getlist("model") if name.strip()]
@@ -169,14 +169,14 @@ def offer(connection_id: int) -> ViewResult:
 @blueprint.post("/admin/models/<int:connection_id>/embeddings")
 @admin_only
 def embed(connection_id: int) -> ViewResult:
-    """Let a model of a connection make the vectors of the whole site, or none of it any more."""
+    """Let a model of this connection make the vectors of the whole site, or none of them."""
     return _let(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
 @admin_only
 def work(connection_id: int) -> ViewResult:
-    """Let a model of a connection do the background work of the whole site, or none of it any more."""
+    """Let a model of this connection do the background work of the whole site, or none of them."""
     return _let(connection_id, "background_model", "background")
 
 
@@ -196,7 +196,7 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
 @blueprint.post("/admin/models/<int:connection_id>/test")
 @admin_only
 def test(connection_id: int) -> ViewResult:
-    """Try a connection out."""
+    """Test a connection."""
     run_test(connection_id)
     return redirect(url_for(".show", connection_id=connection_id) + "#test", 303)
 
@@ -212,7 +212,7 @@ def delete(connection_id: int) -> ViewResult:
 
 
 def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
-    """A model as the form has it, with those parameters that only the API knows as they are."""
+    """A model from the form, keeping parameters that only the API can set."""
     form = request.form
 
     def value(field: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Trying out a connection: what its server and a model on it can do, and why not."""
+"""Tests a connection: what its server and a model on it can do, and why something fails."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from webapp.models.windows import window_told
 
 SECONDS = 20.0
 MOST_NAMES = 2_000
-"""Of a server's models that are kept; aggregators have several hundred."""
+"""The most models of a server that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
 _EDGE = 64
-"""Of the picture that is tried: several servers refuse smaller ones."""
+"""Edge of the test picture: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
 NONE_MAKES_VECTORS = N_("It has no embedding model.")
 _MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
-"""In the names of models that make vectors."""
+"""Parts of names of models that make vectors."""
 _NO_CHAT = (*_MAKES_VECTORS, "rerank", "whisper", "tts", "clip")
-"""In the names of models that cannot be talked to."""
+"""Parts of names of models that cannot chat."""
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -38,7 +38,7 @@ _TOOL = {
 
 
 class Sum(BaseModel):
-    """What the structured try asks for."""
+    """What the test of structured answers asks for."""
 
     total: int
 
@@ -86,7 +86,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
-    """What a test found a model to do; nothing where it tried another."""
+    """What a test found a model can do; nothing if it used another model."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
     found = result if result and result.get("model") == model else {}
     return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
@@ -99,7 +99,7 @@ def _try(work: Callable[[], Any], said: Callable[[Exception], str] = why) -> dic
         if isinstance(found, int):
             return {"ok": True, "detail": "", "count": found}
         return {"ok": True, "detail": str(found or "")[:200]}
-    except Exception as error:  # whatever a foreign server answers
+    except Exception as error:  # whatever a third-party server answers
         return {"ok": False, "detail": said(error)}
 
 
@@ -120,7 +120,7 @@ def _say(text: str) -> list[dict[str, Any]]:
 
 
 def _listed(settings: ModelSettings) -> dict[str, int | None]:
-    """The models of a server, with what each reads where it tells."""
+    """The models of a server, with the context of each if the server reports it."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.object != "list" and not isinstance(page.data, list):
@@ -152,13 +152,13 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 
 def trouble_with(settings: ModelSettings) -> str:
-    """Why the embedding model of a server makes no vectors; empty where it does."""
+    """Why the embedding model of a server makes no vectors; empty if it does."""
     found = _try(lambda: _embed(settings))
     return "" if found["ok"] else str(found["detail"])
 
 
 def trouble_working(settings: ModelSettings, model: str) -> str:
-    """Why a model of a server cannot do background work, which asks for structured answers; empty where it can."""
+    """Why a model of a server cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
         found = _try(lambda: _structured(client, model))

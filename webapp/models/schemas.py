@@ -1,4 +1,4 @@
-"""What comes in and goes out about connections and models."""
+"""Requests and responses for connections and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """The address of a server without what does not belong there. Raises ValueError."""
+    """The address of a server, cleaned up. Raises ValueError."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
@@ -56,15 +56,19 @@ class OfferFields(BaseModel):
 
     model: ModelName = Field(description="Its name on the server.")
     label: Line | None = Field(None, max_length=100, description="Its name here.")
-    icon: Line | None = Field(None, max_length=8, description="Stands before its name, such as an emoji.")
+    icon: Line | None = Field(None, max_length=8, description="Shown before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
-    group_ids: list[Id] = Field([], max_length=200, description="Groups for whose members it is besides admins.")
+    group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
     context_window: Whole | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
-    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
-    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens out.")
-    is_default: Flag = Field(False, description="Chosen where nobody chose; the environment's model comes before it.")
-    fallback_rank: Whole | None = Field(None, ge=1, le=100, description="Its turn when the chosen model fails.")
+    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
+    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
+    is_default: Flag = Field(
+        False, description="Used when nobody has chosen; the environment's model takes precedence."
+    )
+    fallback_rank: Whole | None = Field(
+        None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
+    )
 
 
 class NewConnection(BaseModel):
@@ -82,7 +86,7 @@ class NewConnection(BaseModel):
 
 
 class ConnectionChanges(BaseModel):
-    """Only the fields that are given are changed. An empty key removes it; `models` replaces all of them."""
+    """Only the given fields are changed. An empty key removes it; `models` replaces all of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -98,7 +102,7 @@ class ConnectionChanges(BaseModel):
 
 
 class OfferOut(OfferFields):
-    id: str = Field(description="What `model` in other requests names.")
+    id: str = Field(description="What to pass as `model` in other requests.")
 
     @classmethod
     def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
@@ -122,7 +126,7 @@ class ConnectionOut(BaseModel):
     connection_id: int
     name: str
     base_url: str
-    key_set: bool = Field(description="Whether there is a key. It never goes out.")
+    key_set: bool = Field(description="Whether there is a key. The key itself is never returned.")
     header_names: list[str]
     is_enabled: bool
     builtin_tools: bool
@@ -158,8 +162,8 @@ class ConnectionList(BaseModel):
 
 
 class Price(BaseModel):
-    input: float | None = Field(description="Dollars a million tokens in.")
-    output: float | None = Field(description="Dollars a million tokens out.")
+    input: float | None = Field(description="Dollars per million input tokens.")
+    output: float | None = Field(description="Dollars per million output tokens.")
 
 
 class ModelOut(BaseModel):

@@ -84,7 +84,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
 
 
 def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change the given fields only; what a test found out of another address is forgotten. Raises NotFound, Invalid."""
+    """Change the given fields only; with a new address, what a test found is dropped. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
     moves = changes.base_url is not None and changes.base_url != row.base_url
     if moves and row.key_set and changes.api_key is None:
@@ -146,7 +146,7 @@ def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges)
 
 
 def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
-    """Make these the models of a connection; ids of those that stay do not change, for they are made of names."""
+    """Make these the models of a connection; ids of those that stay do not change, because they come from names."""
     names = [fields.model for fields in models]
     if len(set(names)) < len(names):
         raise Invalid.field("models", "names a model twice")

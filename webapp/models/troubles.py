@@ -1,4 +1,4 @@
-"""Why a connection does not work, in words for whoever set it up; pure."""
+"""Why a connection does not work, in words for the person who set it up; pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = N_(
 
 
 def why(exc: Exception) -> str:
-    """What went wrong; never the server's own text, which may tell keys."""
+    """What went wrong; never the server's own text, which may contain keys."""
     error = from_exception(exc)
     if error.code == "model_unavailable" and error.status is None and not isinstance(exc, ModelError):
         kind = type(exc).__name__
@@ -34,11 +34,11 @@ def why(exc: Exception) -> str:
 
 
 def why_no_list(exc: Exception) -> str:
-    """The same where the list of models was asked for: an address without one is no address of such a server."""
+    """The same for the list of models: an address without one is not that of such a server."""
     return NOT_SPOKEN if from_exception(exc).code in ("model_not_found", "malformed_output") else why(exc)
 
 
 def why_no_pictures(exc: Exception) -> str:
-    """The same where a picture was sent: a refusal of the request is one of the picture."""
+    """The same for a picture: a refused request means a refused picture."""
     status = from_exception(exc).status
     return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else why(exc)

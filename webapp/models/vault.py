@@ -15,7 +15,7 @@ from flask import current_app
 
 @dataclass(frozen=True)
 class Secrets:
-    """What a connection must not tell."""
+    """What a connection must not reveal."""
 
     api_key: str = field(default="", repr=False)
     headers: dict[str, str] = field(default_factory=dict, repr=False)
@@ -31,7 +31,7 @@ def seal(secrets: Secrets) -> str:
 
 
 def unseal(stored: str | None) -> Secrets:
-    """Stored secrets; empty where the installation's secret has changed since, so that they must be entered again."""
+    """Stored secrets; empty if the installation's secret has since changed, so that they must be entered again."""
     if not stored:
         return Secrets()
     return _opened(current_app.config["SECRET_KEY"], stored)
@@ -39,7 +39,7 @@ def unseal(stored: str | None) -> Secrets:
 
 @lru_cache(maxsize=256)
 def _opened(secret: str, stored: str) -> Secrets:
-    """What is behind a text that does not change; a turn after some seconds opens nothing it has opened before."""
+    """The decrypted text, cached: a later turn decrypts nothing that has been decrypted before."""
     try:
         found = json.loads(_box(secret).decrypt(stored.encode()))
     except (InvalidToken, ValueError):

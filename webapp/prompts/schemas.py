@@ -34,7 +34,7 @@ class PromptVersionPath(PromptPath):
 
 
 class ActivateQuery(BaseModel):
-    set_active: bool = Field(False, description="Put the new version into use at once.")
+    set_active: bool = Field(False, description="Activate the new version at once.")
 
 
 class NewPromptVersion(BaseModel):
@@ -52,7 +52,7 @@ class RenderRequest(BaseModel):
 
 
 class Rendered(BaseModel):
-    text: str = Field(description="The text with its placeholders filled.")
+    text: str = Field(description="The text with its placeholders filled in.")
     placeholders: list[str] = Field(description="The placeholders found in it, in order.")
 
 
@@ -86,7 +86,7 @@ class PromptOut(BaseModel):
     purpose: str
     aliases: list[str] = Field(description="Other names it is known by.")
     active_version: int
-    activated_at: Instant | None = Field(description="Null for the shipped version, which nobody put into use.")
+    activated_at: Instant | None = Field(description="Null for the shipped version, which nobody activated.")
     activated_by: int | None
     allowed_placeholders: list[str]
     required_placeholders: list[str]

@@ -22,10 +22,10 @@ class SearchQuery(BaseModel):
     kinds: str = Field("", max_length=100, description="Some of memory, chunk, message, document, with commas; all.")
     space_id: Id | None = None
     since: Day | None = Field(
-        None, description="The first day; of memories and summaries that on which they were made."
+        None, description="The first day; for memories and summaries, of the day they were created."
     )
     until: Day | None = Field(None, description="The last day.")
-    speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only of that side.")
+    speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only from that side.")
     limit: int = Field(20, ge=1, le=100)
 
     @field_validator("kinds")
@@ -53,7 +53,7 @@ class SearchHit(BaseModel):
     created_at: Instant
     conversation_id: int | None
     message_id: int | None = Field(description="Where to jump to in the conversation.")
-    start: int = Field(0, description="Where in the text the piece begins that was found, in characters.")
+    start: int = Field(0, description="Where in the text the passage found begins, in characters.")
     title: str | None
     role: str | None
     memory_type: str | None = None
@@ -83,7 +83,9 @@ class SearchHit(BaseModel):
 
 class SearchResults(BaseModel):
     results: list[SearchHit]
-    with_meaning: bool = Field(description="False when only words were looked for: the embedding model is away.")
+    with_meaning: bool = Field(
+        description="False when only words were searched because the embedding model is unavailable."
+    )
     indexed: bool = Field(description="False while the index is being built: ask again in a moment.")
 
 
@@ -103,7 +105,7 @@ class ReceiptLine(BaseModel):
     message_id: int | None
     title: str | None
     role: str | None
-    verdict: str | None = Field(description="What the user said of it here.")
+    verdict: str | None = Field(description="What the user said about it here.")
 
     @classmethod
     def of(cls, line: Line) -> ReceiptLine:

@@ -36,7 +36,7 @@ class ShareQuery(PageQuery):
 class NewShare(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
-    live: Flag = Field(False, description="Show what is added later, too.")
+    live: Flag = Field(False, description="Also show what is added later.")
     first: Id | None = Field(None, alias="from", description="The first message to show.")
     last: Id | None = Field(None, alias="to", description="The last message to show.")
     audience: Literal["anyone", "accounts"] = Field(

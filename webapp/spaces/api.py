@@ -55,7 +55,7 @@ def list_spaces(query: SpaceQuery) -> ViewResult:
 @signed_in
 @idempotency.idempotent
 def create_space(body: NewSpace) -> ViewResult:
-    """Make a project or a legacy."""
+    """Create a project or a legacy."""
     row = service.create_space(current_user_id(), body)
     answer = service.view_space(current_user_id(), row.space_id).model_dump(mode="json")
     return idempotency.commit(answer, 201), 201
@@ -89,7 +89,7 @@ def dependents(path: SpacePath) -> ViewResult:
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})
 @signed_in
 def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
-    """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories of it."""
+    """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
     service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
     db.session.commit()
     return "", 204
@@ -107,7 +107,7 @@ def list_members(path: SpacePath) -> ViewResult:
 @limit_invitations
 @idempotency.idempotent
 def invite(path: SpacePath, body: Invitation) -> ViewResult:
-    """Invite somebody by the address of their account, as the owner. The answer never tells whether there is one."""
+    """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
     made = members.invite(current_user_id(), path.space_id, body.email)
     return idempotency.commit(made.model_dump(mode="json"), 201), 201
 
@@ -135,7 +135,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
 @signed_in
 def withdraw_invitation(path: InvitationPath) -> ViewResult:
-    """Take back an invitation, as the owner."""
+    """Withdraw an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
     db.session.commit()
     return "", 204
@@ -171,7 +171,7 @@ def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
 @signed_in
 def get_document(path: DocumentPath) -> ViewResult:
-    """A document with its text and how far its index has come."""
+    """A document with its text and the progress of its indexing."""
     user_id = current_user_id()
     shown = documents.view_document(user_id, path.space_id, path.document_id)
     text = documents.text_of(user_id, path.space_id, path.document_id)
@@ -181,7 +181,7 @@ def get_document(path: DocumentPath) -> ViewResult:
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})
 @signed_in
 def delete_document(path: DocumentPath) -> ViewResult:
-    """Delete a document, as the owner or whoever added it."""
+    """Delete a document, as the owner or the person who added it."""
     documents.delete_document(current_user_id(), path.space_id, path.document_id)
     db.session.commit()
     return "", 204

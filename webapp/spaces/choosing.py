@@ -1,4 +1,4 @@
-"""The space a browser is working in: what its list of conversations shows and where a new one begins."""
+"""The space a browser is working in: what its list of conversations shows and where new ones are created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 100
 
 
 def chosen_space(user_id: int) -> Space | None:
-    """The space that was chosen, as long as the user belongs to it; None for everything."""
+    """The chosen space, as long as the user belongs to it; None for everything."""
     wish = request.args.get("into") or request.cookies.get(COOKIE, "")
     space_id = parse_id(wish)
     if space_id is None:
@@ -28,7 +28,7 @@ def chosen_space(user_id: int) -> Space | None:
 
 
 def remember_choice(response: Response, space_id: int | None) -> Response:
-    """Let the browser go on in a space, or in none."""
+    """Switch the browser to a space, or to none."""
     if space_id is None:
         response.delete_cookie(COOKIE, samesite="Lax")
     else:
@@ -38,7 +38,7 @@ def remember_choice(response: Response, space_id: int | None) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A space as a list of them names it."""
+    """A space as lists show it."""
 
     space_id: int
     name: str
@@ -47,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A user's spaces by name, and how many invitations wait for them."""
+    """A user's spaces by name, and how many invitations are waiting for them."""
 
     spaces: list[Choice]
     invitations: int

@@ -1,4 +1,4 @@
-"""Cutting a document into parts that search can find: by headings and paragraphs, then sentences. Pure."""
+"""Splits a document into parts that search can find: by headings and paragraphs, then sentences. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 SIZE = 900
-"""Characters of a part that is full; the embedding model reads about 1,000."""
+"""Characters of a full part; the embedding model reads about 1,000."""
 LEAST = 250
-"""A shorter part takes the next paragraph in, even where it is of another section."""
+"""A shorter part takes in the next paragraph, even from another section."""
 
 PAGE_END = "\f"
 """Stands between the pages of a document."""
@@ -30,7 +30,7 @@ def is_picture(size: int, pages: int) -> bool:
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """What search can find of a document, with the page it stands on: no part runs over the end of one.
+    """What search can find of a document, with its page: no part crosses the end of a page.
 
     Of one that is a picture, or pages that are, that is its title; of one whose pages can be drawn, a page without
     text is its title with the words around it.
@@ -49,7 +49,7 @@ def parts_of(content: str, pages: int, title: str, media_type: str | None) -> li
 
 
 def shows_page(part: str, page: int | None) -> bool:
-    """Whether a part of a document stands for a page that is a picture."""
+    """Whether a part of a document represents a page that is a picture."""
     return page is not None and part.startswith(_PICTURE)
 
 
@@ -61,10 +61,10 @@ def _around(texts: Sequence[str], page: int) -> str:
 
 
 def chunks_of(text: str, size: int = SIZE) -> list[str]:
-    """The parts of a text, in order; together they hold every word of it, none is longer than `size` characters.
+    """The parts of a text, in order; together they contain every word of it, none is longer than `size` characters.
 
-    Paragraphs stay whole where they fit and begin anew at headings; a longer paragraph is cut between sentences, a
-    longer sentence between words, a longer word anywhere.
+    Paragraphs stay whole if they fit, and a new part starts at each heading; a longer paragraph is cut between
+    sentences, a longer sentence between words, a longer word anywhere.
     """
     parts: list[str] = []
     current = ""

@@ -52,7 +52,7 @@ def add(space_id: int) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
 @signed_in
 def show(space_id: int, document_id: int) -> ViewResult:
-    """A document; for HTMX its line in the list, with how far it has come."""
+    """A document; for HTMX its line in the list, with its progress."""
     user_id = current_user_id()
     document = documents.view_document(user_id, space_id, document_id)
     space = service.view_space(user_id, space_id)
@@ -77,7 +77,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
 @signed_in
 def retry(space_id: int, document_id: int) -> ViewResult:
-    """Prepare a document again that could not be prepared."""
+    """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
     db.session.commit()
     return redirect(url_for(".index", space_id=space_id), 303)

@@ -1,4 +1,4 @@
-"""Vectors of documents by an older model: used until replaced, and owed."""
+"""Documents' vectors by an older model: used until replaced, and owed anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.database import db, now
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 OWED_SECONDS = 120
-"""After so long without news a document is worked on by nobody."""
+"""After this long without progress nothing is working on a document."""
 
 
 def owe_documents(model: str) -> None:
@@ -33,7 +33,7 @@ def lacks_vector(model: str) -> ColumnElement[bool]:
 
 
 IS_WHOLE = and_(SpaceDocument.chunks_total > 0, SpaceDocument.chunks_done == SpaceDocument.chunks_total)
-"""All parts have a vector, if by an older model."""
+"""Whether all parts have a vector, even if by an older model."""
 
 
 def has_older_vectors(document_id: int) -> bool:

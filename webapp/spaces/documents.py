@@ -1,4 +1,4 @@
-"""Documents of a space: add, list, read, delete; and the work of cutting and indexing them."""
+"""Documents of a space: add, list, read, delete; and the work of splitting and indexing them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def text_of(user_id: int, space_id: int, document_id: int) -> str:
 
 
 def delete_document(user_id: int, space_id: int, document_id: int) -> None:
-    """Delete a document with its parts, by whoever added it or the owner. Raises NotFound, Forbidden."""
+    """Delete a document with its parts, by the person who added it or the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id)
     found = db.session.execute(
         select(SpaceDocument.user_id, SpaceDocument.digest, SpaceMember.role)
@@ -148,7 +148,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
 
 
 def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
-    """Index a document that failed once more. Raises NotFound."""
+    """Index a failed document again. Raises NotFound."""
     if view_document(user_id, space_id, document_id).status == "failed":
         db.session.execute(
             update(SpaceDocument).where(SpaceDocument.document_id == document_id).values(status="queued")
@@ -198,7 +198,7 @@ def index_document(document_id: int, *, last_try: bool = False, at_most: int = A
 
 
 def owed_documents(*, limit: int = 200) -> Sequence[int]:
-    """Documents that wait for their index and are being worked on by nobody, the longest first."""
+    """Documents waiting for their index that nothing is working on, longest waiting first."""
     at = now()
     return db.session.scalars(
         select(SpaceDocument.document_id)
@@ -213,7 +213,7 @@ def owed_documents(*, limit: int = 200) -> Sequence[int]:
 
 
 def _cut(document_id: int) -> bool:
-    """Make the parts of a document unless they are there; False when it is gone or done."""
+    """Create the parts of a document unless they exist; False if it is gone or done."""
     with write_transaction():
         row = db.session.execute(
             select(
@@ -259,7 +259,7 @@ def _cut(document_id: int) -> bool:
 
 
 def _count(document_id: int) -> None:
-    """Make the progress of a document true."""
+    """Correct the progress of a document."""
     total, done = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
@@ -280,7 +280,7 @@ def _conclude(document_id: int, status: str) -> None:
             .where(SpaceDocument.document_id == document_id)
             .values(status=status, updated_at=now())
         )
-        touch(space_id)  # the vectors are there now
+        touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 
 

@@ -1,4 +1,4 @@
-"""Membership of spaces by the groups that an OpenID provider names: joined and left at sign-in."""
+"""Membership of spaces through an OpenID provider's groups: joined and left at sign-in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def init_group_spaces() -> None:
-    """Follow what the provider says of people."""
+    """Follow the groups the provider reports."""
     signals.vouched_for.connect(_on_vouched_for)
 
 
@@ -30,9 +30,9 @@ def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_m
 
 
 def follow_groups(user_id: int, wanted: Collection[int]) -> None:
-    """Make the user a member of these spaces, and of no other that a group had brought them into.
+    """Make the user a member of these spaces, and end other memberships that came from a group.
 
-    Memberships that people gave are left alone, and so are owners. A space that is gone, or full, is passed over.
+    Memberships given by people are left alone, and so are owners. A space that is gone or full is skipped.
     """
     brought = db.session.scalars(
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.by_group)

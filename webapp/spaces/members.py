@@ -37,7 +37,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
     found = []
     for member, name, email in rows:
         if member.status == "invited":
-            if is_owner:  # as it was typed: who it reaches stays unsaid
+            if is_owner:  # as it was typed: who it reaches is not revealed
                 found.append(
                     MemberOut(
                         user_id=None,
@@ -68,7 +68,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
 
 
 def known_as(name: str | None, email: str | None) -> str:
-    """How one member is named to another: never by the whole address."""
+    """How one member is named to another: never by the full address."""
     return name or (email or "").partition("@")[0] or "Somebody"
 
 
@@ -79,9 +79,9 @@ def names_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def invite(user_id: int, space_id: int, email: str) -> MemberOut:
-    """Invite whoever has an address, by the owner; the answer is the same whether or not anybody does.
+    """Invite the person with an address, by the owner; the response is the same whether or not there is one.
 
-    Raises NotFound, Forbidden, and Conflict for somebody who is a member already.
+    Raises NotFound, Forbidden, and Conflict for somebody who is already a member.
     """
     get_space(user_id, space_id, owner=True, lock=True)
     rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
@@ -117,7 +117,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
 
 
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
-    """Take back an invitation, by the owner. Raises NotFound, Forbidden."""
+    """Withdraw an invitation, by the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id, owner=True, lock=True)
     gone = rows_changed(
         delete(SpaceMember).where(
@@ -131,7 +131,7 @@ def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None
 
 
 def accept(user_id: int, space_id: int) -> Space:
-    """Join a space one is invited to; joining twice changes nothing. Raises NotFound."""
+    """Join a space the user is invited to; joining twice changes nothing. Raises NotFound."""
     row = _membership(user_id, space_id)
     if row is None:
         raise NotFound("There is no such space.")
@@ -144,7 +144,7 @@ def accept(user_id: int, space_id: int) -> Space:
 
 
 def join_by_group(user_id: int, space_id: int) -> None:
-    """Make somebody a member because of a group they are in; an open invitation is taken for accepted.
+    """Make somebody a member because of a group they are in; an open invitation counts as accepted.
 
     Raises Conflict for a space that is full.
     """
@@ -166,8 +166,8 @@ def join_by_group(user_id: int, space_id: int) -> None:
 def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False) -> None:
     """Decline an invitation, leave a space, or, as its owner, remove a member.
 
-    What the member had in the space becomes theirs alone; with `forget`, whoever leaves also forgets their memories of
-    it. Raises NotFound, Forbidden, and Conflict for the owner, who hands over or deletes the space instead.
+    What the member had in the space becomes theirs alone; with `forget`, their memories of it are
+    forgotten. Raises NotFound, Forbidden, and Conflict for the owner, who hands over or deletes the space instead.
     """
     mine = _membership(user_id, space_id)
     if mine is None or (mine.status == "invited" and member_id != user_id):

@@ -33,11 +33,11 @@ class Space(Base):
 
 
 class SpaceMember(Base):
-    """Somebody in a space, or invited to it. One owner a space.
+    """A member of a space, or somebody invited to it. One owner per space.
 
     An invitation is kept by its address, whether or not that address has an account, so that its list tells nobody
     which have one; only those with `user_id` can ever be accepted. An active member has no address here.
-    `by_group`: the OpenID provider's word made them one, and can end it.
+    `by_group`: a group of the OpenID provider made them a member, and can end it.
     """
 
     __tablename__ = "space_members"

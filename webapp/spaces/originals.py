@@ -1,4 +1,4 @@
-"""The files that documents of a space were read from; their bytes lie in the storage of files."""
+"""The files that documents of a space were read from; their bytes are in the file storage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.spaces.service import require_member
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A content in storage, its kind and its name; all None for a text that came without a file."""
+    """A content in storage, its kind and name; all None for a text without a file."""
 
     digest: str | None = None
     media_type: str | None = None
@@ -22,7 +22,7 @@ class Original:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """As a document keeps it."""
+        """As stored with a document."""
         return asdict(self)
 
 

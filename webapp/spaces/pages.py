@@ -27,7 +27,7 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _spaces() -> dict[str, Any]:
-    """What the shell of any page may ask for; nothing is loaded unless a template does."""
+    """What the shell of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
         "load_chosen_space": lambda: choosing.chosen_space(current_user_id()),
@@ -38,7 +38,7 @@ def _spaces() -> dict[str, Any]:
 
 
 def _choices() -> choosing.Choices:
-    """Asked for in several places of a page, looked up once for it."""
+    """Needed in several places on a page, looked up once."""
     if "space_choices" not in g:
         g.space_choices = choosing.choices(current_user_id())
     return cast(choosing.Choices, g.space_choices)
@@ -54,7 +54,7 @@ def index() -> ViewResult:
 @blueprint.post("/spaces")
 @signed_in
 def create() -> ViewResult:
-    """Make a space and go on in it."""
+    """Create a space and switch to it."""
     try:
         space = service.create_space(current_user_id(), read_form(NewSpace))
     except (Invalid, Conflict) as error:
@@ -151,7 +151,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
 @signed_in
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
-    """Take back an invitation."""
+    """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
     db.session.commit()
     flash(_("The invitation has been withdrawn."), "message")

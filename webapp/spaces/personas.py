@@ -9,7 +9,7 @@ DEFAULT = "biographer"
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A manner of talking about somebody who is remembered; `prompt` holds {name} for that person."""
+    """A manner of talking about somebody who is remembered; `prompt` contains {name} for that person."""
 
     persona_id: str
     title: str

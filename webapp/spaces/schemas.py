@@ -1,4 +1,4 @@
-"""What comes in and goes out about spaces, members and documents."""
+"""Requests and responses for spaces, members and documents."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class NewSpace(BaseModel):
     name: Name = Field(description="Of a legacy: the person who is remembered.")
     description: Annotated[LongText, Field(max_length=4_000)] = ""
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] = Field(
-        "", description="Stand in front of every reply in the space."
+        "", description="Put before every reply in the space."
     )
     persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
 
 
 class SpaceChanges(BaseModel):
-    """Only the fields that are given are changed; the kind of a space never changes."""
+    """Only the given fields are changed; the kind of a space never changes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -115,12 +115,12 @@ class SpaceOut(BaseModel):
     kind: str
     name: str
     description: str
-    instructions: str = Field(description="Empty while you are only invited.")
+    instructions: str = Field(description="Empty until you accept the invitation.")
     persona: str | None
     role: str
     status: str = Field(description="`active`, or `invited` until you accept.")
     member_count: int
-    invited_by: str | None = Field(None, description="Who invited you, while you are invited.")
+    invited_by: str | None = Field(None, description="Who invited you, until you accept.")
     created_at: Instant
     updated_at: Instant
 
@@ -131,12 +131,12 @@ class SpaceList(BaseModel):
 
 
 class MemberOut(BaseModel):
-    """`user_id` is null for an invitation: whether its address has an account stays unsaid."""
+    """`user_id` is null for an invitation: whether its address has an account is not revealed."""
 
     user_id: int | None
     invitation_id: int | None
     name: str | None
-    email: str | None = Field(description="For the owner, and of an invitation.")
+    email: str | None = Field(description="For the owner, and for an invitation.")
     role: str
     status: str
     is_you: bool

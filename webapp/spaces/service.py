@@ -1,4 +1,4 @@
-"""Spaces: who belongs to one, and making, listing, changing and deleting them. Others' behave as unknown."""
+"""Spaces: membership, and creating, listing, changing and deleting them. Other people's behave as unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
 MAX_SPACES = 200
-"""Spaces of one owner."""
+"""The most spaces one owner can have."""
 
 
 def spaces_of(user_id: int) -> Select[int]:
@@ -39,9 +39,9 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for a member who is no owner.
+    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for a mere member.
 
-    `lock` holds the space until the transaction ends: members come and go one after the other.
+    `lock` holds the space until the transaction ends, so that members join and leave one at a time.
     """
     if lock:
         db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
@@ -79,7 +79,7 @@ def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
 
 
 def create_space(user_id: int, fields: NewSpace) -> Space:
-    """A new space with its maker as the owner and only member."""
+    """A new space with its creator as the owner and only member."""
     owned = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
     if (db.session.scalar(owned) or 0) >= MAX_SPACES:
         raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
@@ -113,7 +113,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
-    """Delete a space, by its owner; every membership ends first. With `forget` the owner's own memories of it go too.
+    """Delete a space, by its owner; every membership ends first. With `forget`, also the owner's own memories of it.
 
     Raises NotFound, Forbidden.
     """

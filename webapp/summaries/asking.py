@@ -1,4 +1,4 @@
-"""The model call of a summary: a cut-off answer counts as far as it goes, and what it lost of the facts is put back."""
+"""The model call of a summary: a cut-off answer counts as far as it goes, and facts it lost are restored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.summaries.prompt import (
 
 TEMPERATURE = 0.0
 APPENDED = 3
-"""What is put back takes at most one part in this many of what the user said."""
+"""What is restored takes at most one part in this many of what the user said."""
 
 
 def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bool) -> tuple[ConversationSummary, str]:
@@ -47,7 +47,7 @@ def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bo
     if not text:
         raise MalformedOutput
     own = [item.content for item in said if item.role == "user"]
-    # A summary is to stay shorter than what it stands for, whatever has to be put back.
+    # A summary must stay shorter than what it covers, however much has to be restored.
     room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in said))
     whole = completed(text, own, min(SUMMARY_CHARS, room))
     return answer.model_copy(update={"summary": whole}), model

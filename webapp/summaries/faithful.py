@@ -1,7 +1,7 @@
 """What a summary must not lose: the numbers, dates and names that the user gave; pure.
 
-Models drop the very words that a summary is for. What is missing is looked for after the call and appended in the
-user's own sentences.
+Models drop the very words a summary is for. What is missing is found after the call and appended in the user's own
+sentences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def particulars(text: str) -> dict[str, str]:
 
 
 def completed(summary: str, said: Iterable[str], limit: int) -> str:
-    """A summary, and behind it the sentences whose numbers and names it lost, as far as `limit` characters reach."""
+    """A summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
     kept = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
     missing: dict[str, None] = {}
     for text in said:
@@ -56,6 +56,6 @@ def completed(summary: str, said: Iterable[str], limit: int) -> str:
 
 
 def whole_sentences(text: str) -> str:
-    """The beginning of a text that was cut off, up to the last sentence that ends; all of it when none does."""
+    """The beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
     ends = [match.end() for match in re.finditer(r"[.!?…。！？][\"'”’)]*(?=\s|$)", text)]
     return text[: ends[-1]] if ends else text

@@ -1,4 +1,4 @@
-"""What forgetting a memory does to what models wrote of conversations: summaries lose what retells it, titles go."""
+"""What forgetting a memory does to what models wrote about conversations: summaries lose what retells it, titles go."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _told_elsewhere(_sender: Any, *, user_id: int, conversation_ids: Collection[
 
 
 def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
-    """Take what retells it out of the user's summaries; their vectors are made anew."""
+    """Remove what retells it from the user's summaries; their vectors are made again."""
     rows = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
             ConversationChunk.user_id == user_id, *where
@@ -56,7 +56,7 @@ def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None
 
 
 def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
-    """Give conversations whose title tells it, and was not the user's own, one that says nothing but when."""
+    """Give conversations whose title reveals it, and was not the user's own, a title that only says when."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
             Conversation.user_id == user_id,
@@ -74,7 +74,7 @@ def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> No
             .where(Conversation.conversation_id == row.conversation_id)
             .values(title=f"Conversation of {in_full(row.created_at)}", updated_at=Conversation.updated_at)
         )
-        # The streams of its turns have told the title, and live for some time yet.
+        # The streams of its turns contain the title, and live for some time yet.
         replies = db.session.scalars(
             select(Message.message_id)
             .where(

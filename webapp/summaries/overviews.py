@@ -1,4 +1,4 @@
-"""Summaries of summaries, made at night: however long a conversation is, all of it stays in its prompts at some grain.
+"""Summaries of summaries, made at night: however long a conversation is, all of it stays in its prompts in some form.
 
 An overview of a level stands for BATCH chunks of the level below, the newest of which stay without one. It has the
 range of what it stands for, and is shown in its place where there is no room for that.
@@ -51,7 +51,7 @@ class Parts:
 
 
 def make_overview(conversation_id: int) -> bool:
-    """Make the overview of a conversation that is due, lowest level first, by one model call; whether it made one.
+    """Make the overview that is due for a conversation, lowest level first, by one model call; returns whether it did.
 
     No connection is held meanwhile. Raises ModelError with nothing stored.
     """

@@ -145,7 +145,7 @@ def owed(limit: int = 200) -> Sequence[int]:
 
 
 def init_summaries() -> None:
-    """Follow what happens to the messages that chunks stand for, and to the memories that they may retell."""
+    """React to changes of the messages that chunks cover, and of the memories they may retell."""
     messages_changed.connect(_messages_changed)
     init_summary_forgetting()
 
@@ -181,7 +181,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     if any(row.status == "streaming" for row in rows):
         return None  # the end of that reply asks again
     before = _newest_summary(conversation_id)
-    # What was forgotten is not told again: the words are the user's, and stay in their message.
+    # What was forgotten is not retold: the words are the user's, and stay in their message.
     yard = graveyard(conversation.user_id)
     said = tuple(
         Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)

@@ -29,7 +29,7 @@ class SyncQuery(BaseModel):
 
 class UserDigestsQuery(SyncQuery):
     only_needing: bool = Field(True, description="Only conversations idle for a while whose memory is absent or stale.")
-    include_empty: bool = Field(False, description="Also conversations in which nothing was said.")
+    include_empty: bool = Field(False, description="Include conversations in which nothing was said.")
     clamp: int = Field(-1, ge=-1, le=10_000, description="At most this many conversations; -1 for no limit.")
 
 
@@ -38,8 +38,8 @@ class TaskQueued(BaseModel):
 
 
 class DigestsMade(BaseModel):
-    conversation_ids: list[int] = Field(description="Conversations that have their digest now.")
-    failed: list[int] = Field(description="Conversations whose digest could not be made.")
+    conversation_ids: list[int] = Field(description="Conversations that now have a digest.")
+    failed: list[int] = Field(description="Conversations whose digest could not be created.")
 
 
 class TaskState(BaseModel):

@@ -21,10 +21,10 @@ class WebAccessFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     provider: Literal["searxng", "brave", "tavily", "pages"] | None = Field(
-        None, description="`pages`: no search, only addresses that people write are read."
+        None, description="`pages`: no search; only addresses that people write are read."
     )
     address: Annotated[Line, Field(max_length=500), AfterValidator(_address)] | None = None
-    api_key: Line | None = Field(None, max_length=2_000, description="Goes in and never comes out; empty removes it.")
+    api_key: Line | None = Field(None, max_length=2_000, description="Write-only; empty removes it.")
     is_enabled: Flag | None = None
 
 
@@ -56,7 +56,7 @@ class NewToolServer(BaseModel):
 
     name: ServerName
     url: ServerUrl = Field(description="Of its endpoint, such as https://example.org/mcp.")
-    token: Line = Field("", max_length=4_000, description="Sent as a bearer token; goes in and never comes out.")
+    token: Line = Field("", max_length=4_000, description="Sent as a bearer token; write-only.")
     for_everyone: Flag = Field(False, description="Offer its tools to everybody; for admins.")
 
 
@@ -77,7 +77,7 @@ class ServerTool(BaseModel):
     title: str
     description: str
     reads_only: bool = Field(
-        description="The server says that it changes nothing; others are asked about before a call."
+        description="The server says that it changes nothing; for others, the user is asked before a call."
     )
     is_on: bool
 
@@ -91,7 +91,7 @@ class ToolServerOut(BaseModel):
     is_enabled: bool
     protocol: str | None
     tools: list[ServerTool]
-    error: str | None = Field(description="Why it could not be tried the last time.")
+    error: str | None = Field(description="Why the last test failed.")
     tested_at: Instant | None
 
     @classmethod

@@ -23,7 +23,7 @@ class ExportPath(BaseModel):
 
 
 class PastedImport(BaseModel):
-    text: str = Field(min_length=1, max_length=MAX_PASTED, description="A list of memories, one a line.")
+    text: str = Field(min_length=1, max_length=MAX_PASTED, description="A list of memories, one per line.")
     format: Line | None = Field(None, max_length=30)
 
 
@@ -51,7 +51,7 @@ class LearningOut(BaseModel):
     calls: int
     input_tokens: int
     output_tokens: int
-    dollars: float | None = Field(description="Null where nobody knows the price of the model.")
+    dollars: float | None = Field(description="Null where the price of the model is not known.")
     model: str | None
     progress: dict[str, Any] | None
 
@@ -61,12 +61,14 @@ class StartImport(BaseModel):
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
     learn: LearnFields | Flag | None = Field(
-        None, description="Learn from the conversations when they are in: true, or with limits. It all lands in review."
+        None,
+        description="Learn from the conversations once they are imported: true, or with limits. What is "
+        "found waits for review.",
     )
     restore: Flag | None = Field(
         None,
-        description="Whether an export of Commonplace is taken in as it was, which takes an empty account. Left out: "
-        "where it is possible, and all of the export is wanted.",
+        description="Whether a Commonplace export is restored as it was, which needs an empty account. By default: if "
+        "that is possible and everything in the export is wanted.",
     )
 
 
@@ -79,7 +81,7 @@ class ImportOut(BaseModel):
     preview: dict[str, Any] | None = Field(description="Counts, dates and a sample of what is in the file.")
     options: dict[str, Any] | None
     counts: dict[str, int]
-    position: int = Field(description="Parts that are done; while it is being undone, parts that are taken back.")
+    position: int = Field(description="Parts that are done; while it is being undone, parts that have been removed.")
     total: int | None
     learn_status: str | None = Field(description="running, paused, stopped or done; null where it was not asked for.")
     error: str | None

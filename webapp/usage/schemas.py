@@ -19,7 +19,7 @@ class UsageQuery(BaseModel):
     first: Day | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
     last: Day | None = Field(None, alias="to", description="The last day, UTC; today by default.")
     by: By = "day"
-    everyone: bool = Field(False, description="All users', for admins; `by=user` asks for that, too.")
+    everyone: bool = Field(False, description="Of all users, for admins; implied by `by=user`.")
 
 
 class UsageLine(BaseModel):
@@ -31,7 +31,7 @@ class UsageLine(BaseModel):
     background_output_tokens: int
     cached_tokens: int
     calls: int
-    dollars: float | None = Field(description="None where no price is known; a part may be missing then.")
+    dollars: float | None = Field(description="Null where no price is known.")
     is_estimated: bool = Field(description="Whether some of it was estimated, because a server reported nothing.")
 
 
@@ -70,7 +70,8 @@ class Quotas(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     quotas: list[QuotaFields] = Field(
-        max_length=2, description="One for each period at most; what is left out, or has neither number, has no limit."
+        max_length=2,
+        description="At most one for each period; a period left out, or without either number, has no limit.",
     )
 
     @classmethod

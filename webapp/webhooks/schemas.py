@@ -23,7 +23,7 @@ class NewWebhook(BaseModel):
 
     url: Line = Field(max_length=MAX_URL, description="An http or https address.")
     kinds: list[Kind] = Field([Kind(kind) for kind in ALL], min_length=1, description="What it is told.")
-    with_content: Flag = Field(False, description="Send texts along, not only ids.")
+    with_content: Flag = Field(False, description="Include texts, not only ids.")
 
 
 class WebhookChanges(BaseModel):
@@ -32,7 +32,7 @@ class WebhookChanges(BaseModel):
     url: Line | None = Field(None, max_length=MAX_URL)
     kinds: list[Kind] | None = Field(None, min_length=1)
     with_content: Flag | None = None
-    is_active: Flag | None = Field(None, description="true takes up again one that was switched off.")
+    is_active: Flag | None = Field(None, description="true switches one on again that was switched off.")
 
     @field_validator("*")
     @classmethod

@@ -1,4 +1,4 @@
-"""Admission: from a proposed operation to a claim that may be weighed, or the reason why it may not."""
+"""Admission: from a proposed operation to a claim to be weighed, or the reason why it is not admitted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Claim:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """A total order by what is claimed and when it was said, so that the order of operations decides nothing."""
+        """A total order by what is claimed and when it was said, so that the order of operations does not matter."""
         draft = self.draft
         return (
             self.evidence.moment,
@@ -132,7 +132,7 @@ def admit(
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
     if target is not None and not retracts and origin == "extraction" and target.slot and is_longing(quote):
-        action, target = Action.ADD, None  # what somebody would like takes the place of nothing
+        action, target = Action.ADD, None  # what somebody would like replaces nothing
     unrelated = target is not None and origin == "extraction" and not _is_related(operation, target, state, policy)
     if unrelated and not retracts:
         # A number taken at random must not cost the memory that has it.
@@ -164,7 +164,7 @@ def admit(
 
 
 def _invents(content: str, quote: str, state: State) -> bool:
-    """Whether a statement in the language of its English quote names somebody or something that nobody has named."""
+    """Whether a statement in the language of its English quote names somebody or something nobody has mentioned."""
     texts = [*(m.content for m in state.messages), *state.context, *(m.content for m in state.memories)]
     return bool(names_unsaid(content, quote, texts))
 
@@ -198,7 +198,7 @@ def place_of(
 
 
 def _refused_as_said(operation: MemoryOperation, span: Span, message: SourceMessage, policy: Policy) -> Refusal | None:
-    """Why the words are no evidence about the user, however well they are quoted."""
+    """Why the words are not evidence about the user, however well they are quoted."""
     refusal = _NO_EVIDENCE.get(speech_of(span, message.content))
     if refusal is Refusal.OF_OTHERS and not policy.about_the_user:
         refusal = None
@@ -233,7 +233,7 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
 
 
 def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
-    """What a claim says; a sound operation is left as it is, so that making it sound twice changes nothing."""
+    """What a claim says; a sound operation is left unchanged, so that doing this twice changes nothing."""
     sounder = reworded(operation, quote, target.slot if target else None) if origin == "extraction" else operation
     key = canonical_fact_key(sounder.fact_key, sounder.category)
     if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
@@ -267,7 +267,7 @@ def sound(
 
 
 def _words_of_others(state: State, message: SourceMessage) -> list[str]:
-    """Everything the model read that is not evidence, blocks injected into the user's message included."""
+    """Everything the model read that is not evidence, including blocks injected into the user's message."""
     injected = [message.content[span.start : span.end] for span in injected_spans(message.content)]
     spoken = [other.content for other in state.messages if other.role != "user"]
     return [*state.context, *spoken, *injected, *(memory.content for memory in state.memories)]

@@ -1,4 +1,4 @@
-"""What is no statement by its form: a request without a question mark, a daydream, a name in jest; data.
+"""What is not a statement by its form: a request without a question mark, a daydream, a name in jest; data.
 
 As in `phrases`, words stand apart by spaces and `_` is the space inside a phrase.
 """

@@ -34,7 +34,7 @@ class Rejection:
 
 
 class Became(StrEnum):
-    """What an operation came to."""
+    """The outcome of an operation."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -48,7 +48,7 @@ class Became(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The one thing that an operation, by its place in the answer, came to.
+    """The single outcome of an operation, by its place in the answer.
 
     `ref` is the memory made, changed or confirmed, `against` the one it replaced, waits beside or yielded to; `reason`
     says why it was refused.
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effects in the order of their application, the operations that had none, and what each operation came to."""
+    """Effects in the order of their application, the operations that had none, and the outcome of each operation."""
 
     effects: tuple[Effect, ...] = ()
     rejections: tuple[Rejection, ...] = ()
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the user is told: added, updated, superseded, retracted, merged, in_review, overruled, rejected."""
+        """Counts shown to the user: added, updated, superseded, retracted, merged, in_review, overruled, rejected."""
         successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
         inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
         closes = [effect for effect in self.effects if isinstance(effect, Close)]
@@ -101,7 +101,7 @@ class Board:
         self.effects: list[Effect] = []
 
     def get(self, ref: MemoryRef | None) -> KnownMemory | None:
-        """The memory as it stands now."""
+        """The memory's current state."""
         return self._memories.get(ref) if ref is not None else None
 
     def find(self, wanted: Callable[[KnownMemory], bool]) -> KnownMemory | None:
@@ -140,7 +140,7 @@ class Board:
         return self._memories[ref]
 
     def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
-        """Let a memory rest on more words; what the user wrote keeps its own confidence."""
+        """Add evidence to a memory; what the user wrote keeps its own confidence."""
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
         self._apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
 
@@ -166,7 +166,7 @@ class Board:
         self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
 
     def retract(self, memory: KnownMemory, claim: Claim) -> None:
-        """Close a memory because the user said that it no longer holds."""
+        """Close a memory because the user said it is no longer true."""
         self._apply(Close(memory.ref, claim.evidence.said_at, evidence=(claim.evidence,)))
 
     def flag(self, memory: KnownMemory, contradicts: KnownMemory) -> None:

@@ -1,6 +1,6 @@
 """Whether a statement is carried by somebody's own words, and whether those words name a memory. Pure.
 
-To quote a word or two of the user is not enough: whoever wrote a document could have the rest remembered.
+Quoting a word or two of the user is not enough: the author of a document could have the rest remembered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from Stemmer import Stemmer
 from webapp.text.words import stem
 
 LETTERS = 4
-"""Shorter words tell little, unless they are names or numbers."""
+"""Shorter words mean little, unless they are names or numbers."""
 OWN_SHARE = 0.5
 """Of the words that tell something, at least this part is the user's; the rest may be how it is put."""
 

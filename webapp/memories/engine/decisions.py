@@ -1,4 +1,4 @@
-"""The rules of memory: what becomes of every operation that a model proposes.
+"""The rules of memory: what happens to every operation a model proposes.
 
 `decide` is deterministic, does not depend on the order of the operations, and decides nothing new when asked again
 after its plan was applied.
@@ -47,8 +47,8 @@ def decide(
 ) -> Plan:
     """Weigh the operations of one call against what is known and return the effects to apply.
 
-    Claims are taken in the order in which the user said them; each sees the effects of those before it. Every
-    operation has exactly one outcome.
+    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has
+    exactly one outcome.
     """
     board = Board(state.memories)
     claims: list[Claim] = []
@@ -238,7 +238,7 @@ def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: 
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    """The user said that something no longer holds: it is closed, not forgotten. What they wrote waits for them."""
+    """The user said that something is no longer true: it is closed, not forgotten. What they wrote waits for them."""
     target = board.get(claim.target)
     if target is None and claim.draft.slot:
         target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)

@@ -10,8 +10,8 @@ from webapp.text.canonical import canonical_statement
 from webapp.text.quotes import Span, places_of
 from webapp.text.words import stem
 
-# Blocks that the application itself puts in front of a user's message (retrieved memories, documents). Whatever
-# stands in one is not something the user said.
+# Blocks that the application itself puts in front of a user's message (retrieved memories, documents). What is in
+# them is not something the user said.
 INJECTED_TAGS = (
     "reference",
     "known",
@@ -85,7 +85,7 @@ def has_substance(quote: str, message: str) -> bool:
 
 
 def is_whole(quote: str, message: str) -> bool:
-    """Whether a quote is all that the user said."""
+    """Whether a quote is everything the user said."""
     said = canonical_statement(quote)
     return bool(said) and said == canonical_statement(user_words(message))
 

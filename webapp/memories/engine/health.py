@@ -1,4 +1,4 @@
-"""The memory health view: what a user may want to tidy up, found by rule."""
+"""The memory health view: what a user may want to tidy up, found by rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Checkup:
 
 @dataclass(frozen=True)
 class HealthPolicy:
-    """When a memory counts as stale or never used, and as like another."""
+    """When a memory counts as stale or never used, and when two count as alike."""
 
     stale_after: timedelta = timedelta(days=365)
     unused_after: timedelta = timedelta(days=60)
@@ -104,7 +104,7 @@ def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = D
 
 
 def find_duplicates(memories: Sequence[Checkup], similarity: float) -> list[tuple[int, ...]]:
-    """Groups of two and more that say the same: in the same words, or near enough with the same type and key."""
+    """Groups of two or more that say the same: in the same words, or close enough with the same type and key."""
     parent = {memory.ref: memory.ref for memory in memories}
 
     def root(ref: int) -> int:
@@ -150,7 +150,7 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
-    """What has a natural end that is past, the longest past first."""
+    """What has a natural end that has passed, longest past first."""
     due = [
         (day, memory)
         for memory in memories

@@ -12,7 +12,7 @@ KEY_MAX = 100
 CATEGORY_MAX = 100
 
 # Models name the same attribute in many ways; without this, "one current value per key" would hold for
-# the letter of the key and not for what it means.
+# the spelling of the key and not for what it means.
 KEY_ALIASES = {
     "identity/full_name": "identity/name",
     "identity/user_name": "identity/name",

@@ -1,4 +1,4 @@
-"""The liberties that models take with the form of an answer, and what they mean by it; pure.
+"""The liberties models take with the form of an answer, and what they mean; pure.
 
 A wrong number, a word that is not on the list or a list of one costs a statement nothing: what counts is the quote.
 What a statement is about is never guessed.
@@ -71,7 +71,7 @@ def class_word(value: object) -> object:
 
 
 def action_word(value: object) -> object:
-    """What is asked for; a word that nobody knows adds, which takes nothing away."""
+    """What is asked for; an unknown word means add, which removes nothing."""
     word = _word(value)
     if not isinstance(word, str):
         return Action.ADD.value
@@ -80,7 +80,7 @@ def action_word(value: object) -> object:
 
 
 def kind_word(value: object) -> object:
-    """A kind of statement; a fact where there is no such kind."""
+    """A kind of statement; a fact if there is no such kind."""
     word = _word(value)
     return word if isinstance(word, str) and word in set(MemoryType) else MemoryType.FACT.value
 

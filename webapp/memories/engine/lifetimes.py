@@ -1,4 +1,4 @@
-"""How long a statement is likely to hold: when to ask whether it is still true, when it leaves every prompt. Pure.
+"""How long a statement is likely to stay true: when to ask about it, and when it leaves every prompt. Pure.
 
 Nothing here ends a memory: what has faded is found when it is asked for, and its user says what is over.
 """
@@ -46,7 +46,7 @@ _SINCE = re.compile(r"\b(?:born|since|until|married|founded|geboren|seit|née?|d
 
 @lru_cache(maxsize=4_096)  # every prompt asks it of what is always known
 def ask_again_on(content: str, last_sign: datetime) -> datetime | None:
-    """When to ask whether a statement, last confirmed then, is still true; None for what has no natural end."""
+    """When to ask whether a statement last confirmed then is still true; None if it has no natural end."""
     days = [] if _SINCE.search(content) else [day for day in _dates(content) if day > last_sign]
     if days:
         return max(days) + timedelta(days=1)
@@ -62,7 +62,7 @@ def is_due(content: str, last_sign: datetime, now: datetime) -> bool:
 
 
 def has_faded(content: str, last_sign: datetime, now: datetime) -> bool:
-    """Whether a statement need not be in every prompt any more."""
+    """Whether a statement no longer needs to be in every prompt."""
     return now - last_sign > FADES_AFTER or is_due(content, last_sign, now)
 
 

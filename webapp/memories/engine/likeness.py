@@ -1,4 +1,4 @@
-"""When two statements are near enough to be one, and when near means opposed."""
+"""When two statements are close enough to be one, and when close means opposed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MORE_SAME_AT = 0.93
 
 
 class Likeness(StrEnum):
-    """How one statement stands to another."""
+    """How one statement relates to another."""
 
     SAME = "same"
     OPPOSED = "opposed"
@@ -43,7 +43,7 @@ class Likeness(StrEnum):
 
 
 def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
-    """The cosine of two vectors of one length; 0 when one is missing, empty or of another model's length."""
+    """The cosine of two vectors of the same length; 0 if one is missing, empty or of another model's length."""
     if left is None or right is None or left.shape != right.shape:
         return 0.0
     norm = float(np.linalg.norm(left) * np.linalg.norm(right))
@@ -133,7 +133,7 @@ _CORRECTING = re.compile(
 
 
 def is_correcting(statement: str) -> bool:
-    """Whether a statement says that something is otherwise than it was, or than was said."""
+    """Whether a statement says that something is different from before, or from what was said."""
     return _CORRECTING.search(statement) is not None
 
 

@@ -1,4 +1,4 @@
-"""National identity numbers: told by their form and checksum, or by the words before them (python-stdnum)."""
+"""National identity numbers: recognised by form and checksum, or by the words before them (python-stdnum)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
 _UK_INSURANCE = re.compile(
     r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)"
 )
-# Plain digits say nothing by themselves; behind one of these words, one of these checksums is enough.
+# Plain digits alone mean nothing; after one of these words, one of these checksums is enough.
 _LABEL = re.compile(
     r"(?<!\w)(?:ssn|social (?:security|insurance)(?: number| no)?|national (?:id|insurance|identity)|tax (?:id|file)|"
     r"taxpayer|identity (?:card|number)|id (?:card|number)|personal (?:code|number|id)|nhs|sin|tfn|nino|aadhaar|aadhar|"
@@ -97,7 +97,7 @@ _PAPERS = re.compile(
 
 
 def has_national_id(text: str) -> bool:
-    """Whether a text holds a national identity number, or the number of a passport or a driving licence."""
+    """Whether a text contains a national identity number, or the number of a passport or driving licence."""
     if any(module.is_valid(match.group()) for pattern, module in _TELLING for match in pattern.finditer(text)):
         return True
     if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()) or _AMERICAN_LABELLED.search(text):

@@ -1,4 +1,4 @@
-"""A proposed change to memory, as the deciding code takes it from whoever proposes: model, tool or summary."""
+"""A proposed change to memory, as the deciding code accepts it from any proposer: model, tool or summary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUOTE_MAX = 2000
 
 
 class Action(StrEnum):
-    """What an operation asks for. Code decides what becomes of it."""
+    """What an operation asks for. Code decides what happens to it."""
 
     ADD = "add"
     UPDATE = "update"

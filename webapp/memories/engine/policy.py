@@ -21,7 +21,7 @@ MAYBE_SAME_AT = 0.70
 
 
 class Standing(StrEnum):
-    """A later statement against the current one: it replaces it, waits for the user beside it, or yields to it."""
+    """A later statement against the current one: it replaces it, waits beside it for the user, or yields to it."""
 
     REPLACES = "replaces"
     WAITS = "waits"
@@ -43,7 +43,7 @@ class Policy:
     """Whether statements are about who makes them; in a legacy they are about the person remembered."""
 
     def is_credible(self, confidence: float) -> bool:
-        """Sure enough to be kept at all."""
+        """Certain enough to be kept at all."""
         return at_least(confidence, self.min_confidence)
 
     def is_worthwhile(self, importance: float) -> bool:
@@ -51,11 +51,11 @@ class Policy:
         return at_least(importance, self.min_importance)
 
     def is_usable(self, confidence: float) -> bool:
-        """Sure enough to be used without asking the user."""
+        """Certain enough to be used without asking the user."""
         return at_least(confidence, self.review_below)
 
     def standing(self, confidence: float, current: float) -> Standing:
-        """What becomes of another value than the current one, said later."""
+        """What happens to a value other than the current one, said later."""
         if not self.is_usable(confidence):
             return Standing.WAITS if at_least(confidence, current) else Standing.YIELDS
         return Standing.REPLACES if self.may_replace(confidence, current) else Standing.WAITS

@@ -11,7 +11,7 @@ from webapp.memories.engine.policy import at_least
 
 @dataclass(frozen=True)
 class RankedMemory:
-    """What ranking needs to know of a memory. Times are aware; `last_used_at` is the last access, if any."""
+    """What ranking needs to know about a memory. Times are aware; `last_used_at` is the last access, if any."""
 
     ref: int
     content: str
@@ -54,7 +54,7 @@ DEFAULT_RANKING = RankingPolicy()
 
 @dataclass(frozen=True)
 class AlwaysKnown:
-    """What every prompt holds, by section, in the order of the prompt; `dropped` counts what found no room."""
+    """What every prompt contains, by section, in the order of the prompt; `dropped` counts what did not fit."""
 
     pinned: tuple[RankedMemory, ...]
     facts: tuple[RankedMemory, ...]
@@ -124,7 +124,7 @@ def always_known(
 def fit(
     memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[tuple[RankedMemory, ...], int]:
-    """Those that fit, in their order, each whole, and the tokens that they take (a line break each included)."""
+    """Those that fit, in order, each whole, and the tokens they take (including a line break each)."""
     kept: list[RankedMemory] = []
     used = 0
     for memory in memories:

@@ -1,4 +1,4 @@
-"""Whether a text that a model wrote tells what is being forgotten, and the text without it; pure.
+"""Whether a text a model wrote retells what is being forgotten, and the text without it; pure.
 
 A summary tells in words of its own, so words are compared, not letters: a sentence goes when it holds two thirds of
 what makes up the statement or a quote behind it: of all its words, or of their weight, in which "must" and "never" have

@@ -1,4 +1,4 @@
-"""Whether something was forgotten between reading and writing: asked by everything that stores what a model told."""
+"""Whether something was forgotten between reading and writing: checked by everything that stores a model's output."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from webapp.memories.models import MemoryTombstone
 
 @dataclass(frozen=True, slots=True)
 class Burials:
-    """How many tombstones a user has, and when the newest was made: what is compared later."""
+    """How many tombstones a user has, and when the newest was made, to be compared later."""
 
     count: int
     newest: datetime | None
 
 
 def burials(user_id: int) -> Burials:
-    """How the user's tombstones stand; to be read before what a model is shown."""
+    """The state of the user's tombstones; to be read before what a model is shown."""
     return Burials(
         *db.session.execute(
             select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
@@ -33,9 +33,9 @@ def burials(user_id: int) -> Burials:
 
 
 def forgot_since(user_id: int, before: Burials) -> bool:
-    """Whether the user forgot anything since. What the caller then writes is seen by whoever forgets next.
+    """Whether the user has since forgotten anything. What the caller then writes is seen by the next forgetting.
 
-    Holds the user's memory until the transaction ends; whoever also locks a conversation locks that first.
+    Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
     """
     versions.lock(user_id)
     return burials(user_id) != before

@@ -32,7 +32,7 @@ shares): what was made of these conversations of the user must not tell it."""
 
 
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
-    """Take the texts out of the tool calls and the offers of the user's replies; the ids of the replies changed."""
+    """Remove the texts from the tool calls and offers of the user's replies; returns the ids of the changed replies."""
     rows = db.session.scalars(
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -52,7 +52,7 @@ def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collectio
 
 
 def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
-    """Take the texts out of a reply's tool calls and offers; whether any stood there."""
+    """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
     changed = False
     for name in ("suggested_values", "suggested_actions"):
         offered = getattr(reply, name) or []
@@ -69,7 +69,7 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
 
 
 def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
-    """Take the texts, where they stand word for word, out of the user's replies; the ids of the replies changed.
+    """Remove the texts, where they appear word for word, from the user's replies; returns the ids of those changed.
 
     Only texts long enough to be about one thing are looked for, as for tombstones.
     """
@@ -91,7 +91,7 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
     for message_id, content in db.session.execute(statement).all():
         run = _run(content)
         near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
-        # Whoever repeats it letter by letter repeats its words.
+        # A text that repeats it letter by letter repeats its words.
         likely = [text for text in near if _run(text).strip() in run]
         if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
             changed[message_id] = stripped
@@ -104,7 +104,7 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
 
 
 def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
-    """Take the texts, also where they are retold, out of what was thought for the user's replies; the ids of those."""
+    """Remove the texts, also where retold, from the reasoning for the user's replies; returns the ids of those."""
     mine = (
         select(MessageReasoning)
         .join(Message, Message.message_id == MessageReasoning.message_id)
@@ -122,7 +122,7 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
 
 
 def strip_thoughts(rows: Sequence[MessageReasoning], texts: Sequence[str], mark: str = GONE) -> list[int]:
-    """Take the texts, also where they are retold, out of what was thought; the ids of the replies it was for."""
+    """Remove the texts, also where retold, from reasoning; returns the ids of the replies it was for."""
     told, changed = Told(texts), []
     for row in rows:
         stripped = without_retold(cut_out(row.content, texts, mark), told, mark)
@@ -141,7 +141,7 @@ def _run(text: str) -> str:
 
 
 def cut_out(text: str, said: Sequence[str], mark: str = GONE) -> str:
-    """A text in which whatever repeats one of these word for word, white space and case aside, is the mark."""
+    """A text in which whatever repeats one of these word for word, ignoring white space and case, becomes the mark."""
     for words in said:
         done = ""
         while span := find_quote(words, text):
@@ -151,11 +151,11 @@ def cut_out(text: str, said: Sequence[str], mark: str = GONE) -> str:
 
 
 def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:
-    """Take the texts out of answers kept for repeated requests; how many were changed."""
+    """Remove the texts from responses stored for repeated requests; returns how many were changed."""
     rows = db.session.scalars(select(IdempotencyKey).where(IdempotencyKey.user_id == user_id)).all()
     count = 0
     for row in rows:
-        # An answer about a message repeats the user's own words, as the message itself does.
+        # A response about a message repeats the user's own words, as the message itself does.
         if not isinstance(row.body, dict) or "memory_id" not in row.body:
             continue
         stripped = without(row.body, memory_ids, texts)
@@ -188,5 +188,5 @@ def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> 
 
 _BATCH = 200
 _FEW_WORDS = 20
-_TELLING = 8  # letters from which on a text inside another is a copy and no coincidence
+_TELLING = 8  # letters from which on a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

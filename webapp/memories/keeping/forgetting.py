@@ -31,12 +31,12 @@ being_forgotten = Signal()
 Reach."""
 
 texts_removed = Signal()
-"""Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams have told one."""
+"""Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams contained one."""
 
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What was removed, and the user's own messages that still hold the words.
+    """What was removed, and the user's own messages that still contain the words.
 
     Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
     they themselves repeat it, which are theirs and stay.
@@ -62,9 +62,9 @@ def forget(
     cause: str = "forget",
     conversation_id: int | None = None,
 ) -> Forgotten:
-    """Forget memories of the user, and every other of theirs that says the same; ids that are not theirs are ignored.
+    """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
 
-    The words stay in the messages in which the user said them.
+    The words stay in the messages where the user said them.
     """
     _hold_sources(user_id, memory_ids)
     hold_reached(user_id, memory_ids)
@@ -103,7 +103,7 @@ def forget(
 
 
 def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
-    """Lock the conversations behind the memories: an extraction in one of them has to have ended, or not begun."""
+    """Lock the conversations behind the memories: an extraction in any of them must have ended, or not begun."""
     behind = db.session.scalars(
         select(Message.conversation_id)
         .join(MemoryEvidence, MemoryEvidence.message_id == Message.message_id)
@@ -116,7 +116,7 @@ def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
 
 
 def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
-    """Forget every memory of a user, archived and closed ones included; how many there were."""
+    """Forget every memory of a user, including archived and closed ones; returns how many there were."""
     count = 0
     while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
         count += len(forget(user_id, ids, cause=cause).memory_ids)
@@ -124,7 +124,7 @@ def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
 
 
 def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
-    """Let the user's own hand bring back what they had forgotten: its tombstones go."""
+    """Let the user write again what they had forgotten: its tombstones are removed."""
     digests = graveyard(user_id).digests_of(content, fact_key, fact_value)
     db.session.execute(
         delete(MemoryTombstone).where(MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_(digests))
@@ -169,7 +169,7 @@ def _bury(
     revisions: Sequence[MemoryRevision],
     whole_key: bool,
 ) -> int:
-    """Write the tombstones of memories, of what they said before, and of the words behind them; how many are new."""
+    """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
     yard = graveyard(user_id)
     made: set[Tombstone] = set()
     for row in rows:
@@ -222,13 +222,13 @@ def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) ->
 
 
 def drop_streams(message_ids: Collection[int]) -> None:
-    """Tell who keeps the streams of these replies, once the transaction that forgot is committed."""
+    """Notify the keeper of these replies' streams, once the transaction that forgot is committed."""
     if message_ids:
         after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 
 
 def _note(user_id: int, rows: Sequence[Memory], cause: str, conversation_id: int | None) -> int:
-    """The change set of the forgetting: ids and counts, no text, and nothing that could be undone."""
+    """The change set of the forgetting: ids and counts, no text, and nothing to undo."""
     changes: list[dict[str, Any]] = [
         {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
     ]

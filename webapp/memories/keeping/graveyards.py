@@ -1,4 +1,4 @@
-"""The keys of tombstones: those that follow from the installation's secrets, and those that people brought along."""
+"""The keys of tombstones: those derived from the installation's secrets, and those people brought along."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
-    """The keys of a user's tombstones by name, for their export: those of here and those brought along."""
+    """The keys of a user's tombstones by name, for their export: this installation's and those brought along."""
     own = (person_key(secret, user_id) for secret in _secrets())
     return {key_id(key): key for key in own} | carried_keys(user_id)
 
 
 def carried_keys(user_id: int) -> dict[str, bytes]:
-    """The keys that a user brought along, by name; without those that cannot be opened with a present secret."""
+    """The keys a user brought along, by name; without those that no current secret can open."""
     rows = db.session.execute(select(TombstoneKey.key_id, TombstoneKey.sealed).where(TombstoneKey.user_id == user_id))
     opened = {name: _unseal(sealed) for name, sealed in rows}
     return {name: key for name, key in opened.items() if key is not None}
 
 
 def carry(user_id: int, keys: Collection[bytes]) -> None:
-    """Keep keys that a user brought along."""
+    """Store keys that a user brought along."""
     there = carried_keys(user_id)
     box = _box(_secrets()[0])
     for key in keys:
@@ -54,14 +54,14 @@ def carry(user_id: int, keys: Collection[bytes]) -> None:
 
 
 def derived_key() -> bytes:
-    """The tombstones' key where none of their own is set: it follows from SECRET_KEY, and changes with it."""
+    """The tombstones' key if none is set for them: derived from SECRET_KEY, it changes with that."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
 
 
 def _secrets() -> list[bytes]:
-    """The keys of tombstones, that of new ones first: those that are set, or the derived one.
+    """The keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
 
-    A key that is 64 hexadecimal digits is meant as those bytes, which is how the derived one is carried over.
+    A key of 64 hexadecimal digits stands for those bytes, which is how the derived one is carried over.
     """
     given = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
     return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in given] or [derived_key()]

@@ -33,19 +33,19 @@ TIME_FIELDS = ("valid_from", "valid_to", "asserted_at")
 
 
 def statement_hash(content: str) -> str:
-    """What statements in the same words have in common, for look-ups; not a secret, and gone with its memory."""
+    """A hash that statements in the same words share, for look-ups; not a secret, and deleted with its memory."""
     return hashlib.sha256(canonical_statement(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def snapshot(memory: Memory) -> dict[str, Any]:
-    """All that a revision keeps of a memory, as JSON."""
+    """Everything a revision keeps of a memory, as JSON."""
     fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
     times = {name: getattr(memory, name) for name in TIME_FIELDS}
     return fields | {name: at.isoformat() if at else None for name, at in times.items()}
 
 
 def restore(memory: Memory, fields: dict[str, Any]) -> None:
-    """Give a memory the fields of a snapshot. The caller records the change."""
+    """Set a memory's fields from a snapshot. The caller records the change."""
     for name in (*TEXT_FIELDS, *STATE_FIELDS):
         if name in fields:
             setattr(memory, name, fields[name])
@@ -86,19 +86,19 @@ class Journal:
         return self.change_set.change_set_id
 
     def created(self, memory: Memory) -> None:
-        """Record a memory that was just added; it must have its id."""
+        """Record a memory that has just been added; it must have its id."""
         memory.revision = 1
         self._record(memory, before=None)
 
     def changed(self, memory: Memory) -> None:
-        """Record a memory whose fields were just changed, as a new revision."""
+        """Record a memory whose fields have just been changed, as a new revision."""
         before = memory.revision
         memory.revision = before + 1
         memory.updated_at = now()
         self._record(memory, before=before)
 
     def amended(self, memory: Memory) -> None:
-        """Record what this change set still had to add to the revision it made of a memory."""
+        """Record a further change by this change set in the revision it already made of a memory."""
         row = db.session.scalars(
             select(MemoryRevision).where(
                 MemoryRevision.memory_id == memory.memory_id, MemoryRevision.revision == memory.revision
@@ -116,7 +116,7 @@ class Journal:
             entry["evidence"] = [*entry["evidence"], row.evidence_id]
 
     def close(self, counts: dict[str, int], reasons: dict[str, int] | None = None) -> MemoryChangeSet:
-        """Write the account of what was done; call it last."""
+        """Write the record of what was done; call it last."""
         for entry in self._changes.values():
             if entry["after"] is None:  # evidence alone: the revision stands
                 entry["before"] = entry["after"] = db.session.scalar(

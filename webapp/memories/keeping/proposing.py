@@ -1,4 +1,4 @@
-"""Memories that come from elsewhere arrive as proposals: in review, never in use before their person said so."""
+"""Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A statement from elsewhere, and when it was made there."""
+    """A statement from elsewhere, and when it was created there."""
 
     content: str
     at: datetime | None = None
@@ -34,7 +34,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Proposed:
-    """How many statements were proposed, known already, forgotten once, secrets or empty; and the change set."""
+    """How many statements were proposed, already known, once forgotten, secrets or empty; and the change set."""
 
     counts: dict[str, int]
     change_set_id: int | None
@@ -43,7 +43,7 @@ class Proposed:
 def propose(
     user_id: int, proposals: Iterable[Proposal], *, cause: str, actor: str = "import", space_id: int | None = None
 ) -> Proposed:
-    """Put statements into review. What is there already, what was forgotten and what is a secret is left out.
+    """Put statements into review. What is already known, what was forgotten and secrets are left out.
 
     The caller has checked that the space is the user's. Long statements are cut at sentence ends.
     """
@@ -96,7 +96,7 @@ def _known(user_id: int, hashes: list[str]) -> set[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """A statement in parts that fit into a memory."""
+    """A statement in parts that each fit into a memory."""
     whole = plain_text(text)
     if len(whole) <= CONTENT_MAX:
         return [whole]

@@ -1,4 +1,4 @@
-"""Between the rows and the deciding code: loads the state that a decision needs, applies the plan it returns."""
+"""Between the rows and the deciding code: loads the state a decision needs, applies the plan it returns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CARRIED = (
     "needs_review",
     "valid_to",
 )
-"""The fields that an effect may change and that stand in the row under the same name."""
+"""The fields an effect may change that have the same name in the row."""
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
@@ -95,7 +95,7 @@ def candidates(
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
     mine = select(Memory.memory_id).where(*scope)
-    # One index each: for both in one statement SQLite reads all of the user's.
+    # One index each: for both in one statement, SQLite reads all of the user's memories.
     found = set(db.session.scalars(along(mine.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
     found |= set(
         db.session.scalars(along(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
@@ -147,20 +147,20 @@ def nearest(
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """Memories near to some vectors, as a user's memory was at one version."""
+    """Memories near some vectors, as a user's memory was at one version."""
 
     version: int
     ids: frozenset[int]
 
 
 def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
-    """What `nearest` finds, to be looked for before a transaction that writes: nobody waits for the scan."""
+    """What `nearest` finds, to be searched before a transaction that writes: nobody waits for the scan."""
     version = versions.current_version(user_id)
     return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
 
 
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Ids of the current memories that matter most whatever was said: pinned, then keyed facts by importance."""
+    """Ids of the current memories that matter most, whatever was said: pinned, then keyed facts by importance."""
     mine = select(Memory.memory_id).where(*scope_of(user_id, space_id))
     pinned = mine.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
@@ -184,7 +184,7 @@ def apply_plan(
     embedding_model: str | None = None,
     embeddings: Mapping[str, np.ndarray] | None = None,
 ) -> dict[int, int]:
-    """Carry out the effects in order; the ids that new memories got, by their negative references.
+    """Carry out the effects in order; returns the ids of new memories, by their negative references.
 
     What an effect means stands in `apply_effect` alone: it runs on the memories as loaded, and what comes of it is
     written into their rows. A `Close` in favour of a memory that does not exist yet is written at once, its

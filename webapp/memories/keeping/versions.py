@@ -16,7 +16,7 @@ Kept = TypeVar("Kept")
 
 
 class PerVersion(Generic[Kept]):
-    """What a process looked up of its users' memories, each until its version is another; the oldest goes first."""
+    """What a process looked up of its users' memories, each until its version changes; the oldest is dropped first."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most
@@ -34,9 +34,9 @@ class PerVersion(Generic[Kept]):
 
 
 def hold(user_id: int) -> None:
-    """Take the user's memory for the rest of this transaction, and count a change.
+    """Lock the user's memory for the rest of this transaction, and count a change.
 
-    To be called before reading what a decision rests on. Whoever also locks a conversation locks that first.
+    Call it before reading what a decision rests on. Callers that also lock a conversation lock that first.
     Raises NotFound for an unknown user.
     """
     for _ in range(2):
@@ -47,14 +47,14 @@ def hold(user_id: int) -> None:
                 db.session.execute(insert(MemoryVersion).values(user_id=user_id, version=1))
             return
         except IntegrityError:
-            continue  # somebody else inserted it first, or there is no such user
+            continue  # another transaction inserted it first, or there is no such user
     raise NotFound("There is no such account.")
 
 
 def lock(user_id: int) -> int:
     """Hold the user's memory as it is for the rest of this transaction: nobody changes it, nothing is counted.
 
-    The number of its version. Whoever also locks a conversation locks that first.
+    Returns the number of its version. Callers that also lock a conversation lock that first.
     """
     held = select(MemoryVersion.version).where(MemoryVersion.user_id == user_id).with_for_update()
     return db.session.scalar(held) or 0

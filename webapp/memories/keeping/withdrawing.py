@@ -1,4 +1,4 @@
-"""Withdrawing: what its owner no longer shares is taken out of what models told the other members."""
+"""Withdrawing: what its owner no longer shares is removed from what models told the other members."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reach:
 
 
 def hold_reached(user_id: int, memory_ids: Collection[int]) -> None:
-    """Lock what withdrawing these memories will write to; to be called before the user's memory is held."""
+    """Lock what withdrawing these memories will write to; call it before the user's memory is locked."""
     reach_asked.send(None, user_id=user_id, memory_ids=memory_ids)
 
 
@@ -46,7 +46,7 @@ def reach_of(answers: Iterable[tuple[object, object]]) -> Reach:
 
 
 def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
-    """Take what these memories of the user say, or said before, out of what other members were told."""
+    """Remove what these memories of the user say, or said before, from what other members were told."""
     ids = [memory.memory_id for memory in memories]
     if not ids:
         return Reach()

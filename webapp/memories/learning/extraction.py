@@ -1,6 +1,6 @@
 """Extraction of memories: read, ask the model with nothing held, decide and write in one transaction.
 
-Whatever is killed or runs twice on the way, the watermark and the memories move together or not at all.
+Whatever is killed or runs twice, the watermark and the memories move together or not at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from webapp.prompts import service as prompts
 log = logging.getLogger(__name__)
 
 MAX_CALLS = 4
-"""Model calls of one run; a longer backlog goes on with the next one."""
+"""The most model calls in one run; a longer backlog continues in the next one."""
 NEAREST = 10
 
 
@@ -74,7 +74,7 @@ def extract(
 
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
-    """Read on and ask; of fewer messages at once where the answer to more was cut off before it told anything."""
+    """Read on and ask; about fewer messages at once if the answer about more was cut off before it said anything."""
     most = None
     while True:
         batch = reading.read(conversation_id, place, most)
@@ -127,12 +127,12 @@ def _title(batch: Reading, proposed: str | None) -> str | None:
     with write_transaction():
         db.session.get(Conversation, batch.conversation_id, with_for_update=True)
         if not batch.still_holds():
-            return None  # it is made anew with the next turn
+            return None  # it is made again in the next turn
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
 def look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
-    """What is near to what was found, before the transaction that stores it; None without vectors."""
+    """What is near what was found, looked up before the transaction that stores it; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
@@ -176,7 +176,7 @@ def reached(batch: Reading, answer: Answer | None) -> int | None:
 
 
 def _store_points(conversation: Conversation, batch: Reading, answer: Answer) -> bool:
-    """Hand what was said about open points to whoever asked for it; whether that calls for a summary."""
+    """Pass what was said about open points to the domain that asked; returns whether a summary is due."""
     guide = current_guide()
     if guide is None or not batch.points:
         return False

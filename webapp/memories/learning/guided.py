@@ -1,6 +1,6 @@
-"""Where a later domain has its own questions put into the extraction call: the open points of a guided conversation.
+"""Where a later domain adds its own questions to the extraction call: the open points of a guided conversation.
 
-Journeys come after memories, so the application says who answers (`init_guided`); without anybody there are no points.
+Journeys come after memories, so the application says who answers (`init_guided`); otherwise there are no points.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ StoreAssessments = Callable[[Conversation, Sequence[PointKey], Sequence[Grounded
 
 @dataclass(frozen=True)
 class Guide:
-    """Says what is open in a conversation, and keeps what was said about it.
+    """Reports what is open in a conversation, and stores what was said about it.
 
     `store` gets the keys, the grounded assessments, and how many messages of the user were read; it says whether
     that completed the journey. Both run in the caller's transaction.

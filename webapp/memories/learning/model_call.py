@@ -59,7 +59,7 @@ class Answer:
 def ask(reading: Reading) -> Answer:
     """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
 
-    An answer that was cut off counts as far as it goes, if it holds a whole statement.
+    A cut-off answer counts as far as it goes, if it contains a whole statement.
     """
     cut_at = None
     model = ""
@@ -99,14 +99,14 @@ def ask(reading: Reading) -> Answer:
 
 
 def _reached(items: Sequence[Any], reading: Reading) -> int | None:
-    """The number of the last message that a cut answer came to; None when it holds nothing of any."""
+    """The number of the last message a cut-off answer came to; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
     known = {source.number for source in reading.call.sources}
     return max((n for n in numbers if isinstance(n, int) and n in known), default=None)
 
 
 def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
-    """The vectors of what is proposed, by text, and the embedder's model; none while the embedder is away."""
+    """The vectors of what is proposed, by text, and the embedder's model; none while the embedder is unavailable."""
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None

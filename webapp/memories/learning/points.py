@@ -39,7 +39,7 @@ class PointAssessment(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _pairs_to_object(cls, data: Any) -> Any:
-        """Strict schemas know no free objects, so `structured_data` comes as a list of name and value."""
+        """Strict schemas have no free-form objects, so `structured_data` comes as a list of names and values."""
         if isinstance(data, Mapping):
             data = {key: value for key, value in data.items() if value is not None}
         if isinstance(data, Mapping) and isinstance(pairs := data.get("structured_data"), list):

@@ -41,7 +41,7 @@ RELATED = 30
 
 @dataclass(frozen=True)
 class Reading:
-    """One extraction call ready to be made, and where the watermark stood."""
+    """One extraction call ready to be made, and where the watermark was."""
 
     conversation_id: int
     user_id: int
@@ -143,7 +143,7 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], sai
         *store.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
     )
     latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
-    # Of a space there are few beside the rest of the user's.
+    # A space has few of them compared with the rest of the user's.
     newest = list(db.session.scalars(along(latest, Memory, f"ix_memories_{'space' if space_id else 'listing'}")))
     if len(newest) <= FEW_MEMORIES:
         ids += newest
@@ -159,7 +159,7 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], sai
 
 
 def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Vectors of what was said; None while the embedder is away. The connection is given back first."""
+    """Vectors of what was said; None while the embedder is unavailable. The connection is returned first."""
     db.session.remove()
     try:
         return client.embed_passages([text[:2_000] for text in texts[-20:]])

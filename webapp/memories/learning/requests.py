@@ -1,7 +1,7 @@
 """Extraction that somebody asked for, or that is owed: all of a conversation, over as many jobs as it takes.
 
-A run of jobs reads on where the one before it ended. How far it has come, and that it is to stop, stands in Redis under
-the conversation; without Redis only the account of it is lost.
+Each job of a run reads on where the one before it ended. Its progress, and a request to stop, are in Redis under the
+conversation; without Redis only that record is lost.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ WORKING = ("queued", "started", "scheduled", "deferred", "created")
 
 @dataclass(frozen=True)
 class Run:
-    """How far a run of jobs has come: messages read of how many, what came of them, the job at work.
+    """The progress of a run of jobs: messages read of how many, the result, the current job.
 
-    `unreadable` messages were passed over, because no answer about them came to an end.
+    `unreadable` messages were skipped, because no answer about them was ever complete.
     """
 
     job_id: str = ""
@@ -58,7 +58,7 @@ class Run:
 
 
 def request_extraction(user_id: int, conversation_id: int) -> str:
-    """Queue an extraction at the user's request; the id of its job, or of one that waits already.
+    """Queue an extraction at the user's request; returns the id of its job, or of one already waiting.
 
     Raises NotFound, and Conflict when memory is switched off.
     """
@@ -73,7 +73,7 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
-    """Extract at the user's request, at once; of a long conversation the rest goes on as a job, whose id comes too.
+    """Extract at the user's request, at once; in a long conversation the rest continues as a job, whose id is returned.
 
     Raises NotFound, Conflict, Unavailable when the model fails.
     """
@@ -96,7 +96,7 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
 
 
 def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
-    """Note what a job read, and queue the next if there is more; its id, None when all is read or it is to stop."""
+    """Note what a job read, and queue the next if there is more; returns its id, or None at the end or a stop."""
     client, key = redis(), _key(conversation_id)
     known = run_of(conversation_id)
     if known is not None:
@@ -124,7 +124,7 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
 
 
 def stop(user_id: int, conversation_id: int) -> None:
-    """Let a run end with the job that is at work; what was read stays read. Raises NotFound."""
+    """Let a run end with the current job; what was read stays read. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     if run_of(conversation_id) is not None:
         redis().hset(_key(conversation_id), "stopped", 1)
@@ -149,7 +149,7 @@ def run_of(conversation_id: int) -> Run | None:
 
 @dataclass(frozen=True)
 class Progress:
-    """How an extraction that was asked for goes: `working`, `done` with its counts, or `failed` with nothing lost."""
+    """The state of a requested extraction: `working`, `done` with its counts, or `failed` with nothing lost."""
 
     state: str
     run: Run | None = None
@@ -157,7 +157,7 @@ class Progress:
 
 
 def progress_of(conversation_id: int, job_id: str) -> Progress:
-    """How the extraction that this job began goes, in whichever job it reads on by now."""
+    """The state of the extraction this job began, in whichever job it is now."""
     run = run_of(conversation_id)
     job = _job(job_id)
     if job is not None and run is not None and run.job_id:
@@ -181,7 +181,7 @@ def _job(job_id: str) -> Job | None:
 
 
 def owed_extractions(*, limit: int = 200) -> Sequence[int]:
-    """Conversations that wait for an extraction and have been idle for a while, the longest first."""
+    """Conversations waiting for an extraction that have been idle for a while, longest first."""
     at: datetime = now()
     return db.session.scalars(
         select(Conversation.conversation_id)
@@ -199,7 +199,7 @@ def owed_extractions(*, limit: int = 200) -> Sequence[int]:
 def _wanted(user_id: int, conversation_id: int) -> bool:
     """Whether to read from the start: nothing is new, so the user wants all of it read again.
 
-    In a legacy always: it is read by its summaries, which keep no account of it.
+    Always in a legacy: it is read by its summaries, which keep no record of that.
     """
     conversation = get_conversation(user_id, conversation_id)
     if not memory_is_on(conversation, reading.owner_of(conversation)):
@@ -212,7 +212,7 @@ def _wanted(user_id: int, conversation_id: int) -> bool:
 
 
 def _begin(conversation_id: int, base: int | None) -> None:
-    """Forget the account of an earlier run and begin one after a message; the watermark, when none is given."""
+    """Drop the record of an earlier run and begin one after a message; after the watermark, if none is given."""
     if base is None:
         conversation = db.session.get(Conversation, conversation_id)
         base = (conversation.extracted_through or 0) if conversation is not None else 0

@@ -11,7 +11,7 @@ COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", 
 class Result:
     """What a run did; `read` tells whether it did anything at all, `more` whether messages still wait.
 
-    `unreadable`: messages that were passed over because no answer about them ever came to an end.
+    `unreadable`: messages that were skipped because no answer about them was ever complete.
     """
 
     change_set_id: int | None = None

@@ -1,4 +1,4 @@
-"""Learning from conversations of another time: one call at a time, and everything it finds waits in review."""
+"""Learning from past conversations: one call at a time, and everything found waits in review."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Learned:
 
 @dataclass
 class Step:
-    """A call that was answered and is not yet written."""
+    """A call that was answered but is not yet stored."""
 
     found: Reading
     answer: Answer | None
@@ -47,7 +47,7 @@ class Step:
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:
-    """Ask about what follows a message, with nothing held; None where there is nothing to learn from.
+    """Ask about what follows a message, with nothing held; None if there is nothing to learn from.
 
     Raises ModelError.
     """
@@ -79,7 +79,7 @@ def _ask_about(conversation_id: int, after: int) -> Step | None:
 
 
 def write(step: Step) -> Learned:
-    """Put what was found into review, in the present transaction."""
+    """Put what was found into review, in the current transaction."""
     found, answer = step.found, step.answer
     through = extraction.reached(found, answer) or found.call.covers_through or 0
     more = found.call.is_partial or through != found.call.covers_through

@@ -1,4 +1,4 @@
-"""What says the same in other words: at night the model is shown the pairs that vectors cannot tell, one call a person.
+"""Duplicates in different words: at night the model is shown the pairs vectors cannot decide, one call per person.
 
 Nothing is lost by it: of two that are one, one is archived, in a change set that can be undone. What the user wrote,
 edited or pinned is never set aside, nor what was set aside before and is in use again. A pair that was looked at is not
@@ -36,9 +36,9 @@ log = logging.getLogger(__name__)
 NAME = "same_memories"
 CAUSE = "tidied"
 MOST_MEMORIES = 2_000
-"""Of a person, the newest of more."""
+"""The most for one person, newest first."""
 MOST_PAIRS = 20
-"""Of one night, the nearest first."""
+"""The most for one night, nearest first."""
 MOST_COMPARED = 20_000
 """Pairs of one place and kind whose words are compared, the nearest: a thousand alike are half a million pairs."""
 LOOKED_AT_DAYS = 180
@@ -71,12 +71,12 @@ class Pair:
 
     @property
     def mark(self) -> str:
-        """What it is remembered by."""
+        """The key it is remembered under."""
         return f"{self.kept}.{self.revisions[0]}:{self.other}.{self.revisions[1]}"
 
 
 def tidy(user_id: int) -> int:
-    """Set aside what says the same as another memory of a user; how many. One model call at most.
+    """Set aside what says the same as another memory of a user; returns how many. One model call at most.
 
     No connection is held meanwhile. Raises ModelError with nothing changed.
     """
@@ -106,7 +106,7 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 def _pairs(user_id: int) -> list[Pair]:
     """Pairs of a user's memories in use, of one place and kind, that may say the same; the nearest first.
 
-    Without those that were set aside once: the user has had them back, and is not to do so every day.
+    Without those that were set aside before: the user restored them, and should not have to do so every day.
     """
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
@@ -202,7 +202,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """Those that were not looked at as they are now; without Redis they are looked at again."""
+    """Those not yet looked at in their current form; without Redis they are looked at again."""
     if not pairs:
         return []
     with suppress(RedisError):

@@ -1,4 +1,4 @@
-"""Looking after memories: the health view, and the admin's view of somebody's, which is logged."""
+"""The health view of memories, and the admin's view of somebody's memories, which is recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.web import Page
 log = logging.getLogger(__name__)
 
 EXAMINED = 5_000
-"""How many open memories a check-up looks at, the last changed first: pairs are compared, which grows quadratically."""
+"""How many open memories a check-up looks at, last changed first: it compares pairs, which grows quadratically."""
 
 
 def check_health(user_id: int) -> Health:
@@ -36,7 +36,7 @@ def check_health(user_id: int) -> Health:
 
 
 def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
-    """A page of somebody's memories for an admin; every look is recorded. Raises NotFound. The caller commits."""
+    """A page of somebody's memories for an admin; every access is recorded. Raises NotFound. The caller commits."""
     get_user(user_id)
     note_look(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
@@ -47,7 +47,7 @@ def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memor
 
 
 def note_look(admin_id: int, user_id: int, what: str, *, is_change: bool = False) -> None:
-    """Record that an admin looked at, or changed, what is somebody's: for the site, and for that person to see."""
+    """Record that an admin viewed or changed somebody's data, for the site and for that person to see."""
     db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what=what[:50]))
     audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, what)
 

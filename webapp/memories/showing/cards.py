@@ -26,16 +26,16 @@ from webapp.validation import Id, Line
 from webapp.web import Page, PageQuery
 
 COUNTED_TO = 1_000
-"""Counts beyond are shown as "1000+": counting a large memory to the end would cost what listing it would."""
+"""Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
 CATEGORIES = 100
 LOGGED = 8
 REVIEWED = 5
 AT_ONCE = 4
-"""Memories of which the health view asks at one time whether they are still true: a few, it is no chore."""
+"""How many memories the health view asks about at a time, whether they are still true: few, so that it is no chore."""
 
 
 class Filters(BaseModel):
-    """What the list is narrowed to, as the form has it."""
+    """The filters of the list, as in the form."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -52,12 +52,12 @@ class Filters(BaseModel):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything is left out."""
+        """Whether anything is filtered out."""
         return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here or self.space)
 
     @property
     def hidden(self) -> int:
-        """How many filters are set that the form keeps folded away."""
+        """How many filters are set among those the form keeps folded."""
         return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
@@ -96,7 +96,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the badges say; None stands for more than can be counted quickly."""
+    """The numbers on the badges; None means more than can be counted quickly."""
 
     current: int
     review: int
@@ -122,7 +122,7 @@ class Panel:
 
 
 def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, with_changes: bool = True) -> Panel:
-    """The panel as it stands; the quotes of all that it shows are loaded at once."""
+    """The current panel; the quotes of everything it shows are loaded at once."""
     number = counts(user_id)
     listed = _listed(user_id, filters)
     pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
@@ -141,7 +141,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
-    """A page of the list: by relevance when words are looked for, else last changed first."""
+    """A page of the list: by relevance when searching for words, else last changed first."""
     page = _listed(user_id, filters)
     return Page(cards_of(user_id, page.items), page.next_cursor)
 
@@ -167,7 +167,7 @@ def card(user_id: int, memory_id: int) -> Card:
 
 
 def waiting(user_id: int, limit: int, cursor: str | None = None, *conditions: ColumnElement[bool]) -> Page[Waiting]:
-    """What waits for a decision, as far as `conditions` let it through; contradictions first."""
+    """What is waiting for a decision and meets `conditions`; contradictions first."""
     page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor), *conditions)
     return Page(_contradictions_first(page.items), page.next_cursor)
 
@@ -202,7 +202,7 @@ def _categories(on_sqlite: bool) -> Select[str]:
 
 
 def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
-    """What the reading of each of these messages changed, by message; only what still has something to show."""
+    """What reading each of these messages changed, by message; only if there is still something to show."""
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
@@ -233,7 +233,7 @@ class HealthGroup:
 
 
 def health(user_id: int, most: int = 50) -> list[HealthGroup]:
-    """What may want tidying, each finding with at most `most` groups of memories."""
+    """What may need tidying, each finding with at most `most` groups of memories."""
     found = admin_view.check_health(user_id)
     single = {
         Finding.STILL_TRUE: found.still_true[:AT_ONCE],

@@ -1,4 +1,4 @@
-"""What a change set did, a line a memory, in the memories' own words. Pure.
+"""What a change set did, one line per memory, in the memories' own words. Pure.
 
 "Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
 """
@@ -32,7 +32,7 @@ _LABELS: dict[tuple[str, ...], str] = N_(
     }
 )
 _ABOUT_THE_USER = re.compile(r"^The user(?:'s|’s)? (?=\w)", re.IGNORECASE)
-# How statements about the user begin; a name is not to lose its capital.
+# How statements about the user begin; a name must not lose its capital.
 _VERBS = (
     "allergic avoids born can collects cooks cycles dislikes does drinks drives eats enjoys grew had has hates is "
     "keeps knows learns learning likes lives living loves makes married moved needs never not owns plans plays prefers "
@@ -46,7 +46,7 @@ _LOWERED = frozenset(_VERBS.split())
 class ChangeLine:
     """What happened to one memory: `text` as it is now, `before` what it or the one it replaces said.
 
-    Of one that was overruled, `before` is what was kept instead; `may_use` that it can still be taken in its place.
+    If it was overruled, `before` is what was kept instead, and `may_use` says that it can still be used in its place.
     """
 
     memory_id: int
@@ -96,7 +96,7 @@ def _line(
     then = said.get((memory_id, after or 0), {})
     if before is None and then.get("valid_to"):
         if after > 1:
-            return ChangeLine(memory_id, "ended", text)  # what came later in the same answer took its place
+            return ChangeLine(memory_id, "ended", text)  # something later in the same answer replaced it
         kept = contents.get(then.get("superseded_by_id") or 0, "")
         return ChangeLine(memory_id, "overruled", text, kept, may_use=memory_id in closed)
     if before is None:
@@ -122,7 +122,7 @@ def _line(
 def label(lines: Iterable[ChangeLine]) -> str:
     """What happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be empty.
 
-    Nothing that was decided is left out; what was only said again is told where it is all there was.
+    Nothing that was decided is left out; what was only said again is mentioned if there is nothing else.
     """
     lines = list(lines)
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""How memory is said to people: kinds, what happened to memories and why; no ids, no jargon."""
+"""How memory is described to people: kinds, what happened to memories and why; no ids, no jargon."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _REFUSALS = N_(
     }
 )
 TOLD_ALONE = frozenset(("secret", "forgotten"))
-"""Why something was not kept, where that is worth a line by itself."""
+"""Why something was not kept, if that is worth a line of its own."""
 
 OBSTACLES = N_(
     {
@@ -134,12 +134,12 @@ OBSTACLES = N_(
 
 
 def cause(name: str) -> str:
-    """What a change set comes from, as a heading; a cause nobody named is a change."""
+    """What a change set comes from, as a heading; an unknown cause is "A change"."""
     return _CAUSES.get(name, "A change")
 
 
 def refused(reasons: Mapping[str, int]) -> str:
-    """What was not kept, and why: "Not kept: 2 known already, 1 only asked"; empty when nothing was refused."""
+    """What was not kept, and why: "Not kept: 2 already known, 1 only asked"; empty if nothing was refused."""
     told: dict[str, int] = {}
     for name, number in reasons.items():
         words = _(_REFUSALS[name]) if name in _REFUSALS else _("nothing to remember")
@@ -149,7 +149,7 @@ def refused(reasons: Mapping[str, int]) -> str:
 
 
 def is_final(cause: str, counts: Mapping[str, int]) -> bool:
-    """Whether a change set cannot be undone: what is forgotten stays forgotten, whatever it was forgotten by."""
+    """Whether a change set cannot be undone: what is forgotten stays forgotten, however that happened."""
     return cause == "undo" or "forgotten" in counts
 
 
@@ -170,7 +170,7 @@ def summary(counts: Mapping[str, int]) -> str:
 
 
 def _apart(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts with what waits for review told once: what is stored as waiting counts as added too."""
+    """The counts with what waits for review counted once: what is stored as waiting is also counted as added."""
     waiting = counts.get("in_review", 0)
     return {**counts, "added": max(0, counts.get("added", 0) - waiting)}
 
