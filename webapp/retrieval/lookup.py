@@ -135,10 +135,9 @@ class LookUp:
         question, result, clock, asked = self._question, self._result, self._clock, self._result.asked
         query, index = dated(self._text), entry.index
         where = _filter(question, entry.scope(question.user_id, question.space_id))
-        prepared = None
+        prepared = None if self._pending.is_ready else index.prepare(query, where)
         if not self._pending.is_ready:
             db.session.rollback()  # no connection is held while the vector is awaited
-            prepared = index.prepare(query, where)
         meaning = query_vectors().result(self._pending, index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
