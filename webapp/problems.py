@@ -68,6 +68,8 @@ def _message(item: Mapping[str, Any]) -> str:
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
+    if item["type"] == "too_long" and isinstance(item.get("input"), str):  # pydantic calls characters items here
+        return f"String should have at most {item['ctx']['max_length']} characters"
     return str(item["msg"]).removeprefix("Value error, ")
 
 

@@ -249,3 +249,14 @@ def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mod
     assert written.structured_content["status"] == "proposed"
     assert wrong.is_error is True
     assert json.loads(spaces.contents[0].text) == []
+
+
+def test_what_is_no_json_is_a_parse_error(app: Flask, user: Person) -> None:
+    sent = app.test_client().post(
+        "/mcp",
+        data="{broken",
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {token(app, user, 'mcp')}"},
+    )
+    assert sent.status_code == 400
+    assert sent.json["error"]["code"] == -32700

@@ -391,3 +391,9 @@ def handler_reads() -> int:
     """Rows that this connection's statements have read so far."""
     rows = db.session.execute(db.text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
     return sum(int(value) for name, value in rows)
+
+
+def test_a_statement_that_is_too_long_is_told_so_in_characters(client):
+    refused = client.post("/api/memories", json={"memory_type": "fact", "content": "word " * 200})
+    assert refused.status_code == 422
+    assert refused.json["errors"] == [{"loc": ["content"], "msg": "String should have at most 500 characters"}]

@@ -10,12 +10,15 @@ import pytest
 from tests.support.dialogue import START, write_dialogue
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
+from webapp.llm.errors import ModelError
 from webapp.memories import service
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.schemas import NewMemory
 from webapp.retrieval import indexing, owing
 from webapp.retrieval.models import MessageEmbedding
+from webapp.retrieval.service import search
+from webapp.text.pieces import pieces_of
 
 
 class Slow:
@@ -66,6 +69,49 @@ def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(app_context, 
     assert first.more and first.messages < 600
     second = indexing.index_user(user.user_id)
     assert not second.more and first.messages + second.messages == 600
+
+
+def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, user, monkeypatch) -> None:
+    monkeypatch.setattr(indexing, "RUN", 10)
+    text = " ".join(f"Line {number} of the log says that boat {number} was painted." for number in range(400))
+    lines = [("user", "Look:"), ("user", text), ("user", "What do you think?")]
+    talk = write_dialogue(user.user_id, lines, START).conversation_id
+    db.session.get(Conversation, talk).index_due = True
+    db.session.commit()
+    asked: list[str] = []
+
+    class Failing(Slow):
+        def embed_passages(self, texts: list[str]) -> np.ndarray:
+            if len(asked) == 21 and not failed:
+                failed.append(True)
+                raise ModelError
+            asked.extend(texts)
+            return super().embed_passages(texts)
+
+    failed: list[bool] = []
+    monkeypatch.setattr(indexing, "MANY_CHARS", 1_000)
+    monkeypatch.setattr(indexing, "embedder", lambda: Failing([]))
+    runs, more = 0, True
+    while more:
+        runs += 1
+        try:
+            more = indexing.index_user(user.user_id).more
+        except ModelError:
+            more = True
+    pieces = pieces_of(text)
+    assert failed
+    assert len(pieces) > 20
+    assert len(asked) == len(set(asked)), "nothing is made twice"
+    assert set(asked) == {"Look:", "What do you think?", "Noted.", *(text[piece.start : piece.end] for piece in pieces)}
+    assert runs > len(pieces) // 10 + 1
+    stored = db.session.execute(
+        db.select(MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char)
+        .where(MessageEmbedding.piece > 0)
+        .order_by(MessageEmbedding.piece)
+    ).all()
+    assert [tuple(row) for row in stored] == [(n, *piece) for n, piece in enumerate(pieces)][1:]
+    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert search(user.user_id, "boat 17", kinds=("message",)).items
 
 
 def test_a_reply_still_being_written_keeps_nobody_busy(app_context, user, monkeypatch) -> None:

@@ -129,6 +129,8 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
 
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
     code = protocol.INTERNAL_ERROR if status >= 500 else protocol.INVALID_REQUEST
+    if status == 400 and request.get_json(silent=True) is None:
+        code = protocol.PARSE_ERROR
     response = jsonify(protocol.error(None, code, message))
     response.status_code = status
     if status == 401:

@@ -247,9 +247,8 @@ def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
         words = wording.OBSTACLES.get(item.get("reason", ""), N_("prevents this"))
         found.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
-    return found or [
-        (_("This"), N_("has already been undone") if "already" in error.detail else N_("can no longer be undone"), None)
-    ]
+    is_undone = isinstance(error, change_sets.AlreadyUndone)
+    return found or [(_("This"), N_("has already been undone") if is_undone else N_("can no longer be undone"), None)]
 
 
 def _switched(then: str, conversation_id: int | None) -> ViewResult:

@@ -52,6 +52,10 @@ class ChangeSetView:
         return label(self.lines) or ("" if self.row.changes else refused(self.row.reasons))
 
 
+class AlreadyUndone(Conflict):
+    """The change set was undone before."""
+
+
 def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
     """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
@@ -163,7 +167,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     versions.hold(user_id)
     original = _own(user_id, change_set_id)
     if original.undone_at is not None:
-        raise Conflict("This has already been undone.")
+        raise AlreadyUndone("This has already been undone.")
     changes = _changes_of(original)
     plan = undoing.plan_undo(changes, _present(user_id, changes))
     if not plan.is_possible:

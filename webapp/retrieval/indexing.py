@@ -22,7 +22,13 @@ from webapp.model_clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
-from webapp.retrieval.message_vectors import message_pieces, store_message_vectors
+from webapp.retrieval.message_vectors import (
+    MessagePiece,
+    drop_pieces_from,
+    message_pieces,
+    missing_pieces,
+    store_message_vectors,
+)
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 
 BATCH = 64
@@ -31,7 +37,7 @@ RUN = 500
 between: behind a large import, somebody looks at what is in a file."""
 MAX_CHARS = 8_000
 MANY_CHARS = 200_000
-"""Of messages that are embedded together, the last one may go beyond."""
+"""Of messages that are embedded together; a longer one is alone."""
 FEW_CHANGES = 500
 """Up to here the memories that may be owed a vector are named one by one."""
 CONTINUED = 20
@@ -114,10 +120,12 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
     if first_open is not None:
         statement = statement.where(Message.message_id < first_open)
     rows = db.session.execute(statement.order_by(Message.message_id).limit(BATCH)).all()
-    db.session.remove()  # no connection is held while the embedder works
     rows = _at_a_time(rows)
     wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
     pieces = [piece for row in wanted for piece in message_pieces(row.message_id, row.content)]
+    if len(pieces) > RUN and pieces[0].message_id == pieces[-1].message_id:
+        return _index_long_message(user_id, conversation_id, wanted[0].content, pieces, client, done)
+    db.session.remove()  # no connection is held while the embedder works
     texts = {row.message_id: row.content for row in wanted}
     vectors = client.embed_passages([piece.of(texts[piece.message_id]) for piece in pieces]) if pieces else ()
     with write_transaction():
@@ -137,6 +145,28 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         return conversation.index_due and bool(rows)
 
 
+def _index_long_message(
+    user_id: int, conversation_id: int, text: str, pieces: Sequence[MessagePiece], client: Embedder, done: Indexed
+) -> bool:
+    """Make the next vectors of a message that is more than a run's work, from its end; whether there may be another.
+
+    What is made is kept, so that the next run continues: a message of a megabyte takes minutes. Its first piece comes
+    last, and shows that all are there; the watermark then passes the message as one that was done before.
+    """
+    message_id = pieces[0].message_id
+    missing = missing_pieces(client.model, pieces)
+    part = missing[:RUN]
+    db.session.remove()
+    vectors = client.embed_passages([piece.of(text) for piece in part])
+    with write_transaction():
+        store_message_vectors(user_id, client.model, part, vectors, are_some=True)
+        if len(part) == len(missing):
+            drop_pieces_from(pieces[-1].number + 1, message_id)
+            changes.note(user_id, Change("conversation", conversation_id, message_id))
+    done.messages += len(part)
+    return True
+
+
 def _has_more(conversation_id: int, after: int) -> bool:
     """Whether a conversation has finished messages behind the watermark."""
     behind = select(Message.message_id).where(
@@ -152,9 +182,9 @@ def _has_more(conversation_id: int, after: int) -> bool:
 def _at_a_time(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
     """The first messages of a batch, until they are a good many characters."""
     size = 0
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(rows):
         size += len(row.content)
-        if size > MANY_CHARS and number < len(rows):
+        if size > MANY_CHARS and number:
             return rows[:number]
     return rows
 

@@ -33,17 +33,40 @@ def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
     return [MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content))]
 
 
+def missing_pieces(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
+    """Those of a message's pieces that have no vector by a model, the first piece last: it stands for the whole."""
+    rows = db.session.execute(
+        select(MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char).where(
+            MessageEmbedding.message_id == pieces[0].message_id, MessageEmbedding.model == model
+        )
+    )
+    there = {tuple(row) for row in rows}
+    return [piece for piece in reversed(pieces) if piece[1:] not in there]
+
+
+def drop_pieces_from(number: int, message_id: int) -> None:
+    """Drop the vectors of a message's pieces from a number on, left from when it was cut into more."""
+    db.session.execute(
+        delete(MessageEmbedding).where(MessageEmbedding.message_id == message_id, MessageEmbedding.piece >= number)
+    )
+
+
 def store_message_vectors(
     user_id: int,
     model: str,
     pieces: Sequence[MessagePiece],
     vectors: Sequence[NDArray[np.float32]] | NDArray[np.float32],
+    *,
+    are_some: bool = False,
 ) -> None:
     """Keep the vectors (n × dimensions) of all pieces of some messages, in place of what there was; messages gone
-    meanwhile are ignored."""
+    meanwhile are ignored. `are_some`: they are not all pieces of their message, so what the others have stays."""
     ids = {piece.message_id for piece in pieces}
     there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
-    db.session.execute(delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids)))
+    replaced = delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids))
+    if are_some:
+        replaced = replaced.where(MessageEmbedding.piece.in_([piece.number for piece in pieces]))
+    db.session.execute(replaced)
     rows = [
         {
             "message_id": piece.message_id,
