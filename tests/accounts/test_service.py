@@ -24,8 +24,6 @@ from webapp.accounts.schemas import (
 from webapp.database import db, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 
-pytestmark = pytest.mark.usefixtures("real_hashes")
-
 
 def registration(name: str) -> Registration:
     """Somebody's."""
@@ -138,6 +136,7 @@ def test_refused_log_ins_say_and_cost_the_same(
     assert len(compared) == 1
 
 
+@pytest.mark.usefixtures("real_hashes")
 def test_a_weak_hash_is_renewed_at_log_in(people: People) -> None:
     ann = people.user("ann")
     weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)

@@ -1,9 +1,10 @@
 """What `make test` runs after the set-up: lint and the suite in parts, four at a time, and how much they cover.
 
 The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
-part is a pytest process with servers of its own, whose output is shown when it has ended. A few tests that failed are
-tried once more when nothing else runs: what fails again fails, and what passes then is named. Arguments are pytest's:
-`--slow` runs what is left out otherwise. Standard library only.
+part is a pytest process with servers of its own, whose output is shown when it has ended; those in which coverage is
+measured are forks of a process that has loaded the application (forks.py). A few tests that failed are tried once more
+when nothing else runs: what fails again fails, and what passes then is named. Arguments are pytest's: `--slow` runs
+what is left out otherwise. Standard library only.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,11 +30,12 @@ TESTS_FAILED, NO_TESTS = 1, 5
 """pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
 FEW = 5
 """How many tests of a part may have failed for them to be tried again: more than that is broken, not unsteady."""
+COVERAGE = "coverage.json"
 MEASURED, LEAST_COVERED = "webapp,jobs", 90
 """What the tests are to cover, and how much of its lines and branches, in per cent."""
 
 # Folders that make a part of their own; whatever is in none of them makes three more, and the browser's are two. Each
-# part costs five seconds of CPU by itself: for servers, imports, and the code to be measured.
+# part costs some seconds of CPU by itself, for its servers and what it imports.
 BROWSER, RESTS = "browser", 3
 GROUPS = (
     ("files", "openapi", "conversations", "migrations", "journeys", "cli"),
@@ -79,47 +83,83 @@ def parts() -> list[Part]:
 
 
 def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:
-    """The arguments of Python that run its tests, and note in `data` which have failed."""
-    return ["-m", "pytest", "-q", "-o", f"cache_dir={data / part.folder}", *part.paths, *arguments]
+    """The arguments of pytest that run its tests, and note in `data` which have failed."""
+    return ["-q", "-o", f"cache_dir={data / part.folder}", *part.paths, *arguments]
 
 
-def _environment(part: Part) -> dict[str, str]:
+def _environment(*, sqlite: bool = False) -> dict[str, str]:
     environment = dict(os.environ)
+    # Ten processes, and as many that tests start, load the same thousand modules: each would compile them again.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.pop("TEST_DB", None)
-    if part.sqlite:
-        environment["TEST_DB"] = "sqlite"
-    return environment
+    return {**environment, "TEST_DB": "sqlite"} if sqlite else environment
 
 
-def _command(part: Part, arguments: list[str], data: Path) -> list[str]:
-    """The arguments of Python that run a part."""
-    if not part.paths:
-        return ["tests/support/lint.py"]
-    # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
-    is_measured = not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
-    coverage = data / f"coverage.{part.folder}"
-    # What has been seen often is not taken out of the code again: that walks through every module, thousands of times.
-    measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
-    measuring += ["--json", f"--out={coverage}"]
-    # Slipcover is loaded before pytest, which would have rewritten its asserts.
-    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    tests = _pytest(part, arguments, data)
-    return [*measuring, *tests, *quiet] if is_measured else tests
+class Forks:
+    """The process that parts are forked from (forks.py), started while others already run."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._path = str(data / "socket")
+        self._log = data / "forks.log"
+        # What was seen often is not taken out of the code again: that walks through every module, thousands of times.
+        measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
+        measuring += ["--json", f"--out={data / COVERAGE}", "tests/support/forks.py", self._path]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, *measuring], cwd=ROOT, env=_environment(), stdout=log, stderr=log
+            )
+
+    def run(self, name: str, arguments: list[str]) -> tuple[str, int]:
+        """What pytest wrote with these arguments, and its exit code."""
+        output = self._data / f"{name}.log"
+        asked = json.dumps({"arguments": arguments, "output": str(output)})
+        code = b""
+        with suppress(OSError), self._connected() as connection:
+            connection.sendall(asked.encode() + b"\n")
+            code = connection.recv(16)
+        written = (output if output.exists() else self._log).read_text(errors="replace")
+        return (written, int(code)) if code else (f"{written}\nThe process died.", TESTS_FAILED)
+
+    def close(self) -> None:
+        """Wait for the end of every fork, and for what they have covered."""
+        with suppress(OSError):
+            self._connected().close()
+        self._process.wait()
+
+    def _connected(self) -> socket.socket:
+        """A connection, once it listens. Raises OSError when it has ended before."""
+        connection = socket.socket(socket.AF_UNIX)
+        while connection.connect_ex(self._path):
+            if self._process.poll() is not None:
+                connection.close()
+                raise ConnectionError
+            time.sleep(0.05)
+        return connection
 
 
-def run_part(part: Part, arguments: list[str], data: Path) -> None:
+def run_part(part: Part, arguments: list[str], data: Path, forks: Forks | None = None) -> None:
     """Run it to its end; an interrupt ends it too."""
     began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, *_command(part, arguments, data)],
-        cwd=ROOT,
-        env=_environment(part),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    part.output, part.code, part.seconds = done.stdout, done.returncode, time.monotonic() - began
+    # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
+    is_measured = part.paths and not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
+    if is_measured and forks is not None:
+        # What is loaded before pytest is, has its asserts as they are.
+        quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        part.output, part.code = forks.run(part.folder, [*_pytest(part, arguments, data), *quiet])
+    else:
+        command = ["-m", "pytest", *_pytest(part, arguments, data)] if part.paths else ["tests/support/lint.py"]
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=_environment(sqlite=part.sqlite),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        part.output, part.code = done.stdout, done.returncode
+    part.seconds = time.monotonic() - began
 
 
 def try_again(part: Part, arguments: list[str], data: Path) -> None:
@@ -129,8 +169,8 @@ def try_again(part: Part, arguments: list[str], data: Path) -> None:
     if part.code != TESTS_FAILED or not 0 < len(failed) <= FEW:
         return
     print(f"\n== {part.name}: once more, alone: {', '.join(failed)}", flush=True)
-    command = [sys.executable, *_pytest(part, ["--last-failed", *arguments], data)]
-    part.code = subprocess.run(command, cwd=ROOT, env=_environment(part), check=False).returncode
+    command = [sys.executable, "-m", "pytest", *_pytest(part, ["--last-failed", *arguments], data)]
+    part.code = subprocess.run(command, cwd=ROOT, env=_environment(sqlite=part.sqlite), check=False).returncode
     again = set(json.loads(noted.read_text())) if noted.exists() else set()
     part.unsteady = [test for test in failed if test not in again]
 
@@ -142,6 +182,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
     for each in every:
         todo.put(each)
     shown = threading.Lock()
+    forks = Forks(data)
 
     def work() -> None:
         while True:
@@ -150,7 +191,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
             except queue.Empty:
                 return
             print(f"== {part.name}: begun", flush=True)
-            run_part(part, arguments, data)
+            run_part(part, arguments, data, forks)
             with shown:
                 print(f"\n== {part.name} ({part.seconds:.0f} s)\n{part.output}", flush=True)
 
@@ -164,6 +205,8 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
         while not todo.empty():
             todo.get_nowait()
         raise
+    finally:
+        forks.close()
     for part in every:
         try_again(part, arguments, data)
     return every
@@ -171,14 +214,10 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
 
 def report_coverage(data: Path, *, enforced: bool) -> int:
     """Print what the parts on MariaDB cover together; not 0 when that is less than it has to be."""
-    merged = data / "merged.json"
-    files = sorted(map(str, data.glob("coverage.*")))
-    command = [sys.executable, "-m", "slipcover", "--json", f"--out={merged}", "--merge", *files]
-    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
-    if not merged.exists():
+    if not (data / COVERAGE).exists():
         print("== Coverage: nothing was measured", flush=True)
         return 1
-    found = json.loads(merged.read_text())
+    found = json.loads((data / COVERAGE).read_text())
     covered = {name: each["summary"]["percent_covered"] for name, each in found["files"].items()}
     total = found["summary"]["percent_covered"]
     print("== Coverage of lines and branches, on MariaDB, without child processes; files below it", flush=True)
@@ -193,7 +232,8 @@ def main() -> int:
     """Run everything; the first exit code that is not 0."""
     began = time.monotonic()
     arguments = sys.argv[1:]
-    with tempfile.TemporaryDirectory(prefix="commonplace-coverage-") as folder:
+    # Under /tmp whatever TMPDIR says: a Unix socket's path has to be short.
+    with tempfile.TemporaryDirectory(prefix="commonplace-suite-", dir="/tmp") as folder:
         ran = run_tests(arguments, Path(folder))
         codes = [part.code for part in ran if part.paths and part.code != NO_TESTS]
         lint = next(part.code for part in ran if not part.paths)

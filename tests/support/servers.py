@@ -21,6 +21,8 @@ from .mariadb import MariaDB
 from .redis_server import RedisServer
 
 DATABASE = "commonplace_test"
+PLENTY = 4 * 1024**3
+"""Bytes: twenty times what one run's servers keep, for several run at a time, and others use the memory, too."""
 
 
 @dataclass
@@ -68,8 +70,7 @@ class Servers:
 @contextmanager
 def test_servers(*, durable: bool = False) -> Iterator[Servers]:
     """Start what the environment does not give (TEST_DATABASE_URL, TEST_REDIS_URL; TEST_DB=sqlite), and end it."""
-    # Under /tmp whatever TMPDIR says: a Unix socket's path has to be short.
-    directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir="/tmp"))  # noqa: S108
+    directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir=_place()))
     mariadb = redis = None
     try:
         redis_url = os.environ.get("TEST_REDIS_URL", "")
@@ -95,6 +96,16 @@ def test_servers(*, durable: bool = False) -> Iterator[Servers]:
         if mariadb is not None:
             mariadb.stop()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _place() -> str:
+    """Where the servers' files may lie: in memory if there is plenty, for what is never written to a disk costs less.
+
+    Never where TMPDIR says: a Unix socket's path has to be short.
+    """
+    in_memory = "/dev/shm"  # noqa: S108
+    roomy = os.path.isdir(in_memory) and shutil.disk_usage(in_memory).free > PLENTY
+    return in_memory if roomy else "/tmp"  # noqa: S108
 
 
 def _create_database(server_url: str, name: str) -> None:
