@@ -49,7 +49,7 @@ def chromium() -> Iterator[Browser]:
                 "--no-sandbox",
                 "--disable-background-networking",
                 "--disable-component-update",
-                # Frames are put together where they are drawn: without a graphics card a page is loaded for half the CPU.
+                # Frames are put together where they are drawn: without a graphics card a page loads for half the CPU.
                 "--disable-threaded-compositing",
             ],
         )
