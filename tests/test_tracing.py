@@ -105,7 +105,9 @@ def test_from_a_request_to_its_turn_to_its_jobs(
     assert model.attributes["gen_ai.usage.output_tokens"] > 0
     retrieval = kept.named("retrieval")
     assert retrieval.parent_id == turn.span_id
-    assert any(name.startswith("SELECT ") for name in kept.below(retrieval))
+    begun = kept.named("retrieval.begin")
+    assert begun.parent_id == turn.span_id
+    assert any(name.startswith("SELECT ") for name in kept.below(begun))
     extraction = kept.named("job extract")
     assert extraction.parent_id == turn.span_id and extraction.kind == "consumer"
     about = extraction.attributes

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from flask import Request, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
@@ -95,14 +95,14 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
     def max_content_length(self, value: int | None) -> None:
         Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
 
-    @property
-    def has_body(self) -> bool:
-        """Whether anything was sent with the request."""
-        return bool(self.content_length) or "Transfer-Encoding" in self.headers
-
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
         """The body as JSON. No body is an empty object: what may all be left out need not be sent."""
-        return super().get_json(force, silent, cache) if self.has_body else {}
+        return super().get_json(force, silent, cache) if has_body(self) else {}
+
+
+def has_body(sent: Request) -> bool:
+    """Whether anything was sent with a request."""
+    return bool(sent.content_length) or "Transfer-Encoding" in sent.headers
 
 
 def accepts_files(view: V) -> V:
@@ -242,7 +242,7 @@ def check_json_request() -> None:
     """Refuse a body that is not JSON before a model sees it: 415 for another type, 400 for malformed text."""
     if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(JSON_BODIES):
         return
-    if not cast(BoundedRequest, request).has_body:
+    if not has_body(request):
         return
     view = current_app.view_functions.get(request.endpoint or "")
     if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):

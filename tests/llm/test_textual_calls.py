@@ -147,10 +147,10 @@ def test_text_that_begins_with_an_attribute_of_ours_and_goes_on_without_end_is_n
 
 
 def test_every_section_of_a_reply_s_prompt_is_known_by_its_tag():
-    chat = Path(__file__).parents[2] / "webapp" / "chat"
+    context = Path(__file__).parents[2] / "webapp" / "chat" / "context"
     opened = {
         name
-        for path in (chat / "sections.py", chat / "summaries_section.py", chat / "request_block.py")
+        for path in (context / "sections.py", context / "summaries_section.py", context / "request_block.py")
         for names in re.findall(r"(?:framed|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
         for name in names
         if name

@@ -15,7 +15,7 @@ from webapp.chat.turns.runtime import runtime
 from webapp.llm.offline.testing import ServerHandle
 from webapp.model_clients import RedisCapabilities
 from webapp.models import catalogue, vault
-from webapp.retrieval import service as retrieval
+from webapp.retrieval import lookup
 from webapp.tools.web import service as web
 from webapp.usage import service as usage
 
@@ -28,7 +28,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(usage, "QUOTAS_KEPT", 3_600.0)
     monkeypatch.setattr(usage, "_quotas", (0.0, False))
     monkeypatch.setattr(turn, "FIRST_SAVE", 3_600.0)
-    monkeypatch.setattr(retrieval, "FRESH_SECONDS", 3_600.0)
+    monkeypatch.setattr(lookup, "FRESH_SECONDS", 3_600.0)
     catalogue.catalogue.forget()
     yield
     catalogue.catalogue.forget()

@@ -99,6 +99,7 @@ class LookUp:
         """Whether what others share may have changed since the beginning."""
         return self._clock.elapsed > FRESH_SECONDS
 
+    @traced("retrieval.begin")
     def _begin(self, wait: float, at: Position) -> None:
         question, clock = self._question, self._clock
         self._at, self.memory_version = at, at.memory_version

@@ -70,6 +70,8 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
     found, usage = context(), completion.usage
     try:
         owner, conversation_id = found.get("user_id"), found.get("conversation_id")
+        if owner is None and conversation_id is None:
+            return
         values: dict[str, Any] = {
             "conversation_id": conversation_id,
             "kind": kind[:40],
