@@ -54,6 +54,16 @@ def test_many_failures_are_not_tried_again(run):
     assert part.unsteady == []
 
 
+def test_a_part_whose_process_died_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_all, "ROOT", tmp_path)  # where there is nothing to start
+    forks = run_all.Forks(tmp_path)
+    part = run_all.Part("MariaDB: one file", ["test_it.py"])
+    run_all.run_part(part, [], tmp_path, forks)
+    forks.close()
+    assert part.code == run_all.TESTS_FAILED
+    assert "The process died." in part.output
+
+
 def test_what_is_left_out_on_sqlite_is_there():
     """A line whose test has another name by now is taken out, and the test runs until the list is made again."""
     named = [name.partition("::") for name in repeats.listed()]

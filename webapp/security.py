@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Flask, Response, request
+from flask.sessions import SecureCookieSessionInterface, SessionMixin
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -12,6 +13,7 @@ POLICY = (
 
 def init_security(app: Flask) -> None:
     """Set the headers on every response that has no policy of its own."""
+    app.session_interface = Sessions()
 
     @app.after_request
     def _headers(response: Response) -> Response:
@@ -28,3 +30,16 @@ def init_security(app: Flask) -> None:
             # What a page shows belongs to one person: no shared cache may keep it.
             headers.setdefault("Cache-Control", "private, no-store")
         return response
+
+
+class Sessions(SecureCookieSessionInterface):
+    """Sends no session with files that any cache may keep.
+
+    A shared cache would hand it to others; and a browser, whose cookie differs with every answer, would fetch each file
+    again.
+    """
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """Set the cookie, and say that the answer depends on it, unless the answer is public."""
+        if not response.cache_control.public:
+            super().save_session(app, session, response)

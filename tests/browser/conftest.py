@@ -45,13 +45,7 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
-            args=[
-                "--no-sandbox",
-                "--disable-background-networking",
-                "--disable-component-update",
-                # Frames are put together where they are drawn: without a graphics card a page loads for half the CPU.
-                "--disable-threaded-compositing",
-            ],
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
         )
         yield browser
         browser.close()

@@ -59,6 +59,19 @@ def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymo
     assert anonymous.get("/static/v-x/css/none.css").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["css/tokens.css", "icon.svg"])
+def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user, name: str) -> None:
+    """A shared cache would hand it to others, and a browser whose cookie differs would fetch the file again."""
+    browser = login(user)
+    with app.test_request_context():
+        address = asset(name)
+    with browser.get(address) as kept:
+        assert kept.cache_control.public
+        assert "Set-Cookie" not in kept.headers and "Cookie" not in kept.vary
+    page = browser.get("/")
+    assert "session=" in page.headers["Set-Cookie"] and "Cookie" in page.vary
+
+
 def test_pages_hold_no_inline_script_or_style(login, user) -> None:
     browser = login(user)
     for path in ("/", "/settings", "/archive", "/find?q=x", "/c/0"):

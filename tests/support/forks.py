@@ -52,7 +52,7 @@ def run(caller: socket.socket, arguments: list[str], output: str) -> None:
 
     code = 1
     try:
-        into = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        into = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(into, 1)
         os.dup2(into, 2)
         sys.argv = ["pytest", *arguments]

@@ -107,7 +107,12 @@ class Forks:
         measuring += ["--json", f"--out={data / COVERAGE}", "tests/support/forks.py", self._path]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, *measuring], cwd=ROOT, env=_environment(), stdout=log, stderr=log
+                # It ends with this process, however that ends.
+                ["setpriv", "--pdeathsig", "KILL", sys.executable, *measuring],
+                cwd=ROOT,
+                env=_environment(),
+                stdout=log,
+                stderr=log,
             )
 
     def run(self, name: str, arguments: list[str]) -> tuple[str, int]:
