@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ _DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
 
 
-class _Rows:
+class _Rows(ABC):
     """Reads an array of memories, or one that `results` or `memories` names; `fields` are those that each has."""
 
     fields: tuple[str, ...]
@@ -41,9 +42,9 @@ class _Rows:
             if not row.get("valid_to"):
                 yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
 
+    @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         """What a row says, if anything."""
-        raise NotImplementedError
 
 
 class Mem0(_Rows):
