@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from tests.support.live import LiveServer
 from tests.support.people import Person, browser_client
@@ -45,21 +45,27 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
-            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+            args=[
+                "--no-sandbox",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--renderer-process-limit=1",  # a process that has compiled the scripts is there for the next page
+            ],
         )
         yield browser
         browser.close()
 
 
 class Contexts:
-    """Browser contexts, used again once they are emptied: what one has fetched and compiled is there for the next test.
+    """Browser contexts, each with a page, used again once they are emptied: a new page costs three times what a page
+    costs that has shown the site before.
 
     Those without scripts or with a service worker are made for one test.
     """
 
     def __init__(self, chromium: Browser) -> None:
         self._chromium = chromium
-        self._idle: dict[int, list[tuple[BrowserContext, CDPSession]]] = {}
+        self._idle: dict[int, list[Page]] = {}
         self._spoilt: list[BrowserContext] = []
 
     def make(self, device: dict[str, Any], *, scripts: bool = True, worker: bool = False) -> BrowserContext:
@@ -74,30 +80,41 @@ class Contexts:
         context.set_default_timeout(2 * PATIENCE)
         return context
 
-    def take(self, device: dict[str, Any]) -> tuple[BrowserContext, CDPSession]:
-        """One that nobody uses, with the debugger of the empty page that keeps it."""
+    def take(self, device: dict[str, Any]) -> Page:
+        """The empty page of one that nobody uses."""
         if idle := self._idle.get(id(device)):
-            return idle.pop()
-        context = self.make(device)
-        return context, context.new_cdp_session(context.new_page())
+            page = idle.pop()
+            page.bring_to_front()
+            return page
+        return self.make(device).new_page()
 
     def spoil(self, context: BrowserContext) -> None:
-        """Let nobody else have it: a clock or a script was put into it that cannot be taken out."""
+        """Let nobody else have it: what was put into it or its page cannot be taken out."""
         self._spoilt.append(context)
 
-    def give_back(self, device: dict[str, Any], context: BrowserContext, debugger: CDPSession, origin: str) -> None:
+    def give_back(self, device: dict[str, Any], page: Page, origin: str) -> None:
         """Empty it of everything but what came from the server as files."""
-        if context in self._spoilt:
+        context = page.context
+        if context in self._spoilt or page.is_closed():
             context.close()
             return
-        for page in context.pages[1:]:
-            page.close()
+        for other in context.pages:
+            if other != page:
+                other.close()
         context.unroute_all()
+        page.unroute_all()
         context.set_offline(False)
+        if page.url.startswith(origin):
+            page.evaluate("sessionStorage.clear()")
+        page.goto("about:blank")
         context.clear_permissions()
         context.clear_cookies()
+        debugger = context.new_cdp_session(page)
         debugger.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
-        self._idle.setdefault(id(device), []).append((context, debugger))
+        debugger.detach()
+        if page.viewport_size != device["viewport"]:
+            page.set_viewport_size(device["viewport"])
+        self._idle.setdefault(id(device), []).append(page)
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +131,15 @@ class Tab:
         self.server = server
         self.problems: list[str] = []
         page.on("console", self._note)
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("pageerror", self._note_error)
+
+    def leave(self) -> None:
+        """Note nothing more: the page is somebody else's next."""
+        self.page.remove_listener("console", self._note)
+        self.page.remove_listener("pageerror", self._note_error)
+
+    def _note_error(self, error: Error) -> None:
+        self.problems.append(str(error))
 
     def _note(self, message: ConsoleMessage) -> None:
         # Said by Playwright itself, where a test asks for no service worker.
@@ -139,7 +164,7 @@ def open_tab(
 
     With `path=""` it shows nothing yet.
     """
-    taken: list[tuple[dict[str, Any], BrowserContext, CDPSession]] = []
+    taken: list[tuple[dict[str, Any], Page]] = []
     made: list[BrowserContext] = []
     tabs: list[Tab] = []
     rate = pytestconfig.getoption("--throttle")
@@ -155,30 +180,33 @@ def open_tab(
         path: str = "/",
     ) -> Tab:
         if beside is not None:
-            context = beside.page.context
+            page = beside.page.context.new_page()
         elif worker or not scripts:
             context = contexts.make(device, scripts=scripts, worker=worker)
             made.append(context)
+            page = context.new_page()
         else:
-            context, debugger = contexts.take(device)
-            taken.append((device, context, debugger))
-        tab = Tab(context.new_page(), live_server)
+            page = contexts.take(device)
+            taken.append((device, page))
+        tab = Tab(page, live_server)
         tabs.append(tab)
-        tab.page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
+        page.emulate_media(media="null", color_scheme=colour)  # type: ignore[arg-type]
         if rate != 1:
-            context.new_cdp_session(tab.page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
         if person is not None and beside is None:
-            context.add_cookies(session_cookies(app, person, live_server.url))
+            page.context.add_cookies(session_cookies(app, person, live_server.url))
             if path:
                 tab.go(path)
         return tab
 
     yield open_one
     problems = [problem for tab in tabs for problem in tab.problems]
+    for tab in tabs:
+        tab.leave()
     for context in made:
         context.close()
-    for each in taken:
-        contexts.give_back(*each, live_server.url)
+    for device, page in taken:
+        contexts.give_back(device, page, live_server.url)
     assert problems == []
 
 
@@ -295,6 +323,8 @@ def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
         wrong += [(path, "console", problem) for problem in tab.problems]
         tab.forgive()
+    devices.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    devices.detach()
     return wrong
 
 

@@ -146,9 +146,10 @@ def test_temporary_and_deleted_conversations_are_not_kept(open_tab, user, model)
     assert page.evaluate(KEPT) == []
 
 
-def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, model):
+def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, model, contexts):
     tab = open_tab(user)
     page = tab.page
+    contexts.spoil(page.context)
     page.context.grant_permissions(["notifications"])
     page.add_init_script(
         "window.told = []; const Real = Notification;"

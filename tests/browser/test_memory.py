@@ -280,12 +280,13 @@ def test_a_list_that_did_not_come_is_asked_for_again(tab):
     tab.forgive()  # it is what this is about
 
 
-def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_tab, user, model):
+def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_tab, user, model, contexts):
     answers(model, operation("I prefer green tea", memory_type="preference"))
     first = open_tab(user).page
     send(first, "I prefer green tea")
     expect(cards(first)).to_have_count(1)
     page = open_tab(user, PHONE).page
+    contexts.spoil(page.context)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.reload()

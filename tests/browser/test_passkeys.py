@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 from tests.support.live import LiveServer
 from tests.support.people import Person
 
-from .conftest import DESKTOP, Tab, serious_findings, sign_in
+from .conftest import DESKTOP, Contexts, Tab, serious_findings, sign_in
 
 DEVICE = {
     "protocol": "ctap2",
@@ -33,10 +33,11 @@ def authenticator(context: BrowserContext, page: Page) -> tuple[CDPSession, str]
 
 
 def test_a_passkey_from_settings_to_signing_in(
-    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer
+    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer, contexts: Contexts
 ) -> None:
     tab = open_tab(None, DESKTOP)
     page = tab.page
+    contexts.spoil(page.context)
     devices, device = authenticator(page.context, page)
     page.goto(at(live_server, "/login"))
     sign_in(page, user)
@@ -62,10 +63,11 @@ def test_a_passkey_from_settings_to_signing_in(
 
 
 def test_a_device_that_declines_says_so_and_the_password_still_works(
-    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer
+    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer, contexts: Contexts
 ) -> None:
     tab = open_tab(None, DESKTOP)
     page = tab.page
+    contexts.spoil(page.context)
     devices, device = authenticator(page.context, page)
     devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
     page.goto(at(live_server, "/login"))

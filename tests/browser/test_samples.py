@@ -156,9 +156,10 @@ def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, mod
     assert page.evaluate("window.raw") == []
 
 
-def test_no_script_of_a_reply_runs(tab, model):
+def test_no_script_of_a_reply_runs(tab, model, contexts):
     """The attacks as they are, in formulas, in diagrams and in drawings: no dialog, no request elsewhere, no error."""
     page = tab.page
+    contexts.spoil(page.context)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
     elsewhere: list[str] = []

@@ -39,7 +39,8 @@ MEASURED, LEAST_COVERED = "webapp,jobs", 90
 BROWSER, RESTS = "browser", 3
 GROUPS = (
     ("files", "openapi", "conversations", "migrations", "journeys", "cli"),
-    ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries", "transfer", "spaces"),
+    ("chat", "jobs", "fixtures"),
+    ("memories", "retrieval", "summaries", "transfer", "spaces"),
 )
 
 # Folders with nothing that could be another on SQLite: they are not even collected there.
