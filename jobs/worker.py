@@ -1,12 +1,12 @@
-"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork a horse per job.
+"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork what runs the jobs.
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
 makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
 `--with-schedule` runs `jobs.schedule` beside them, as one more child: by itself it is 25 MB of libraries. `--nice 0`
 has them yield to nobody, for a machine whose other programs leave them too little.
 
-Loading the application in every horse would cost half a second a job; a horse that inherited the worker's database
-connections would lose writes silently (webapp/factory.py disposes of them in the child).
+Loading the application in every such process (horse.py) would cost half a second; one that inherited the worker's
+database connections would lose writes silently (webapp/factory.py disposes of them in the child).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import NoReturn
 
 from flask import Flask
 from rq.serializers import JSONSerializer
+from sqlalchemy.orm import configure_mappers
 
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
 from jobs import digests, documents, indexing, mails, memories, schedule, summaries, titles, upkeep  # noqa: F401
@@ -49,7 +50,8 @@ def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> 
     lower_priority(nice)
     app = worker_app()
     with app.app_context():
-        warm_up(streams=False)  # in the parent, once: every horse would pay half a second for it
+        warm_up(streams=False)  # in the parent, once: every process that runs jobs would pay half a second for it
+        configure_mappers()
         gc.collect()
         gc.freeze()
         if names:

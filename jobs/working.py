@@ -1,9 +1,13 @@
-"""RQ's worker with our time limits, and with a registration and a list of failures that stay correct."""
+"""RQ's worker with our time limits, a process that is kept for several jobs, and with a registration and a list of
+failures that stay correct."""
 
 from __future__ import annotations
 
 import logging
+import os
+import random
 from contextlib import suppress
+from resource import struct_rusage
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
@@ -12,6 +16,8 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
 
+from jobs.horse import Horse, Order
+from jobs.runner import worker_app
 from webapp import jobspecs
 from webapp.database import now
 from webapp.llm.settings import ModelSettings
@@ -48,7 +54,7 @@ class Deadline(UnixSignalDeathPenalty):
 
 
 class PatientWorker(Worker):
-    """Gives a job the time its model calls may take under the current settings."""
+    """Gives a job the time its model calls may take under the current settings, and keeps the process it ran in."""
 
     death_penalty_class = Deadline
     job_class = jobspecs.PlainJob
@@ -56,13 +62,50 @@ class PatientWorker(Worker):
     def __init__(self, *args: Any, model: ModelSettings, **options: Any) -> None:
         super().__init__(*args, **options)
         self._model = model
+        self._horse: Horse | None = None
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Run it in a process of its own."""
+        """Run it in another process."""
+        self._allow_time(job)
+        super().execute_job(job, queue)
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Hand it to the process of the job before, or to a new one."""
+        order = Order(job.id, next(iter(self.executions)), queue.name)
+        if self._horse is None or not self._horse.take(order):
+            self._horse = Horse.fork(self._run, order)
+        self._horse_pid = self._horse.pid
+
+    def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
+        """Wait until the job is done, or its process dead."""
+        horse = self._horse
+        stays = horse.stays() if horse is not None else None
+        if horse is None or stays is None:
+            self._horse = None
+            return super().wait_for_horse()
+        if not stays:
+            self._horse = None
+            horse.dismiss()
+        return horse.pid, os.EX_OK, None
+
+    def _run(self, order: Order) -> None:
+        """Run an order, in the other process: as RQ does, but that the process is not new."""
+        if not self._is_horse:
+            random.seed()
+            self.setup_work_horse_signals()
+            self._is_horse = True
+        job = self.job_class.fetch(order.job_id, connection=self.connection, serializer=self.serializer)
+        execution = Execution(order.execution_id, order.job_id, self.connection, self.name)
+        self.executions = {execution.id: execution}
+        self._allow_time(job)
+        queue = next(queue for queue in self.queues if queue.name == order.queue)
+        with worker_app().app_context():  # each job's own: what is kept in it is kept for that job
+            self.perform_job(job, queue, execution)
+
+    def _allow_time(self, job: Job) -> None:
         spec = jobspecs.JOBS.get((job.meta or {}).get("name", ""))
         if spec is not None:
             job.timeout = jobspecs.seconds_for(spec, self._model)
-        super().execute_job(job, queue)
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Do its work, in that process. What is none of our jobs is not run, and fails: whoever can write to Redis

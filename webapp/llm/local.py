@@ -5,8 +5,6 @@ The libraries are imported with the model: together they hold about 200 MB that 
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
 import threading
 import time
@@ -15,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from webapp.process_memory import return_free_memory
 
 from .embeddings import Vector, normalised
 
@@ -87,8 +87,7 @@ class LocalEmbedder:
         tokenizer.free_model(handle)
         del session
         gc.collect()
-        with contextlib.suppress(AttributeError, OSError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)  # glibc keeps freed pages otherwise
+        return_free_memory()
 
     def _load(self) -> tuple[InferenceSession, Any, int]:
         if self._loaded is None:

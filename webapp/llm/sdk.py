@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .errors import MissingKey
 from .settings import ModelSettings, is_loopback, needs_key
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from httpx2 import Timeout
     from openai import AsyncOpenAI, OpenAI
 
@@ -24,13 +27,17 @@ _PLACEHOLDER_KEY = "not-needed"
 def warm_up(*, streams: bool = True) -> None:
     """Import the SDK now; a process that streams calls this at its start, or its first turn stops the loop for it.
 
-    One that does not is spared aiohttp, 8 MB that the SDK imports where it finds it: `async_client` fails there.
+    One that does not is spared aiohttp, 8 MB that the SDK imports where it finds it: `async_client` fails there. What
+    `sync_client` needs is loaded instead, for all processes that are forked from this one.
     """
     if not streams:
         sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type]  # how Python marks what is not to be imported
     import openai  # noqa: PLC0415
 
     del openai
+    if not streams:
+        for trust_env in (True, False):
+            _certificates(trust_env=trust_env)
 
 
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
@@ -58,8 +65,11 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=embeddings)
+    trust_env = not is_loopback(base_url)
     http_client = openai.DefaultHttpxClient(
-        timeout=timeout(settings, read=settings.request_timeout), trust_env=not is_loopback(base_url)
+        timeout=timeout(settings, read=settings.request_timeout),
+        trust_env=trust_env,
+        verify=_certificates(trust_env=trust_env),
     )
     return openai.OpenAI(
         base_url=base_url,
@@ -68,6 +78,14 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
         http_client=http_client,
         default_headers=dict(settings.headers) or None,
     )
+
+
+@cache
+def _certificates(*, trust_env: bool) -> SSLContext:
+    """Whom clients trust: read once a process, for reading it takes 30 ms, also where no address is an https one."""
+    import httpx2  # noqa: PLC0415
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:

@@ -1,0 +1,111 @@
+"""The process that a worker's jobs run in: forked for one job, and kept for those that come soon after it.
+
+RQ forks one for every job. A fresh fork compiles each statement, connects to each server and copies each page that it
+writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: what
+kills it takes one job along and never the worker, which notices at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from webapp.process_memory import resident_megabytes, return_free_memory
+
+IDLE_SECONDS = 5.0
+"""How long one waits for a further job: until the jobs of a turn are done, and not for the next turn, since it holds
+some 30 MB of its own."""
+MOST_JOBS = 200
+MOST_MB = 145
+"""What one may hold, with what it shares with the worker, to be kept: what a large import or index took goes with its
+process."""
+
+_STAYS, _LEAVES = b"stays", b"leaves"
+_MOST_BYTES = 4_096
+
+
+class Order(NamedTuple):
+    """A job to run: the ids of the job and of its execution, and the queue it was on."""
+
+    job_id: str
+    execution_id: str
+    queue: str
+
+
+class Horse:
+    """The worker's end: the process, which runs one order at a time."""
+
+    def __init__(self, pid: int, channel: socket.socket) -> None:
+        self.pid = pid
+        self._channel = channel
+
+    @classmethod
+    def fork(cls, run: Callable[[Order], None], first: Order) -> Horse:
+        """A process that runs `first`, then whatever it is told to; it ends with the worker, or by itself."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _be(theirs, run, first)
+        theirs.close()
+        return cls(pid, ours)
+
+    def take(self, order: Order) -> bool:
+        """Tell it to run another; False when it has ended meanwhile."""
+        with suppress(OSError):
+            self._channel.sendall(json.dumps(order).encode())
+            return True
+        self.dismiss()
+        return False
+
+    def stays(self) -> bool | None:
+        """Wait for the end of what it runs: whether it is there for more. None when it died of it, and is to be reaped."""
+        said = self._channel.recv(_MOST_BYTES)
+        return said == _STAYS if said else None
+
+    def dismiss(self) -> None:
+        """Let it end, and reap it."""
+        self._channel.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _be(channel: socket.socket, run: Callable[[Order], None], first: Order) -> None:
+    """Run orders until there are no more; never returns."""
+    code = 1
+    with suppress(BaseException):  # what a job raises has been dealt with: this is the end of the process in any case
+        os.setpgid(0, 0)  # whoever ends it ends what it has started
+        order: Order | None = first
+        done = 0
+        while order is not None:
+            run(order)
+            done += 1
+            stays = done < MOST_JOBS and _is_small()
+            channel.sendall(_STAYS if stays else _LEAVES)
+            order = _next(channel) if stays else None
+        code = 0
+    os._exit(code)
+
+
+def _next(channel: socket.socket) -> Order | None:
+    """What the worker orders next; None when it has gone, or has ordered nothing for a while."""
+    channel.settimeout(IDLE_SECONDS)
+    try:
+        told = channel.recv(_MOST_BYTES)
+    except TimeoutError:
+        # From here on the worker cannot send. What it sent a moment before is still there to be read.
+        channel.shutdown(socket.SHUT_RD)
+        told = channel.recv(_MOST_BYTES)
+    channel.settimeout(None)
+    return Order(*json.loads(told)) if told else None
+
+
+def _is_small() -> bool:
+    """Whether it holds little enough, without what it has only not given back."""
+    if resident_megabytes() > MOST_MB:
+        return_free_memory()
+    return resident_megabytes() <= MOST_MB
