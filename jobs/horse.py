@@ -63,9 +63,19 @@ class Horse:
         return False
 
     def stays(self) -> bool | None:
-        """Wait for the end of what it runs: whether it is there for more. None when it died of it, and is to be reaped."""
-        said = self._channel.recv(_MOST_BYTES)
-        return said == _STAYS if said else None
+        """Wait for the end of what it runs: whether it is there for more; None when it died, and is to be reaped."""
+        with suppress(ConnectionResetError):  # it died before it had read its order
+            if said := self._channel.recv(_MOST_BYTES):
+                return said == _STAYS
+        return None
+
+    def has_left(self) -> bool:
+        """Whether it has ended by itself; then it is reaped."""
+        with suppress(ChildProcessError):
+            if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                return False
+        self._channel.close()
+        return True
 
     def dismiss(self) -> None:
         """Let it end, and reap it."""

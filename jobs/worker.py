@@ -1,4 +1,4 @@
-"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork what runs the jobs.
+"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork what runs jobs.
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
 makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.

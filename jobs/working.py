@@ -11,6 +11,7 @@ from resource import struct_rusage
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
+from redis.client import Pipeline
 from rq import Queue, Worker
 from rq.executions import Execution
 from rq.job import Job
@@ -88,11 +89,17 @@ class PatientWorker(Worker):
             horse.dismiss()
         return horse.pid, os.EX_OK, None
 
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """Say that it is there; between jobs, reap the process that has waited long enough for one."""
+        if self._horse is not None and not self._horse_pid and self._horse.has_left():
+            self._horse = None
+        super().heartbeat(timeout, pipeline)
+
     def _run(self, order: Order) -> None:
         """Run an order, in the other process: as RQ does, but that the process is not new."""
         if not self._is_horse:
             random.seed()
-            self.setup_work_horse_signals()
+            self.setup_work_horse_signals()  # type: ignore[no-untyped-call]  # rq's
             self._is_horse = True
         job = self.job_class.fetch(order.job_id, connection=self.connection, serializer=self.serializer)
         execution = Execution(order.execution_id, order.job_id, self.connection, self.name)

@@ -79,7 +79,7 @@ class LiveServer:
         self._kill("worker")
 
     def kill_horse(self) -> None:
-        """kill -9 of the process that runs a job; the worker that forked it stays."""
+        """kill -9 of the processes that run jobs; the workers that forked them stay."""
         family = descendants(self._processes["worker"].pid)
         horses = [pid for child in family for pid in descendants(child)]
         assert horses, "no job is running"
@@ -114,9 +114,13 @@ class LiveServer:
 
     def _is_idle(self) -> bool:
         """Whether no job waits or runs, or none can, for the workers are still being loaded."""
-        # Each group of queues is a process below the worker's, and each job one below that.
+        # Each group of queues is a process below the worker's, and what runs its jobs one below that.
+        return not children(self._processes["worker"].pid) or not self._owed_jobs()
+
+    def job_processes(self) -> list[int]:
+        """The processes in which jobs run, or have run until just now."""
         groups = children(self._processes["worker"].pid)
-        return not groups or not (self._owed_jobs() or any(map(children, groups)))
+        return [pid for group in groups for pid in children(group)]
 
     def _owed_jobs(self) -> list[bytes]:
         return self.servers.redis_keys("rq:queue:*", "rq:wip:*")
