@@ -485,7 +485,7 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         with write_transaction():
             db.session.add(Message(conversation_id=talk.conversation_id, role="user", content="And on"))
         with write_transaction():
-            assert service.undo(other.user_id, row.import_id).error == "1 parts were changed since, and stayed."
+            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
         (left,) = db.session.query(Conversation).filter_by(user_id=other.user_id)
         assert left.title == "One"
 
@@ -516,7 +516,7 @@ def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
         with write_transaction():
             db.session.query(SavedPrompt).filter_by(user_id=other.user_id, name="Cook").one().content = "Cook slowly."
         with write_transaction():
-            assert service.undo(other.user_id, row.import_id).error == "1 parts were changed since, and stayed."
+            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
         (left,) = db.session.query(SavedPrompt).filter_by(user_id=other.user_id)
         assert left.content == "Cook slowly."
 

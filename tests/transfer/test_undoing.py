@@ -78,7 +78,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(
         assert (halfway.stage, halfway.options["undone"]["parts"]) == ("undoing", 2)
         assert undoing.run(taken_in) == "undone"
         assert undoing.run(taken_in) == "undone", "twice is once"
-        assert db.session.get_one(Import, taken_in).error == "1 parts were changed since, and stayed."
+        assert db.session.get_one(Import, taken_in).error == "1 part was changed since, and stayed."
     assert len(_talks(client)) == 1
 
 

@@ -134,7 +134,9 @@ def _undo_set(user_id: int, change_set_id: int) -> int:
 
 def _end(row: Import, kept: int) -> Import:
     row.status, row.undo_status, row.updated_at = "undone", None, now()
-    row.error = f"{kept} parts were changed since, and stayed." if kept else None
+    row.options = {**(row.options or {}), "kept": kept}  # pages say it in their reader's language
+    parts = "1 part was" if kept == 1 else f"{kept} parts were"
+    row.error = f"{parts} changed since, and stayed." if kept else None
     db.session.flush()
     return row
 
