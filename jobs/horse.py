@@ -67,6 +67,7 @@ class Horse:
         with suppress(ConnectionResetError):  # it died before it had read its order
             if said := self._channel.recv(_MOST_BYTES):
                 return said == _STAYS
+        self._channel.close()
         return None
 
     def has_left(self) -> bool:

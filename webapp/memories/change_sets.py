@@ -12,7 +12,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.engine import undo as undoing
-from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Reversal, Snapshot
+from webapp.memories.engine.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
@@ -21,17 +21,12 @@ from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
-from webapp.memories.showing.wording import refused
+from webapp.memories.showing.wording import OBSTACLES, refused
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
-_WHY = {
-    Obstacle.CHANGED_SINCE: "has since changed",
-    Obstacle.KEY_TAKEN: "had a key that another memory holds now",
-    Obstacle.FORGOTTEN: "has since been forgotten",
-}
 
 
 @dataclass(frozen=True)
@@ -178,7 +173,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
                     "loc": ["changes"],
                     "memory_id": item.ref,
                     "reason": item.obstacle.value,
-                    "msg": f"memory {item.ref} {_WHY[item.obstacle]}",
+                    "msg": f"memory {item.ref} {OBSTACLES[item.obstacle]}",
                 }
                 for item in plan.refused
             ],
