@@ -276,6 +276,47 @@ def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
     assert (name, [m.content for m in parts]) == ("mem", ["Keeps bees"])
 
 
+MEM0 = """---
+id: abc123
+created_at: 2026-03-01T08:00:00Z
+type: user_preference
+categories: food, drinks
+---
+Prefers green tea.
+
+---
+
+Never after six.
+
+---
+id: def456
+created_at: 2026-03-02T08:00:00Z
+---
+
+---
+id: ghi789
+created_at: soon
+branch: main
+---
+Keeps bees
+"""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_memories_as_mem0_writes_them_in_markdown(read, ends):
+    name, parts = read(("\ufeff" + MEM0.replace("\n", ends)).encode(), "mem0-export-2026-03-02.md")
+    first, empty, last = parts
+    assert name == "mem0-markdown"
+    assert (first.content, first.at.day) == ("Prefers green tea.\n\n---\n\nNever after six.", 1)
+    assert empty == Unreadable("memory 2", "it says nothing")
+    assert (last.content, last.at) == ("Keeps bees", None)
+
+
+def test_a_note_with_fields_of_its_own_is_no_export_of_mem0(read):
+    name, _ = read(b"---\ntitle: Tea\n---\n- Prefers green tea", "tea.md")
+    assert name == "list"
+
+
 def test_notes(read):
     name, parts = read(
         zipped({"bees.md": "---\ntags: [a]\n---\n# Bees\n\nThey dance.", "short.md": "Likes tea"}), "Garden.zip"

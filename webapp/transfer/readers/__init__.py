@@ -8,7 +8,7 @@ from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
 from webapp.transfer.readers.librechat import LibreChat
-from webapp.transfer.readers.lists import Mem0, MemoryGraph, OwnMemories, PastedList
+from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, OwnMemories, PastedList
 from webapp.transfer.readers.notes import Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.portable import Portable
@@ -27,6 +27,7 @@ READERS: dict[str, Reader] = {
         LibreChat(),
         ShareGPT(),
         Mem0(),
+        Mem0Markdown(),
         OwnMemories(),
         MemoryGraph(),
         Notes(),

@@ -1,4 +1,4 @@
-"""Lists of memories: pasted text, mem0's JSON and our own, and the graph of the MCP memory server."""
+"""Lists of memories: pasted text, mem0's JSON and Markdown, our own, and the graph of the MCP memory server."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from webapp.transfer.sources import Refused, Upload
 _LARGE = 64 * 1024**2
 _DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(.+?)\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
+_FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
 class _Rows(ABC):
@@ -55,6 +57,30 @@ class Mem0(_Rows):
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         text = text_or_none(row.get("memory"))
         return ReadMemory(text, instant(row.get("updated_at") or row.get("created_at"))) if text else None
+
+
+class Mem0Markdown:
+    """Reads what mem0's plug-in writes: one file of Markdown, each memory after `id` and `created_at` between rules."""
+
+    name, label = "mem0-markdown", "mem0"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether its first lines are the fields of a memory."""
+        if upload.is_archive:
+            return False
+        front = _FRONT.match(_lines_of(upload.peek(upload.names[0])).lstrip())
+        return front is not None and {"id", "created_at"} <= dict(_FIELD.findall(front.group(1))).keys()
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The memories."""
+        text = _lines_of(upload.text(upload.names[0], _LARGE))
+        fronts = list(_FRONT.finditer(text))
+        ends = [front.start() for front in fronts[1:]] + [len(text)]
+        for number, (front, end) in enumerate(zip(fronts, ends, strict=True), 1):
+            fields = dict(_FIELD.findall(front.group(1)))
+            content = text_or_none(text[front.end() : end])
+            at = instant(fields.get("created_at"))
+            yield ReadMemory(content, at) if content else Unreadable(f"memory {number}", "it says nothing")
 
 
 class OwnMemories(_Rows):
@@ -122,15 +148,8 @@ class PastedList:
                 yield ReadMemory(bullet.group(1) if bullet else line.strip())
 
 
-def _memories(upload: Upload) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a file, each with where it stands."""
-    rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
-    for number, row in enumerate(rows, 1):
-        yield f"memory {number}", row if isinstance(row, dict) else {}
-
-
-def _empty(place: str) -> Unreadable:
-    return Unreadable(place, "it says nothing")
+def _lines_of(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _rows(found: Any) -> list[Any]:
