@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from email.header import decode_header, make_header
 from email.message import Message
 from typing import Any
 from urllib.parse import unquote, urlencode
@@ -22,11 +23,13 @@ from tests.support.processes import free_port
 from webapp import upkeep
 from webapp.accounts import mails
 from webapp.accounts.mail_pages import init_mail
-from webapp.accounts.mail_texts import KINDS, compose
+from webapp.accounts.mail_texts import JOIN, KINDS, compose
 from webapp.accounts.models import AccountMail, User
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
 from webapp.database import db, now, write_transaction
+from webapp.languages import LANGUAGES, SOURCE
+from webapp.languages.speaking import speaking
 from webapp.mailing import MailAway, send
 
 GOOD = "a heron on the tide mill"
@@ -360,7 +363,46 @@ def test_a_server_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_mail_is_plain_and_says_what_to_do(kind: str) -> None:
-    written = compose(kind, SITE + "/", "1.token")
+def test_each_mail_is_plain_and_says_what_to_do(app: Flask, kind: str) -> None:
+    with app.app_context():
+        written = compose(kind, SITE + "/", "1.token")
     assert f"{SITE}/" in written.body and "\n" not in written.subject and "ignore this e-mail" in written.body
     assert ("1.token" in written.body) == (kind != "known")
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES if code != SOURCE])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_mail_can_be_written_in_every_language(app: Flask, kind: str, language: str) -> None:
+    with app.app_context():
+        english = compose(kind, SITE, "1.token", "Ann")
+        with speaking(language):
+            written = compose(kind, SITE, "1.token", "Ann")
+    assert written.subject != english.subject and "\n" not in written.subject
+    said, in_english = (set(text.body.splitlines()) - {""} for text in (written, english))
+    (shared,) = said & in_english
+    assert shared.startswith(SITE)  # the link, on a line of its own
+    assert ("Ann" in written.body) == (kind == JOIN)
+
+
+def test_a_mail_is_in_the_language_of_its_account_and_else_of_whoever_asks(
+    app: Flask, anonymous: FlaskClient, user: Person, postman: Postman, run_jobs: Jobs
+) -> None:
+    with app.app_context(), write_transaction():
+        row = db.session.get(User, user.user_id)
+        assert row is not None
+        row.settings = {**(row.settings or {}), "language": "fr"}
+    headers = {"Accept-Language": "de-AT, en;q=0.5"}
+    for page, path, address in (
+        ("/forgot-password", "/forgot-password", user.email),
+        ("/register", "/register/mail", user.email),
+        ("/register", "/register/mail", "new@example.org"),
+    ):
+        token = csrf_token(anonymous.get(page, headers=headers).text)
+        anonymous.post(path, data={"email": address, "csrf_token": token}, headers=headers)
+    run_jobs()
+    subjects = [str(make_header(decode_header(letter["Subject"]))) for letter in postman.letters]
+    assert subjects == [
+        "Un nouveau mot de passe pour Commonplace",
+        "Vous avez déjà un compte Commonplace",
+        "Dein Konto bei Commonplace",
+    ]

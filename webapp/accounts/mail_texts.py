@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
+
 JOIN, KNOWN, RESET, VERIFY = "join", "known", "reset", "verify"
 KINDS = (JOIN, KNOWN, RESET, VERIFY)
 HOURS = {JOIN: 72, KNOWN: 72, RESET: 1, VERIFY: 72}
@@ -20,31 +23,44 @@ class Text:
 
 
 def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
-    """The mail of this kind, with a link to the site."""
+    """The mail of this kind, with a link to the site, in the language that is spoken."""
     link = f"{site.rstrip('/')}{PATHS[kind]}" + ("" if kind == KNOWN else f"?token={token}")
-    who = f"{invited_by} invites you to" if invited_by else "Somebody, presumably you, asked for"
-    subject, before, after = {
-        JOIN: (
-            "Your account on Commonplace",
-            f"{who} an account on {site}. Choose a password here:",
-            "If you do not want an account, ignore this e-mail.",
-        ),
-        KNOWN: (
-            "You already have an account on Commonplace",
-            f"{who} an account on {site} with this address. You already have one. Sign in here:",
-            "If you have forgotten your password, choose a new one there. If it was not you, ignore this e-mail.",
-        ),
-        RESET: (
-            "A new password for Commonplace",
-            f"Somebody, presumably you, asked for a new password on {site}. Choose one here:",
-            "If it was not you, ignore this e-mail: your password stays as it is.",
-        ),
-        VERIFY: (
-            "Confirm your e-mail address",
-            f"Confirm here that this is your address on {site}:",
-            "If you did not ask for this, ignore this e-mail.",
-        ),
-    }[kind]
-    hours = HOURS[kind]
-    until = "" if kind == KNOWN else f" The link works once, for {hours} hour{'' if hours == 1 else 's'}."
+    subject, before, after = _said(kind, site, invited_by)
+    until = ""
+    if kind != KNOWN:
+        until = " " + ngettext(
+            "The link works once, for %(num)s hour.", "The link works once, for %(num)s hours.", HOURS[kind]
+        )
     return Text(subject, f"{before}\n\n{link}\n\n{after}{until}\n")
+
+
+def _said(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:
+    """The subject, and what is said before and after the link."""
+    if kind == JOIN:
+        before = (
+            _("%(name)s invites you to an account on %(site)s. Choose a password here:", name=invited_by, site=site)
+            if invited_by
+            else _("Somebody, presumably you, asked for an account on %(site)s. Choose a password here:", site=site)
+        )
+        return _("Your account on Commonplace"), before, _("If you do not want an account, ignore this e-mail.")
+    if kind == KNOWN:
+        return (
+            _("You already have an account on Commonplace"),
+            _(
+                "Somebody, presumably you, asked for an account on %(site)s with this address. You already have one. "
+                "Sign in here:",
+                site=site,
+            ),
+            _("If you have forgotten your password, choose a new one there. If it was not you, ignore this e-mail."),
+        )
+    if kind == RESET:
+        return (
+            _("A new password for Commonplace"),
+            _("Somebody, presumably you, asked for a new password on %(site)s. Choose one here:", site=site),
+            _("If it was not you, ignore this e-mail: your password stays as it is."),
+        )
+    return (
+        _("Confirm your e-mail address"),
+        _("Confirm here that this is your address on %(site)s:", site=site),
+        _("If you did not ask for this, ignore this e-mail."),
+    )

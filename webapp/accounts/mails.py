@@ -18,11 +18,12 @@ from webapp import mailing
 from webapp.accounts import service, signals
 from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compose
 from webapp.accounts.models import AccountMail, User
-from webapp.accounts.schemas import Registration
+from webapp.accounts.schemas import Registration, UserSettings
 from webapp.database import db, get_or_raise, now, rows_changed
 from webapp.errors import DomainError, Invalid, NotFound, TooMany
 from webapp.extensions import app_settings
 from webapp.languages.marks import N_
+from webapp.languages.speaking import language_of, speaking
 from webapp.queueing import enqueue_after_commit
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ def is_set_up() -> bool:
 
 def ask_to_join(email: str) -> None:
     """Somebody wants an account with this address: the answer goes there and is not shown here."""
-    _request(KNOWN if _account(email) else JOIN, email, None)
+    account = _account(email)
+    _request(KNOWN if account else JOIN, email, None, language=_language(account))
 
 
 def invite(admin_id: int, email: str) -> None:
@@ -81,7 +83,8 @@ def send(mail_id: int) -> str:
     settings = app_settings()
     inviter = db.session.get(User, mail.invited_by) if mail.invited_by else None
     name = (inviter.name or inviter.email) if inviter else ""
-    text = compose(mail.kind, settings.site_url, token_of(mail), name)
+    with speaking(mail.language):
+        text = compose(mail.kind, settings.site_url, token_of(mail), name)
     to = mail.email
     db.session.rollback()
     try:
@@ -176,7 +179,9 @@ def _use(kind: str, token: str) -> AccountMail:
     return mail
 
 
-def _request(kind: str, email: str, user: User | None, *, invited_by: int | None = None) -> int | None:
+def _request(
+    kind: str, email: str, user: User | None, *, invited_by: int | None = None, language: str = ""
+) -> int | None:
     """Request a mail, sent after the commit; None if the address has had too many."""
     lately = select(func.count()).where(
         AccountMail.email == email, AccountMail.kind == kind, AccountMail.created_at > now() - timedelta(hours=1)
@@ -186,6 +191,7 @@ def _request(kind: str, email: str, user: User | None, *, invited_by: int | None
     mail = AccountMail(
         kind=kind,
         email=email,
+        language=language or _language(user),
         user_id=user.user_id if user else None,
         auth_version=user.auth_version if user else 0,
         invited_by=invited_by,
@@ -194,6 +200,11 @@ def _request(kind: str, email: str, user: User | None, *, invited_by: int | None
     db.session.flush()
     enqueue_after_commit("mail", mail_id=mail.mail_id)
     return mail.mail_id
+
+
+def _language(account: User | None) -> str:
+    """The language of an account, else of whoever asks."""
+    return UserSettings.of(account.settings).document_language if account else language_of(current_app).code
 
 
 def _is_late(mail: AccountMail) -> bool:

@@ -52,7 +52,10 @@ class UserGroupMember(Base):
 
 
 class AccountMail(Base):
-    """An e-mail about an account: requested, sent, its link used. The token in the link follows from the row."""
+    """An e-mail about an account: requested, sent, its link used. The token in the link follows from the row.
+
+    `language` is the code of the one it is written in; empty for English.
+    """
 
     __tablename__ = "account_mails"
     __table_args__ = (
@@ -63,6 +66,7 @@ class AccountMail(Base):
     mail_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     kind: Mapped[str] = mapped_column(Key(20))
     email: Mapped[str] = mapped_column(Key(254))
+    language: Mapped[str] = mapped_column(Key(8), default="", server_default="")
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
     auth_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
