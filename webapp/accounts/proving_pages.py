@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import segno
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
 from webapp.accounts import auth, second_factor, service, sessions
@@ -170,6 +169,8 @@ def _new_password_form(errors: dict[str, str] | None = None) -> str:
 
 
 def _two_step(errors: dict[str, str] | None = None, *, codes: list[str] | None = None) -> str:
+    import segno  # noqa: PLC0415 - for this page alone, and workers load the module, too
+
     user = service.get_user(current_user_id())
     secret = second_factor.pending_secret(user.user_id)
     return render_template(

@@ -36,8 +36,7 @@ def warm_up(*, streams: bool = True) -> None:
 
     del openai
     if not streams:
-        for trust_env in (True, False):
-            _certificates(trust_env=trust_env)
+        _certificates()
 
 
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
@@ -69,7 +68,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
         trust_env=trust_env,
-        verify=_certificates(trust_env=trust_env),
+        verify=_certificates(),
     )
     return openai.OpenAI(
         base_url=base_url,
@@ -81,11 +80,11 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 
 @cache
-def _certificates(*, trust_env: bool) -> SSLContext:
+def _certificates() -> SSLContext:
     """Whom clients trust: read once a process, for reading it takes 30 ms, also where no address is an https one."""
     import httpx2  # noqa: PLC0415
 
-    return httpx2.create_ssl_context(trust_env=trust_env)
+    return httpx2.create_ssl_context()
 
 
 def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
