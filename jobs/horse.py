@@ -44,8 +44,11 @@ class Horse:
         self._channel = channel
 
     @classmethod
-    def fork(cls, run: Callable[[Order], None], first: Order) -> Horse:
-        """A process that runs `first`, then whatever it is told to; it ends with the worker, or by itself."""
+    def fork(cls, run: Callable[[Order], bool], first: Order) -> Horse:
+        """A process that runs `first`, then whatever it is told to; it ends with the worker, or by itself.
+
+        `run` says whether more may be expected after a job.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
@@ -85,7 +88,7 @@ class Horse:
             os.waitpid(self.pid, 0)
 
 
-def _be(channel: socket.socket, run: Callable[[Order], None], first: Order) -> None:
+def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> None:
     """Run orders until there are no more; never returns."""
     code = 1
     with suppress(BaseException):  # what a job raises has been dealt with: this is the end of the process in any case
@@ -93,9 +96,9 @@ def _be(channel: socket.socket, run: Callable[[Order], None], first: Order) -> N
         order: Order | None = first
         done = 0
         while order is not None:
-            run(order)
+            is_one_of_several = run(order)
             done += 1
-            stays = done < MOST_JOBS and _is_small()
+            stays = is_one_of_several and done < MOST_JOBS and _is_small()
             channel.sendall(_STAYS if stays else _LEAVES)
             order = _next(channel) if stays else None
         code = 0

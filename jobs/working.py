@@ -95,8 +95,9 @@ class PatientWorker(Worker):
             self._horse = None
         super().heartbeat(timeout, pipeline)
 
-    def _run(self, order: Order) -> None:
-        """Run an order, in the other process: as RQ does, but that the process is not new."""
+    def _run(self, order: Order) -> bool:
+        """Run an order, in the other process: as RQ does, but that the process is not new. Whether others may follow:
+        what the clock asks for comes alone."""
         if not self._is_horse:
             random.seed()
             self.setup_work_horse_signals()  # type: ignore[no-untyped-call]  # rq's
@@ -108,10 +109,11 @@ class PatientWorker(Worker):
         queue = next(queue for queue in self.queues if queue.name == order.queue)
         with worker_app().app_context():  # each job's own: what is kept in it is kept for that job
             self.perform_job(job, queue, execution)
+        spec = _spec(job)
+        return spec is None or not (spec.every or spec.cron)
 
     def _allow_time(self, job: Job) -> None:
-        spec = jobspecs.JOBS.get((job.meta or {}).get("name", ""))
-        if spec is not None:
+        if (spec := _spec(job)) is not None:
             job.timeout = jobspecs.seconds_for(spec, self._model)
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
@@ -143,3 +145,7 @@ class PatientWorker(Worker):
             self.connection.delete(self.key)
             self.register_birth()  # type: ignore[no-untyped-call]  # rq's
         super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's
+
+
+def _spec(job: Job) -> jobspecs.JobSpec | None:
+    return jobspecs.JOBS.get((job.meta or {}).get("name", ""))

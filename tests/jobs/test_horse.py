@@ -14,6 +14,7 @@ from rq.serializers import JSONSerializer
 
 from jobs import horse
 from jobs.horse import Horse, Order
+from jobs.working import PatientWorker
 from tests.support.live import LiveServer
 from tests.support.processes import is_alive, wait_until
 from webapp import jobspecs
@@ -30,22 +31,23 @@ def note(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(note: Path) -> Callable[[Order], None]:
-    """Writes down by which process each job was run; "fail" fails, and "hang" has no end."""
+def run(note: Path) -> Callable[[Order], bool]:
+    """Writes down by which process each job was run; "fail" fails, "hang" has no end, and nothing follows "alone"."""
 
-    def run_one(order: Order) -> None:
+    def run_one(order: Order) -> bool:
         with note.open("a") as file:
             file.write(f"{order.job_id} {os.getpid()}\n")
         if order.job_id == "fail":
             raise SystemExit(0)
         while order.job_id == "hang":
             time.sleep(0.01)
+        return order.job_id != "alone"
 
     return run_one
 
 
 @pytest.fixture
-def forked(run: Callable[[Order], None]) -> Iterator[Callable[[str], Horse]]:
+def forked(run: Callable[[Order], bool]) -> Iterator[Callable[[str], Horse]]:
     horses: list[Horse] = []
 
     def fork(job_id: str) -> Horse:
@@ -114,6 +116,13 @@ def test_after_so_many_jobs_another_follows(forked, monkeypatch: pytest.MonkeyPa
     wait_until(lambda: not is_alive(one.pid), "its end")
 
 
+def test_where_nothing_is_to_follow_it_leaves(forked):
+    one = forked("first")
+    assert one.stays() is True
+    assert one.take(an_order("alone"))
+    assert one.stays() is False
+
+
 def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(horse, "MOST_MB", 1)
     one = forked("first")
@@ -138,6 +147,22 @@ def test_it_ends_with_its_worker(forked):
     assert one.stays() is True
     one.dismiss()
     assert not is_alive(one.pid)
+
+
+@pytest.mark.parametrize(("name", "ids", "stays"), [("index", {"user_id": 1}, True), ("sweep", {}, False)])
+def test_after_what_the_clock_asks_for_nothing_is_expected(
+    app, monkeypatch: pytest.MonkeyPatch, name: str, ids: jobspecs.Ids, stays: bool
+):
+    redis = app.extensions["redis"]
+    job_id = jobspecs.push(redis, jobspecs.JobRequest(name, ids))
+    assert job_id
+    queues = [jobspecs.rq_queue(redis, queue) for queue in jobspecs.Queue]
+    worker = PatientWorker(queues, connection=redis, serializer=JSONSerializer, model=app.extensions["settings"].model)
+    monkeypatch.setattr(worker, "_is_horse", True)
+    ran: list[str] = []
+    monkeypatch.setattr(worker, "perform_job", lambda job, *_others: ran.append(job.id))
+    assert worker._run(Order(job_id, "execution", jobspecs.JOBS[name].queue)) is stays
+    assert ran == [job_id]
 
 
 @pytest.mark.once
