@@ -10,7 +10,7 @@ import sys
 
 from bench.report import machine
 
-PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long")
+PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs")
 WITH_DATA = ("recall", "languages", "extraction", "duplicates")
 BY_NAME = (*WITH_DATA, "chaos", "soak", "imports")
 """What takes arguments of its own."""

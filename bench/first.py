@@ -59,7 +59,7 @@ def first_tokens(database: str) -> bool:
                 stack,
                 f"{MEMORIES:,} memories and one more each turn, the jobs running",
                 database,
-                _one_more(stack),
+                one_more(stack),
             )
         )
     return all(kept)
@@ -89,7 +89,7 @@ def remember(stack: Stack) -> None:
         asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=30, tokens=3))
 
 
-def _one_more(stack: Stack) -> Before:
+def one_more(stack: Stack) -> Before:
     """Before each turn something is added to what is remembered, as a turn before would have done."""
 
     def add(number: int) -> str:

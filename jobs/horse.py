@@ -8,6 +8,7 @@ kills it takes one job along and never the worker, which notices at once.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -16,13 +17,14 @@ from typing import NamedTuple
 
 from webapp.process_memory import resident_megabytes, return_free_memory
 
+log = logging.getLogger(__name__)
+
 IDLE_SECONDS = 5.0
 """How long one waits for a further job: until the jobs of a turn are done, and not for the next turn, since it holds
 some 30 MB of its own."""
 MOST_JOBS = 200
-MOST_MB = 145
-"""What one may hold, with what it shares with the worker, to be kept: what a large import or index took goes with its
-process."""
+MOST_MORE_MB = 18
+"""What one may hold more than at its beginning to be kept: what a large import or index took goes with its process."""
 
 _STAYS, _LEAVES = b"stays", b"leaves"
 _MOST_BYTES = 4_096
@@ -91,18 +93,22 @@ class Horse:
 def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> None:
     """Run orders until there are no more; never returns."""
     code = 1
-    with suppress(BaseException):  # what a job raises has been dealt with: this is the end of the process in any case
+    try:
         os.setpgid(0, 0)  # whoever ends it ends what it has started
+        most = resident_megabytes() + MOST_MORE_MB
         order: Order | None = first
         done = 0
         while order is not None:
             is_one_of_several = run(order)
             done += 1
-            stays = is_one_of_several and done < MOST_JOBS and _is_small()
+            stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
             channel.sendall(_STAYS if stays else _LEAVES)
             order = _next(channel) if stays else None
         code = 0
-    os._exit(code)
+    except BaseException:  # a job's own failure has been dealt with: this is one of running it at all
+        log.exception("a process for jobs ended")
+    finally:
+        os._exit(code)
 
 
 def _next(channel: socket.socket) -> Order | None:
@@ -118,8 +124,8 @@ def _next(channel: socket.socket) -> Order | None:
     return Order(*json.loads(told)) if told else None
 
 
-def _is_small() -> bool:
-    """Whether it holds little enough, without what it has only not given back."""
-    if resident_megabytes() > MOST_MB:
+def _holds_at_most(megabytes: float) -> bool:
+    """Whether it holds so little, without what it has only not given back."""
+    if resident_megabytes() > megabytes:
         return_free_memory()
-    return resident_megabytes() <= MOST_MB
+    return resident_megabytes() <= megabytes

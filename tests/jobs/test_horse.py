@@ -20,11 +20,6 @@ from tests.support.processes import is_alive, wait_until
 from webapp import jobspecs
 
 
-@pytest.fixture(autouse=True)
-def _large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(horse, "MOST_MB", 10_000)  # what is forked here is as large as these tests
-
-
 @pytest.fixture
 def note(tmp_path: Path) -> Path:
     return tmp_path / "ran"
@@ -124,7 +119,7 @@ def test_where_nothing_is_to_follow_it_leaves(forked):
 
 
 def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(horse, "MOST_MB", 1)
+    monkeypatch.setattr(horse, "MOST_MORE_MB", -1)
     one = forked("first")
     assert one.stays() is False
 

@@ -64,10 +64,9 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=embeddings)
-    trust_env = not is_loopback(base_url)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
-        trust_env=trust_env,
+        trust_env=not is_loopback(base_url),
         verify=_certificates(),
     )
     return openai.OpenAI(

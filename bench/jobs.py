@@ -1,0 +1,70 @@
+"""What follows a turn: the CPU of everything for a turn with its jobs, and for a memory that is noted.
+
+Measured on the whole machine, because processes that run jobs are often gone when they could be asked: nothing else may
+run. The user has many memories; the model answers at once, as it was asked to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import load
+from bench.first import MEMORIES, one_more, remember
+from bench.report import table
+from bench.stack import Stack, running
+from jobs.horse import IDLE_SECONDS
+
+BUSY = (40, 0.4)
+"""How often, and how many seconds from one to the next: longer than the jobs take, shorter than their process waits."""
+NOW_AND_THEN = (8, IDLE_SECONDS + 1)
+"""The same where no process is left of the turn before, as for somebody who reads before they answer."""
+SETTLING = 3.0
+
+
+def main() -> bool:
+    """Print it for MariaDB; nothing is promised of it."""
+    with running(database="mariadb", worker=True) as stack:
+        remember(stack)
+        stack.script(tokens=3, stamp=True)
+        stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
+        _wait_until_idle()
+        note = one_more(stack)
+        rows = [
+            ("a memory noted through the API, and its vector", _milliseconds(note, *BUSY)),
+            ("a turn in a new conversation, and its jobs", _milliseconds(lambda _number: _chat(stack), *BUSY)),
+            ("the same, by itself", _milliseconds(lambda _number: _chat(stack), *NOW_AND_THEN)),
+        ]
+    table(f"CPU of all processes, {MEMORIES:,} memories, mariadb (ms)", ("", "each"), rows)
+    return True
+
+
+def _chat(stack: Stack) -> None:
+    asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=10, tokens=3))
+
+
+def _milliseconds(work: Callable[[int], object], times: int, pause: float) -> float:
+    """CPU for one time."""
+    before = _cpu()
+    for number in range(times):
+        work(number)
+        time.sleep(pause)
+    _wait_until_idle()
+    return (_cpu() - before) / times * 1_000
+
+
+def _wait_until_idle() -> None:
+    """Wait until the jobs are done: some seconds in which next to nothing was computed."""
+    while True:
+        before = _cpu()
+        time.sleep(SETTLING)
+        if _cpu() - before < 0.05 * SETTLING:
+            return
+
+
+def _cpu() -> float:
+    """Seconds of CPU that the machine has spent on anything."""
+    user, nice, system, _idle, _waiting, *more = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+    return (user + nice + system + sum(more[:3])) / 100
