@@ -119,7 +119,7 @@ def test_where_nothing_is_to_follow_it_leaves(forked):
 
 
 def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(horse, "MOST_MORE_MB", -1)
+    monkeypatch.setattr(horse, "MOST_MORE_MB", -10_000)
     one = forked("first")
     assert one.stays() is False
 
