@@ -199,8 +199,8 @@ def fit_known(source: ContextInput, count: Count) -> Part:
 def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> Part:
     """Choose the messages shown: all, or the newest ones from a cut that moves in steps.
 
-    The cut lies at a multiple of `step` tokens from the start of the tail, so that it stays where it is
-    for some turns and the prompt's prefix with it.
+    The cut lies at a multiple of `step` tokens from the start of the tail, so that it and the prompt's
+    prefix stay the same for some turns.
     """
     part = Part("messages", room)
     sizes = [count(message.content) for message in tail]
