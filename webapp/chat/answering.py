@@ -1,4 +1,4 @@
-"""What the person says to a call that a running turn asks about."""
+"""What the person answers when a running turn asks whether a call may be made."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from webapp.tools import servers
 
 
 def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
-    """Say whether a call may be made; `always` is kept. Raises NotFound, and Conflict for what is not asked any more.
+    """Record whether a call may be made; `always` is remembered. Raises NotFound; Conflict if it is no longer asked.
 
-    What is allowed is what the turn's stream says was asked about, whatever a page showed. The caller commits, and then
-    calls `pass_on`.
+    The turn's stream decides which call was asked about, not what a page showed. The caller commits, and then calls
+    `pass_on`.
     """
     reply = reply_of(user_id, turn_id)
     asked = None

@@ -65,7 +65,7 @@ _limit_rate = limiter.shared_limit(message_rate, scope="turns", key_func=lambda:
 
 
 def limit_turns(view: View) -> View:
-    """Mark a view that starts a turn: a user may start so many in a while, a process one at a time."""
+    """Mark a view that starts a turn: rate-limited by user, and served one at a time in a process."""
     return cast(View, starts_turn(_limit_rate(view)))
 
 

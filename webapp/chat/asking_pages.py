@@ -1,4 +1,4 @@
-"""The buttons under a call that a turn asks about."""
+"""The buttons under a call for which a turn needs permission."""
 
 from __future__ import annotations
 

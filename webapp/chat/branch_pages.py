@@ -1,4 +1,4 @@
-"""Pages that switch between what was said and what might have been: versions, branches, and going on with a reply."""
+"""Pages that switch between versions and branches, and that continue a reply."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def restore(message_id: int, version_id: int) -> Any:
 @blueprint.post("/messages/<int:message_id>/branch")
 @signed_in
 def branch(message_id: int) -> Any:
-    """Go on from a message in a conversation of its own."""
+    """Branch off at a message into a new conversation."""
     made = service.branch(current_user_id(), message_id)
     db.session.commit()
     flash(_("This is a new branch. The conversation it came from is unchanged."))
@@ -54,7 +54,7 @@ def branch(message_id: int) -> Any:
 @blueprint.get("/turns/<int:message_id>/models")
 @signed_in
 def models(message_id: int) -> Any:
-    """The models that could write a reply again; for HTMX as lines of its menu, nothing where there is only one."""
+    """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
     template = "_again_models.html" if wants_partial() else "again.html"
     offered = [] if message.role != "assistant" else choices()
@@ -65,6 +65,6 @@ def models(message_id: int) -> Any:
 @signed_in
 @limit_turns
 def go_on(message_id: int) -> Any:
-    """Ask the model to go on with a reply that ended before its time, in the words of whoever asks."""
+    """Ask the model to continue a reply that was cut short, in the language of the person asking."""
     words = _("Continue exactly where you stopped.")
     return launched(service.continue_reply(current_user_id(), message_id, words), redraw=True)

@@ -1,4 +1,4 @@
-"""What the composer sends besides the words: the files that were attached, and what holds for this message only."""
+"""What the composer sends besides the text: the attached files, and the parameters for this message only."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from webapp.validation import parse_id
 
 
 def attached() -> dict[int, str]:
-    """The files that were attached, by id, with how each is to be used."""
+    """The attached files by id, with how each is to be used."""
     ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
     return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 
 
 def for_this_message() -> dict[str, Any] | None:
-    """The parameters that were chosen for this message only, as it keeps them; what cannot be read is left out."""
+    """The parameters chosen for this message only, as the message keeps them; what cannot be read is left out."""
     try:
         chosen = json.loads(request.form.get("once", "")[:1_000])
     except ValueError:

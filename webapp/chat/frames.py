@@ -1,6 +1,6 @@
-"""Frames apart from the page, each with a policy of its own: one draws diagrams, one shows an image from elsewhere.
+"""Frames separate from the page, each with its own policy: one draws diagrams, one shows an image from elsewhere.
 
-They hold nothing of anybody's, and a conversation shared with anyone needs both: nobody has to be signed in.
+They hold nobody's data, and a conversation shared with anyone needs both, so nobody has to be signed in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ADDRESS = 2_000
 @blueprint.get("/diagrams")
 @public
 def diagrams() -> Response:
-    """Where Mermaid runs: without an origin, so that it reaches nothing of the reader's, and without a network."""
+    """Where Mermaid runs: without an origin, so that it can reach none of the reader's data, and without a network."""
     policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
     return _framed(render_template("chat/diagrams.html"), policy)
 
@@ -28,7 +28,7 @@ def diagrams() -> Response:
 @blueprint.get("/image")
 @public
 def image() -> Response:
-    """An image from elsewhere that the reader asked to see; only its own host is asked for it. Raises Invalid."""
+    """An image from elsewhere that the reader asked to see; only its own host is contacted. Raises Invalid."""
     address = request.args.get("src", "")
     host = image_host(address)
     if host is None:

@@ -1,4 +1,4 @@
-"""Going on with a reply whose calls were handed to the client, once it has brought what came of them."""
+"""Continuing a reply whose calls were handed to the client, once it has brought the results."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from webapp.usage import service as usage
 
 @dataclass(frozen=True, slots=True)
 class RoundElsewhere:
-    """A part of a reply that was written elsewhere: its text, the calls in it as records that wait, and by their ids
-    the texts that they came to."""
+    """A part of a reply that was written elsewhere: its text, its calls as waiting records, and the texts of their
+    results by call id."""
 
     text: str
     calls: Sequence[dict[str, Any]]
@@ -31,10 +31,10 @@ class RoundElsewhere:
 
 
 def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> Started:
-    """The next part of a reply, with what its calls came to, by their ids; what was written behind it gives way.
+    """The next part of a reply, given the results of its calls by their ids; anything written after it is superseded.
 
-    The same answers once more take the place of what followed. Raises Conflict when the conversation went on
-    otherwise, or a reply behind it is being written; TooMany past a quota; Unavailable.
+    The same results sent again replace what followed them. Raises Conflict if the conversation went on in another way
+    or a reply after it is being written; TooMany past a quota; Unavailable.
     """
     runtime().runner.require_room()
     usage.require_room(user_id)
@@ -54,8 +54,8 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> Started:
 
 
 def parts_from_elsewhere(started: Started, parts: Sequence[RoundElsewhere]) -> Started:
-    """What a client brings along as earlier parts of the reply to a question that was put a moment ago; the part that
-    is to be written follows them."""
+    """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
+    follows them."""
     reply = started.reply
     for part in parts:
         reply.status, reply.content = "complete", part.text
@@ -67,7 +67,7 @@ def parts_from_elsewhere(started: Started, parts: Sequence[RoundElsewhere]) -> S
 
 
 def add_part(conversation: Conversation, reply: Message) -> Message:
-    """The empty, streaming message that goes on with a reply."""
+    """The empty, streaming message that continues a reply."""
     at = now()
     row = Message(
         conversation_id=reply.conversation_id,
@@ -92,7 +92,7 @@ def waits_for(reply: Message) -> set[str]:
 
 
 def take(reply: Message, results: Mapping[str, str]) -> None:
-    """Keep what the calls of a reply came to with them."""
+    """Store the results of a reply's calls with them."""
     for call in reply.tool_calls or ():
         if call.get("by") == CLIENT and call.get("call_id") in results:
             call["output"] = result_of(results[str(call["call_id"])])

@@ -55,12 +55,12 @@ class SectionView:
 
 @blueprint.app_context_processor
 def _steps() -> dict[str, Any]:
-    """What the templates of receipts may ask for."""
+    """What the templates of receipts can call."""
     return {"looked_up": looked_up}
 
 
 def looked_up(message_id: int | None) -> dict[str, Any]:
-    """How things were looked up for a reply that the caller may see: `with_meaning`, `indexed`; empty if not at all."""
+    """How retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was none."""
     if message_id is None:
         return {}
     return (
@@ -110,7 +110,7 @@ def prompt(message_id: int) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/reasoning")
 @signed_in
 def reasoning(message_id: int) -> ViewResult:
-    """What the model thought for a reply: for the fold above it, or as a page of its own."""
+    """What the model thought for a reply: for the fold above it, or as a separate page."""
     row = get_reasoning(current_user_id(), message_id)
     template = "chat/_reasoning.html" if wants_partial() else "chat/reasoning.html"
     return render_template(template, reasoning=row)

@@ -21,11 +21,11 @@ from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
 from webapp.memories.change_sets import get_change_set
 
-# As long as a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
+# How long a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0
 TOOL_STARTS = "tool_start"
 TOOL_KINDS = (TOOL_STARTS, "tool")
-# Named events, which the page's scripts hear; they carry nothing.
+# Named events for the page's scripts; they carry no data.
 REPLY_FINISHED = "reply:finished"
 MEMORIES_READING = "memories:reading"
 MEMORIES_CHANGED = "memories:changed"
@@ -44,13 +44,13 @@ class _Page:
         self.calls: list[dict[str, Any]] = []
 
     def replace(self, text: str) -> str:
-        """HTML that puts this text in the place of whatever the page shows."""
+        """HTML that replaces whatever the page shows with this text."""
         self.text, self.renderer = text, StreamRenderer()
         update = self.renderer.feed(text)
         return self._render("snapshot", finished=_joined(update.finished_html), tail=update.tail_html or "")
 
     def advance(self, item: Entry) -> str:
-        """HTML that brings the page from the text before an entry to the text after it; empty when there is nothing."""
+        """HTML that takes the page from the text before an entry to the text after it; empty if nothing changes."""
         after = turnlog.advance(self.text, item)
         if self.renderer is None or not after.startswith(self.text):
             return self.replace(after)
@@ -61,18 +61,18 @@ class _Page:
         return self._render("update", finished=_joined(update.finished_html), tail=update.tail_html)
 
     def note(self, item: Entry) -> None:
-        """Take on a tool that begins or has ended: what is shown of one that ran already is replaced."""
+        """Add a tool that begins or has ended; an entry for the same call is replaced."""
         running = item.kind == TOOL_STARTS
         number = item.data.get("number")
         self.calls = [call for call in self.calls if number is None or call.get("number") != number]
         self.calls.append({**item.data, "is_running": running})
 
     def tools(self) -> str:
-        """HTML of the tools of this reply so far; empty when there is none."""
+        """HTML of the tools of this reply so far; empty if there are none."""
         return self._render("tools", calls=self.calls) if self.calls else ""
 
     def think(self, item: Entry) -> str:
-        """HTML that brings the fold above the reply to what the model has thought by now."""
+        """HTML that brings the fold above the reply up to date with what the model has thought."""
         known, text = self.thoughts, str(item.data["text"])
         self.thinks_since = self.thinks_since or order(item.id)[0]
         self.thoughts = known[: item.offset] + text
@@ -81,7 +81,7 @@ class _Page:
         return self._render("thoughts", text=self.thoughts)
 
     def speak(self, item: Entry) -> str:
-        """HTML for the fold as the reply begins: how long the model has thought."""
+        """HTML for the fold when the reply begins: how long the model thought."""
         since, self.thinks_since = self.thinks_since, None
         return self._render("spoken", seconds=max(0, order(item.id)[0] - since) / 1000) if since else ""
 
@@ -103,9 +103,9 @@ def html_events(
 ) -> Iterator[bytes]:
     """Server-sent events for hx-sse: unnamed ones hold HTML, `settled` is the last.
 
-    `backlog` is what is known already, shown at once as one replacement, whatever the page showed before: a
-    connection may have been cut in the middle of an update. `live` is what follows. A page that was rendered with the
-    finished reply (`has_reply`) is not sent it again: something in it may be open.
+    `backlog` is what is already known, shown at once as one replacement, whatever the page showed before: a connection
+    may have been cut in the middle of an update. `live` is what follows. A page that was rendered with the finished
+    reply (`has_reply`) is not sent it again: something in it may be open.
     """
     page = _Page(turn_id)
     yield b": connected\n\n"
@@ -173,9 +173,9 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
 
 
 def _settled(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
-    """The end of a stream, with the title as it is by now.
+    """The end of a stream, with the current title.
 
-    It may have come on the stream of another turn, or before the first words this viewer heard.
+    The title may have come on the stream of another turn, or before this viewer connected.
     """
     title = db.session.scalar(select(Conversation.title).where(Conversation.conversation_id == conversation_id))
     db.session.remove()

@@ -1,4 +1,4 @@
-"""What a turn leaves behind beside its messages."""
+"""What a turn stores besides its messages."""
 
 from __future__ import annotations
 

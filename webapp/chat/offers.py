@@ -1,7 +1,7 @@
-"""Answers and actions that the assistant offers with a reply, taken out of the end of its text; pure.
+"""Answers and actions that the assistant offers with a reply, taken from the end of its text; pure.
 
-The model ends a reply with one line, `<suggestions>{"values": […], "actions": […]}</suggestions>`, which never shows:
-it costs no call of its own, and works with models that know no tools.
+The model ends a reply with one line, `<suggestions>{"values": […], "actions": […]}</suggestions>`, which is never
+shown: that needs no extra call, and works with models that have no tools.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Offer:
 
     @property
     def data(self) -> dict[str, Any]:
-        """As it is said on the stream."""
+        """The offer as it appears on the stream."""
         return {"suggested_values": self.values, "suggested_actions": self.actions, "custom_payload": self.payload}
 
 
 class Trailer:
-    """Lets a reply's text through as it arrives, but for the block at its end."""
+    """Passes a reply's text through as it arrives, except the block at its end."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What of the text so far may be shown; line ends, and what may be the block's beginning, wait."""
+        """The part of the text so far that may be shown; line ends, and what may be the block's beginning, wait."""
         held = self._held + text
         at = held.find(OPENS)
         if at < 0:
@@ -55,7 +55,7 @@ class Trailer:
         else:
             closed = held.find(CLOSES, at)
             if closed >= 0 and held[closed + len(CLOSES) :].strip():
-                self._held = ""  # the reply goes on behind it: those are words about such a block
+                self._held = ""  # the reply continues after it: this is text about such a block
                 return held
         shown = held[:at].rstrip("\n")
         self._held = held[len(shown) :]
@@ -71,12 +71,12 @@ class Trailer:
         found = _read(body.split(CLOSES)[0])
         if found is not None:
             return "", found
-        # A block that was cut off, or is broken, is no text either; words about such a block are.
+        # A block that was cut off or is broken is not text either; text about such a block is.
         return ("", Offer()) if body.lstrip()[:1] in ("{", "") else (held, Offer())
 
 
 def offer_from(data: Mapping[str, Any]) -> Offer:
-    """An offer from what a model said, without what makes no sense; values before actions, four at most."""
+    """An offer from what a model returned, without anything invalid; values before actions, four at most."""
     values: list[str] = []
     for item in _listed(data.get("values")):
         text = _line(item, MAX_VALUE)

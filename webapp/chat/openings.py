@@ -1,4 +1,4 @@
-"""Turns that the assistant begins: it opens a point of a journey that the user has chosen."""
+"""Turns that the assistant begins by opening a point of a journey that the user has chosen."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from webapp.journeys.guides import note_opened
 from webapp.journeys.points import find_point
 
 WAITS = ("streaming", "complete", "stopped")
-"""States of a question in which a second click on its point means the question that is there."""
+"""States of a point's question in which a second click on the point returns that question."""
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[Started, bool]:
-    """A turn in which the assistant asks about a point; False beside it when that question is there already.
+    """A turn in which the assistant asks about a point, and whether it is new: False if the question is already there.
 
-    While the last message is the point's own question, unanswered, it is the answer to every further click.
-    Raises NotFound, and Unavailable when this process takes no more turns.
+    While the last message is the point's own unanswered question, every further click returns it. Raises NotFound, and
+    Unavailable when this process takes no more turns.
     """
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)

@@ -51,12 +51,12 @@ WAIT_SECONDS = 25.0
 
 @blueprint.app_context_processor
 def _turns() -> dict[str, Any]:
-    """What the templates of messages may ask for."""
+    """What the templates of messages can call."""
     return {"is_settling": is_settling, "failure_of": failure_of}
 
 
 def failure_of(message: Message) -> str:
-    """Why a reply failed, in words for whoever reads it: what only an administrator can mend is said to one only."""
+    """Why a reply failed, in words for its reader: only an administrator is told what only an administrator can fix."""
     identity = current_identity()
     if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
         return N_("The assistant is not set up correctly. Please tell your administrator.")
@@ -64,7 +64,7 @@ def failure_of(message: Message) -> str:
 
 
 def is_settling(message: Any) -> bool:
-    """Whether a finished reply has still to be told of its title and its memories; False while Redis is away."""
+    """Whether the title or memories of a finished reply are still to be announced; False while Redis is unreachable."""
     if message.role != "assistant" or message.status not in ("complete", "stopped"):
         return False
     try:
@@ -74,7 +74,7 @@ def is_settling(message: Any) -> bool:
 
 
 def _started_again(answer: dict[str, Any], _status: int) -> ViewResult:
-    """The answer to a message that had arrived before: what it started."""
+    """The answer to a message that had already arrived: what it started then."""
     return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
 
 
@@ -133,7 +133,7 @@ def send(conversation_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/news")
 @signed_in
 def news(conversation_id: int) -> ViewResult:
-    """What was said elsewhere since a page whose last message is `shown` was drawn; 204 when there is nothing new."""
+    """What was said elsewhere since a page whose last message is `shown` was rendered; 204 if there is nothing new."""
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -150,9 +150,9 @@ def news(conversation_id: int) -> ViewResult:
 @blueprint.get("/turns/<int:message_id>/events")
 @signed_in
 def events(message_id: int) -> ViewResult:
-    """The HTML stream of a reply: from where it stands, to its end and the end of what follows it.
+    """The HTML stream of a reply: from its current state to its end, and to the end of its background work.
 
-    With `settling` it is for a page that shows the finished reply and waits for what follows it.
+    With `settling` it is for a page that shows the finished reply and waits for that work.
     """
     reply = messages.get_message(current_user_id(), message_id)
     if reply.role != "assistant":
@@ -164,7 +164,7 @@ def events(message_id: int) -> ViewResult:
     db.session.remove()
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
     if backlog and backlog[-1].id.startswith("0-"):
-        live = iter(())  # told from the tables: there is no stream any more
+        live = iter(())  # read from the tables: the stream is gone
     shown = html_events(message_id, conversation_id, backlog, live, has_reply="settling" in request.args)
     return sse.response(stream_with_context(shown))
 
@@ -203,7 +203,7 @@ def regenerate(message_id: int) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>")
 @signed_in
 def message(message_id: int) -> ViewResult:
-    """A message where it stands."""
+    """A message in its place in the conversation."""
     found = messages.get_message(current_user_id(), message_id)
     if not wants_partial():
         return redirect(url_for("conversations_pages.show", conversation_id=found.conversation_id, at=message_id), 303)
@@ -213,7 +213,7 @@ def message(message_id: int) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/edit")
 @signed_in
 def edit(message_id: int) -> ViewResult:
-    """A message of the user's, to be edited."""
+    """A message of the user's, for editing."""
     found = messages.get_message(current_user_id(), message_id)
     if found.role != "user":
         raise NotFound("There is no such message of yours.")
@@ -253,7 +253,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
             conversation.conversation_id
         )
     else:
-        # With what was said elsewhere meanwhile, so that nothing is missing before it.
+        # Include what was said elsewhere in the meantime, so that nothing is missing before it.
         shown = request.headers.get("Last-Message", type=int)
         response = make_response(
             render_template("chat/_news.html", conversation=conversation, is_sent=True, **_since(conversation, shown))
@@ -263,7 +263,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
 
 
 def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
-    """What the end of a thread gets that was drawn up to a message: what came after it, or all of it anew."""
+    """What to append to a thread that shows messages up to a certain one: what came after, or all of it again."""
     views = presenting.since(conversation.conversation_id, shown)
     if views is None:
         thread = presenting.thread(conversation.conversation_id)
@@ -278,7 +278,7 @@ def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
 
 
 def _refused(error: Invalid, render_page: Any) -> ViewResult:
-    """A message that cannot be sent: the reason beside the composer, which keeps the words."""
+    """A message that cannot be sent: the reason is shown beside the composer, which keeps the text."""
     errors = sentences(error, LABELS)
     if wants_partial():
         return render_template("chat/_composer_error.html", errors=errors), 422
@@ -286,7 +286,7 @@ def _refused(error: Invalid, render_page: Any) -> ViewResult:
 
 
 def _wait(reply_id: int) -> None:
-    """Wait for a reply on behalf of a page that cannot watch it; no database connection is held meanwhile."""
+    """Wait for a reply on behalf of a page that cannot watch it; no database connection is held while waiting."""
     app = this_app()
     db.session.remove()
     for _ in follow(app, runtime().hub, reply_id, patience=WAIT_SECONDS):

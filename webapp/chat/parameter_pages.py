@@ -1,4 +1,4 @@
-"""What a person chooses for the model of a conversation: temperature, length, effort, words for its instructions."""
+"""What a person chooses for the model of a conversation: temperature, length, effort, additional instructions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WRONG = N_(
         "once": "Instructions apply to the whole conversation: save them, or leave them as they are.",
     }
 )
-"""What is said beside a field that cannot be read, by its name."""
+"""What is shown beside a field that cannot be read, by its name."""
 FIELDS = ("temperature", "max_tokens", "reasoning_effort", "system")
 EFFORT_NAMES = N_(
     {"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "very high"}
@@ -45,7 +45,7 @@ EFFORT_NAMES = N_(
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is chosen, what holds without a choice, and which of it the model was found to refuse."""
+    """What is chosen, what applies without a choice, and which parameters the model was found to refuse."""
 
     own: Parameters
     defaults: Parameters
@@ -54,24 +54,24 @@ class Panel:
 
 @blueprint.app_context_processor
 def _parameters() -> dict[str, Any]:
-    """What the composer of any page may ask for."""
+    """What the composer of any page can call."""
     return {"own_parameters": own_parameters, "parameters_in_words": in_words, "parameters_place": place}
 
 
 def own_parameters(conversation: Conversation | None) -> Parameters:
-    """What holds in a conversation, or in the next one."""
+    """The parameters of a conversation, or of the next one."""
     return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
 
 
 def place(conversation: Conversation | None) -> str:
-    """Where they are changed."""
+    """The address where they are changed."""
     if conversation is None:
         return url_for("parameter_pages.of_the_next")
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
 
 
 def in_words(own: Parameters) -> str:
-    """What is chosen, in a few words; empty where nothing is."""
+    """What is chosen, in a few words; empty if nothing is."""
     said = []
     if own.temperature is not None:
         said.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
@@ -132,7 +132,7 @@ def choose_for_the_next() -> ViewResult:
 
 
 def _chosen(before: Parameters) -> Parameters:
-    """What the form says. What only the API sets stays as it was; an empty field is the default. Raises Invalid."""
+    """What the form says. Parameters only the API sets are kept; an empty field means the default. Raises Invalid."""
     if "reset" in request.form:
         return Parameters()
     given: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
@@ -145,12 +145,12 @@ def _chosen(before: Parameters) -> Parameters:
 
 
 def _is_for_once() -> bool:
-    """Whether they are chosen for the next message only, or that is taken back: nothing is stored then."""
+    """Whether the choice is for the next message only, or that is being undone: nothing is stored in either case."""
     return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
 def _once(chosen: Parameters, before: Parameters) -> Parameters:
-    """What is other than before, for the next message only. Raises Invalid for instructions, which no message has."""
+    """What differs from before, for the next message only. Instructions raise Invalid: a message cannot have any."""
     if "not_once" in request.form:
         return Parameters()
     if chosen.system != before.system and (chosen.system or before.system):

@@ -1,4 +1,4 @@
-"""JSON endpoint with which the user has the assistant open a point of a journey."""
+"""JSON endpoint through which the user has the assistant open a point of a journey."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ blueprint = Blueprint("chat_points_pages", __name__)
 @signed_in
 @limit_turns
 def initiate(conversation_id: int, slug: str) -> ViewResult:
-    """Have the assistant ask about a point; a click on the point whose question is there shows that question."""
+    """Have the assistant ask about a point; if its question is already there, show that question."""
     user_id = current_user_id()
     started, is_new = openings.start_point(user_id, conversation_id, slug)
     reply_id = started.reply.message_id

@@ -1,4 +1,4 @@
-"""What comes in and goes out about turns."""
+"""Input and output of turns."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class NewMessage(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What stands with the message beside its text."""
+        """What is stored with the message besides its text."""
         return _kept(self.parameters, purpose=self.purpose)
 
 
@@ -74,7 +74,7 @@ class ChatRequest(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What stands with the message beside its text."""
+        """What is stored with the message besides its text."""
         return _kept(self.parameters, context=self.context)
 
 

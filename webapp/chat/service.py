@@ -1,4 +1,4 @@
-"""Turns as a user starts, repeats and changes them: rows only; `launch` hands a committed turn to the runner."""
+"""Turns as a user starts, repeats and changes them: only rows; `launch` hands a committed turn to the runner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 MODEL = "asked_model"
 WISHES = ("instruction", MODEL, PAYLOAD)
-"""Where a reply keeps what was asked for this version of it."""
+"""The keys under which a reply keeps what was asked for this version of it."""
 
 
 @dataclass(slots=True)
@@ -42,8 +42,9 @@ class Started:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
     `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
-    `turn_id` it can be read after the commit at no cost, while each of the rows is then looked up anew. `attended`
-    tells whether whoever began it can be asked something while it runs; `client` has the tools of the asking program.
+    `turn_id` it can be read after the commit at no cost, whereas each of the rows would be loaded again. `attended`
+    tells whether the person who began it can be asked something while it runs; `client` holds the tools of the calling
+    program.
     """
 
     conversation: Conversation
@@ -110,7 +111,7 @@ def start_turn(
 
 
 def retry_turn(user_id: int, reply_id: int) -> Started:
-    """A new reply in the place of one that was not finished, asked for as that one was. Raises NotFound, Conflict."""
+    """A new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
@@ -126,9 +127,8 @@ def regenerate(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Started:
-    """A new version of a finished reply, by an `instruction` such as "shorter", another `model` or with `parameters` of
-    its own; the old one and what followed are kept. Raises NotFound, Conflict, Invalid for a model that is not there.
-    """
+    """A new version of a finished reply, with an `instruction` such as "shorter", another `model`, or its own
+    `parameters`; the old one and what followed are kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
@@ -145,7 +145,7 @@ def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
 
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> Started:
-    """A turn that asks to go on where the last reply of a conversation was cut short. Raises NotFound, Conflict."""
+    """A turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
@@ -195,7 +195,7 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
     if message.role != "user":
         raise Invalid.field("message_id", "only a message of your own can be edited")
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
-    db.session.refresh(message)  # it may have been changed before the conversation was ours
+    db.session.refresh(message)  # it may have changed before we held the conversation
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
     embedded = anticipate(user_id, content)
@@ -233,7 +233,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
 
 
 def launch(started: Started) -> None:
-    """Hand a committed turn to this process's runner, and ask the replies it takes the place of to stop."""
+    """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     for turn_id in started.abandoned:
         try:
             turnlog.request_stop(redis(), turn_id)
@@ -245,7 +245,7 @@ def launch(started: Started) -> None:
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:
-    """Ask for a reply to stop; whoever writes it stops within half a second. Raises NotFound."""
+    """Ask for a reply to stop; its runner does so within half a second. Raises NotFound."""
     reply, _ = _reply(user_id, reply_id, lock=False)
     if reply.status == "streaming":
         turnlog.request_stop(redis(), reply.message_id)
@@ -258,7 +258,7 @@ def reply_of(user_id: int, reply_id: int) -> Message:
 
 
 def reply_to(user_id: int, message_id: int) -> Message:
-    """The current reply to a user message; a reply is its own. Raises NotFound."""
+    """The current reply to a user message; for a reply, the reply itself. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     if message.role == "assistant":
         return message
@@ -274,7 +274,7 @@ def reply_to(user_id: int, message_id: int) -> Message:
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
-    """The steps that made a reply, with what the prompt's account only names filled in. Raises NotFound."""
+    """The steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id)
     steps = db.session.scalars(
@@ -293,7 +293,7 @@ def _reply(user_id: int, reply_id: int, *, lock: bool = True) -> tuple[Message, 
         raise NotFound("There is no such reply.")
     conversation = get_conversation(user_id, message.conversation_id, lock=lock)
     if lock:
-        db.session.refresh(message)  # it may have been changed before the conversation was ours
+        db.session.refresh(message)  # it may have changed before we held the conversation
     if lock and message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
     return message, conversation

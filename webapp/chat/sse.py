@@ -31,9 +31,9 @@ def response(chunks: Iterable[bytes]) -> Response:
 
 
 def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool = False) -> Iterator[bytes]:
-    """The contract's events. The concatenated deltas equal the reply, whatever happened to the stream meanwhile.
+    """The contract's events. The concatenated deltas equal the reply, whatever happens to the stream in between.
 
-    `seen` is how many characters of it a client has that `resumed`. Each event's id is a turnlog.Cursor.
+    `seen` is how many characters of it a client that has `resumed` already has. Each event's id is a turnlog.Cursor.
     """
     length = seen
     announced = resumed
@@ -55,10 +55,10 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             announced = True
         elif item.kind not in FINAL_KINDS:
             yield event(item.kind, item.data, f"{item.id}:{length}")
-        elif not ended:  # an entry written twice, because Redis did not answer the first time, is said once
+        elif not ended:  # an entry written twice, because Redis did not answer the first time, is sent once
             content = (item.data.get("message") or {}).get("content", "")
             if len(content) > length:
-                # Whoever goes on from here has all the text, and lacks the end.
+                # A client that resumes from this id has all the text, and lacks the end.
                 missing, length = content[length:], len(content)
                 yield event("delta", {"text": missing}, f"{before(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")

@@ -1,4 +1,4 @@
-"""Beginning: the cards of a new conversation; and the pages that say what this is and what is new."""
+"""Starting out: the cards of a new conversation, and the pages that say what this is and what is new."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ blueprint = Blueprint("start", __name__)
 
 LOOKED_AT = 20
 PLANS = frozenset({"goal", "goals", "plan", "plans", "project", "projects", "work", "learning"})
-"""Categories of memories from which there is a next step."""
+"""Categories of memories that suggest a next step."""
 
 
 @blueprint.get("/starters")
@@ -46,7 +46,7 @@ def cards() -> ViewResult:
 @blueprint.get("/help/memory")
 @signed_in
 def about_memory() -> ViewResult:
-    """What is kept, where, and how to be rid of it, in plain words."""
+    """What is kept, where, and how to get rid of it, in plain words."""
     return render_template("help/memory.html")
 
 

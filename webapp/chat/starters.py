@@ -1,4 +1,4 @@
-"""What a new conversation could begin with, from what is known and what is open; pure, and without a model."""
+"""What a new conversation could begin with, from what is known and unfinished; pure, and without a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from webapp.languages.marks import say
 
 MOST = 4
 LONGEST = 90
-"""Characters of a memory or a title that a card has room for."""
+"""How many characters of a memory or title fit on a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ FOR_NEWCOMERS = (
 
 
 def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tuple[int, str]]) -> list[Starter]:
-    """Up to four cards: where one left off, a next step in a plan, what is known, then what anybody can begin with.
+    """Up to four cards: where the user left off, a next step in a plan, what is known, then what anyone can begin with.
 
-    `plans` are memories of what the user wants or is doing, `memories` any others, `talks` ids and titles.
+    `plans` are memories of what the user wants or is doing, `memories` all others, `talks` ids and titles.
     """
     cards = [
         Starter("Pick up where you left off", short(title), conversation_id=conversation_id)

@@ -1,4 +1,4 @@
-"""What a reply may not say any more when it is stored: what was forgotten or withdrawn while it was being written."""
+"""What a reply may no longer say when it is stored: what was forgotten or withdrawn while it was being written."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from webapp.memories.models import Memory, MemoryVersion
 from webapp.spaces.service import active_members
 
 CLOCKS = timedelta(minutes=5)
-"""How far the clocks of two machines may be apart."""
+"""How far apart the clocks of two machines may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The memories that a prompt held, by id, with what they said, and the version of the user's memory before it was
-    put together: None where nothing is known of the prompt any more."""
+    """The memories that a prompt held, by id, with their content, and the version of the user's memory before the
+    prompt was made; None if nothing is known about the prompt any more."""
 
     memories: Sequence[tuple[int, str]] = ()
     version: int | None = None
@@ -31,7 +31,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class TurnScope:
-    """Whose turn it is, where, and since when; `version` is that of the user's memory now, held by the caller."""
+    """Whose turn it is, where, and since when; `version` is that of the user's memory now, locked by the caller."""
 
     user_id: int
     space_id: int | None
@@ -42,9 +42,9 @@ class TurnScope:
 def unsay(
     text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: Seen, scope: TurnScope
 ) -> tuple[str, str, list[dict[str, Any]]]:
-    """A reply, what was thought for it, and its tool calls, without what its prompt held and they may not say any more.
+    """A reply, its reasoning and its tool calls, without anything its prompt held that they may no longer say.
 
-    Costs nothing while the user's memory is as it was and, in a space, two statements.
+    Costs nothing while the user's memory is unchanged; in a space it costs two statements.
     """
     lost = _lost_of_others(seen.memories, scope) if scope.space_id is not None else []
     yards = []
@@ -67,7 +67,7 @@ def unsay(
 
 
 def _whose(scope: TurnScope, seen: Seen) -> Collection[int]:
-    """Whose forgetting counts: of a turn whose process died it is not known which memories it was shown."""
+    """Whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
     if seen.version is not None or scope.space_id is None:
         return [scope.user_id]
     return {scope.user_id, *active_members(scope.space_id)}
@@ -89,7 +89,7 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collect
 
 
 def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
-    """The memories that an output names, by id, with what they say where it tells."""
+    """The memories that an output names, by id, with their content if given."""
     if isinstance(value, dict):
         if isinstance(number := value.get("memory_id"), int):
             yield number, str(value.get("content") or "")
@@ -99,7 +99,7 @@ def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
 
 
 def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Memories in the prompt that are gone: nothing but forgetting takes them away."""
+    """Memories in the prompt that are gone: only forgetting removes them."""
     ids = [memory_id for memory_id, _ in shown]
     there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
     return [item for item in shown if item[0] not in there]
@@ -108,7 +108,7 @@ def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 def _lost_of_others(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
     """Memories in a space's prompt that are gone, or that their owners no longer share.
 
-    Holds the memory of those who share one, so that nobody withdraws between this look and the commit.
+    Locks the memory of those who share one, so that nobody withdraws it between this check and the commit.
     """
     ids = [memory_id for memory_id, _ in shown]
     if not ids:

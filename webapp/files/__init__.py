@@ -1,1 +1,1 @@
-"""Attachments: stored once by their content, read to text in a process of their own, shown page by page."""
+"""Attachments: stored once per content, read to text in a separate process, shown page by page."""

@@ -1,4 +1,4 @@
-"""Runs what reads or draws a file in a process of its own, within time limits; that process limits its own memory."""
+"""Runs code that reads or draws a file in a separate process, with time limits; that process limits its own memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from webapp.errors import Unavailable
 SECONDS = 60
 ROOT = Path(__file__).resolve().parents[2]
 _readers = BoundedSemaphore(2)
-"""Files one process reads at a time; later ones wait."""
+"""How many files one process reads at a time; later ones wait."""
 
 
 def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> dict[str, Any]:
-    """What a module writes as JSON; {"error": reason} where it is stopped or breaks. Raises Unavailable."""
+    """What a module writes as JSON; {"error": reason} if it is stopped or fails. Raises Unavailable."""
     limit = seconds or SECONDS
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")

@@ -1,7 +1,7 @@
 """Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or anything else that speaks the protocol.
 
-Only loaded where a bucket is set. What is sent or fetched is held in memory at most one part of 8 MB at a time. A
-bucket that does not answer is not waited for again within AWAY_SECONDS.
+Only loaded if a bucket is set. At most one part of 8 MB of what is sent or fetched is in memory at a time. A bucket
+that does not answer is not tried again for AWAY_SECONDS.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class Bucket:
         self._making = Lock()
         self._away_until = 0.0
         for name in ("boto3", "botocore", "s3transfer", "urllib3"):
-            logging.getLogger(name).setLevel(logging.WARNING)  # they would tell what is signed, and every address
+            logging.getLogger(name).setLevel(logging.WARNING)  # they would log what is signed, and every address
 
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Store a file's content, by way of a file on this disk, which can be read meanwhile."""
+        """Store a file's content, by way of a file on this disk, which can be read in the meantime."""
         with self._part() as path:
             with path.open("wb") as file:
                 data.seek(0)
@@ -74,15 +74,15 @@ class Bucket:
             yield path
 
     def write(self, key: str, data: bytes) -> None:
-        """Store a small content."""
+        """Store small content."""
         self._ask(lambda client: client.put_object(Bucket=self._name, Key=self._prefix + key, Body=data))
 
     def read(self, key: str) -> bytes:
-        """All of it. Raises FileNotFoundError, Unavailable."""
+        """All of the content. Raises FileNotFoundError, Unavailable."""
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes little by little. Raises FileNotFoundError at once, Unavailable at any time."""
+        """The bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
         if length == 0:
             return iter(())
         wanted = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
@@ -99,7 +99,7 @@ class Bucket:
             yield path
 
     def size(self, key: str) -> int | None:
-        """How many bytes there are; None if it is not there."""
+        """The number of bytes; None if the key does not exist."""
         try:
             found = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
         except FileNotFoundError:
@@ -107,13 +107,13 @@ class Bucket:
         return int(found["ContentLength"])
 
     def delete(self, key: str) -> None:
-        """Delete it, then its pictures: those take a while, in which the same content may be taken in again."""
+        """Delete the content, then its pictures: those take a while, in which the same content may be added again."""
         self._delete(key)
         for below in [] if key.endswith(".jpg") else [found for found, _ in self.kept(f"{key}.pictures/")]:
             self._delete(below)
 
     def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys that begin so, a thousand a request, with the time at which each was written."""
+        """The keys with a prefix, a thousand per request, with the time at which each was written."""
         asked: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
         while True:
             found = self._ask(lambda client: client.list_objects_v2(**asked))
@@ -146,10 +146,10 @@ class Bucket:
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
-        """Whether the bucket keeps what is deleted, as far as it reports."""
+        """Whether the bucket keeps deleted content, as far as it reports."""
         try:
             found = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
-        except (Unavailable, FileNotFoundError):  # not every server knows this
+        except (Unavailable, FileNotFoundError):  # not every server supports this
             return False
         return bool(found.get("Status") == "Enabled")
 
@@ -157,7 +157,7 @@ class Bucket:
         self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + key))
 
     def _ask(self, work: Callable[[Any], T]) -> T:
-        """What a call answers, tried twice unless it took too long. Raises FileNotFoundError, Unavailable."""
+        """The result of a call, tried twice unless the first took too long. Raises FileNotFoundError, Unavailable."""
         if time.monotonic() < self._away_until:
             raise Unavailable(AWAY)
         for is_last in (False, True):
@@ -178,7 +178,7 @@ class Bucket:
         raise AssertionError("the second try returns or raises")
 
     def _client(self) -> Any:
-        """The client of this process: connections must not be shared with a forked one."""
+        """The client of this process: connections must not be shared with a fork."""
         with self._making:
             if self._made is None or self._made[0] != os.getpid():
                 self._made = (os.getpid(), self._new_client())
@@ -198,7 +198,7 @@ class Bucket:
                 retries={"total_max_attempts": 1},
                 max_pool_connections=50,
                 s3={"addressing_style": "path" if settings.s3_endpoint else "auto"},
-                # Checksums in trailers are Amazon's own; others refuse them.
+                # Checksums in trailers are specific to Amazon; others refuse them.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
             ),

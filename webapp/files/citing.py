@@ -1,4 +1,4 @@
-"""Pages that a reply names, as links to them, with the words it quotes; pure."""
+"""Turns pages that a reply names into links to them, with the words it quotes; pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _CLOSED = ("a", "code", "pre")
 _BLOCKS = ("p", "li", "td", "th", "h3", "h4", "h5", "h6", "blockquote")
 _QUOTED = re.compile(r"“([^“”]{6,300})”|„([^„“]{6,300})“|«([^«»]{6,300})»|\"([^\"]{6,300})\"")
 NEAR = 60
-"""Characters between the name of a file and its page."""
+"""The most characters between the name of a file and its page."""
 FAR = 600
-"""Characters back to the words that are quoted."""
+"""How many characters back to look for quoted words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citable:
-    """A file whose pages a reply may name; of a document of a space, the document's id, and only by its name."""
+    """A file whose pages a reply may name; for a space's document, the document's id, and it must be named."""
 
     file_id: int
     name: str
@@ -32,7 +32,7 @@ class Citable:
 
 
 Link = Callable[[Citable, int, str], str]
-"""The address of a page of a file, with some words marked."""
+"""The address of a page of a file, with certain words highlighted."""
 
 
 def names_a_page(text: str) -> bool:
@@ -41,9 +41,9 @@ def names_a_page(text: str) -> bool:
 
 
 def cited(html: str, files: Sequence[Citable], link: Link) -> str:
-    """Sanitised HTML in which each page of these files that is named is a link to it.
+    """Sanitised HTML in which every page of these files that is named becomes a link.
 
-    Where several files are there, the name of the one that is meant stands near by. Code and links stay as they are.
+    If there are several files, the name of the intended one is nearby. Code and links stay as they are.
     """
     pieces = _TAGS.split(html)
     closed, plain, out = 0, "", []
@@ -77,7 +77,7 @@ def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link:
 
 
 def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
-    """The file whose name stands nearest before a page, or behind it; the only one where there is but one."""
+    """The file whose name is nearest, before or after a page; otherwise the only attached file, if there is one."""
     near, behind = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
     best: tuple[int, Citable] | None = None
     for file in files:
@@ -95,7 +95,7 @@ def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
 
 
 def in_three(text: str, words: str) -> tuple[str, str, str]:
-    """A text before, at and behind some words, white space and case aside; all of it before them where they are not."""
+    """A text before, at and after some words, ignoring white space and case; all of it before if they are missing."""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
     found = re.search(pattern, text, re.IGNORECASE) if pattern else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Documents of spaces as the files they were: added, downloaded, and looked at page by page."""
+"""Documents of spaces as original files: adding, downloading, and viewing them page by page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add(space_id: int) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
 @signed_in
 def page(space_id: int, document_id: int, number: int) -> ViewResult:
-    """One page, as it looks where it can be drawn, with some words marked."""
+    """One page, as it looks if it can be drawn, with certain words highlighted."""
     user_id = current_user_id()
     found = documents.page_of_document(user_id, space_id, document_id, number)
     words = request.args.get("words", "")[:500]
@@ -67,5 +67,5 @@ def picture(space_id: int, document_id: int) -> Response:
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content")
 @signed_in
 def content(space_id: int, document_id: int) -> Response:
-    """The original as it came."""
+    """The original file."""
     return send_document(space_id, document_id)

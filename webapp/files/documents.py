@@ -30,7 +30,7 @@ from webapp.spaces.signals import originals_left
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """One page of a document, and whether it can be drawn as it looks."""
+    """One page of a document, and whether it can be drawn."""
 
     document: DocumentOut
     number: int
@@ -39,16 +39,16 @@ class DocumentPage:
 
 
 def init_documents() -> None:
-    """Follow documents that are deleted, by themselves or with their space."""
+    """Follow the deletion of documents, individually or with their space."""
     originals_left.connect(_originals_left)
 
 
 def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> DocumentOut:
-    """Add one of the user's files to a space, by any member; the file stays theirs, and the document when it goes.
+    """Add one of the user's files to a space they belong to; it stays their file, and deleting it keeps the document.
 
-    Raises NotFound, Conflict for a full space, Invalid for a file without text that cannot be read.
+    Raises NotFound, Conflict for a full space, Invalid for a file that cannot be read or has no text.
     """
-    row = get_file(user_id, file_id, lock=True)  # it cannot go before the document names its bytes
+    row = get_file(user_id, file_id, lock=True)  # it cannot be deleted before the document names its bytes
     found = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
     pages = db.session.scalars(found).all()
@@ -56,7 +56,7 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
 
 
 def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
-    """Store a file and make it a document of a space; it is nobody's file besides.
+    """Store a file and make it a document of a space; it becomes nobody's own file.
 
     `data` stays open until the commit. Raises as `take_in` and `add_to_space` do.
     """
@@ -78,9 +78,9 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
 
 
 def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
-    """A page of a document as it looks, with some words marked, as JPEG.
+    """A page of a document as it looks, with certain words highlighted, as JPEG.
 
-    Raises NotFound, Invalid where it cannot be drawn, Unavailable.
+    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
     kept = original_of(user_id, space_id, document_id)
     if not _is_drawn(kept.media_type) or not 1 <= page <= kept.pages:
@@ -95,8 +95,8 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
-    """The documents whose pages can be opened, of spaces the user is a member of: those of the space a conversation is
-    in, and those that a reply of it drew on."""
+    """The documents whose pages can be opened, in spaces the user belongs to: those of the conversation's space, and
+    those that its replies drew on."""
     here = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
     answers = documents_asked.send(None, conversation_id=conversation_id)
     drawn_on = {document_id for _, found in answers for document_id in found}
@@ -129,6 +129,6 @@ def _add(
 
 
 def _originals_left(_sender: object, *, digests: Sequence[str]) -> None:
-    """The bytes go with the last row that names them."""
+    """Delete the bytes with the last row that names them."""
     for digest in digests:
         drop_unnamed(digest)

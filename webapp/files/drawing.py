@@ -1,8 +1,8 @@
-"""Draws pictures of a file, in a process of its own: `python -m webapp.files.drawing PATH MEDIA_TYPE WISHES`.
+"""Draws pictures of a file, in a separate process: `python -m webapp.files.drawing PATH MEDIA_TYPE WISHES`.
 
 WISHES is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
-with JPEGs in base64, or {"error": "..."}. A picture is turned as it was held, made to fit into a square of `edge`, and
-made anew, so that nothing but what is to be seen is left of it: no place, no camera, no preview.
+with JPEGs in base64, or {"error": "..."}. A picture is turned the way it was held, scaled to fit a square of `edge`,
+and encoded again, so that nothing is left but what can be seen: no location, no camera, no preview.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Unseen(ValueError):
 
 
 def main(path: str, media_type: str, wishes: str) -> None:
-    """Draw what is wished for and write it."""
+    """Draw the requested pictures and write them."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
@@ -41,19 +41,19 @@ def main(path: str, media_type: str, wishes: str) -> None:
         answer = {"error": str(error)}
     except MemoryError:
         answer = {"error": "The picture needs too much memory to be shown."}
-    except Exception:  # whatever a library makes of a broken file
+    except Exception:  # anything a library makes of a broken file
         answer = {"error": "The file is damaged, or not what its name says."}
     sys.stdout.write(json.dumps(answer))
 
 
 def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pictures as JPEGs. Raises Unseen, and whatever libraries raise for broken files."""
+    """The pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
     if media_type == PDF:
         return _pages(data, wishes)
     import PIL.Image  # noqa: PLC0415 - in this process only
     import PIL.ImageOps  # noqa: PLC0415
 
-    PIL.Image.MAX_IMAGE_PIXELS = None  # what is too large is said below, in words
+    PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
     with PIL.Image.open(io.BytesIO(data)) as opened:
         if opened.width * opened.height > MOST_PIXELS:
             raise Unseen("The picture is too large: it can have at most 80 megapixels.")
@@ -64,7 +64,7 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
 
 
 def _flat(picture: Image) -> Image:
-    """On white where it is see-through."""
+    """The picture on white where it is transparent."""
     import PIL.Image  # noqa: PLC0415
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
@@ -101,7 +101,7 @@ def _pages(data: bytes, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
-    """Where some words stand on a page, white space and case aside: boxes, with the origin at the bottom."""
+    """Where certain words are on a page, ignoring white space and case: boxes, with the origin at the bottom."""
     text = page.get_textpage()
     count = text.count_chars()
     said = text.get_text_range(0, count) if count else ""

@@ -1,4 +1,4 @@
-"""Bytes of files in a folder, readable by its owner only."""
+"""Bytes of files in a folder that only its owner can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 PIECE = 64 * 1024
 PARTS = "parts"
-"""The folder of what is being written."""
+"""The folder for files being written."""
 
 
 class Folder:
@@ -29,36 +29,36 @@ class Folder:
             yield part
 
     def write(self, key: str, data: bytes) -> None:
-        """Store a small content."""
+        """Store small content."""
         with self._part(BytesIO(data)) as part:
             self._put(key, part)
 
     def read(self, key: str) -> bytes:
-        """All of it. Raises FileNotFoundError."""
+        """All of the content. Raises FileNotFoundError."""
         return self.path(key).read_bytes()
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes little by little. Raises FileNotFoundError at once."""
+        """The bytes in pieces. Raises FileNotFoundError at once."""
         file = self.path(key).open("rb")
         file.seek(start)
         return _pieces(file, length)
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """Its path. Raises FileNotFoundError."""
+        """The content's path. Raises FileNotFoundError."""
         path = self.path(key)
         path.stat()
         yield path
 
     def size(self, key: str) -> int | None:
-        """How many bytes there are; None if it is not there."""
+        """The number of bytes; None if the key does not exist."""
         try:
             return self.path(key).stat().st_size
         except FileNotFoundError:
             return None
 
     def delete(self, key: str) -> None:
-        """Delete it with its pictures."""
+        """Delete the content with its pictures."""
         path = self.path(key)
         with suppress(FileNotFoundError):
             path.unlink()
@@ -66,11 +66,11 @@ class Folder:
             shutil.rmtree(path.with_name(path.name + ".pictures"), ignore_errors=True)
 
     def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys that begin so, with the time at which each was written."""
+        """The keys with a prefix, with the time at which each was written."""
         below = self.root / prefix.rpartition("/")[0]
         for path in below.rglob("*"):
             key = path.relative_to(self.root).as_posix()
-            with suppress(FileNotFoundError):  # it went meanwhile
+            with suppress(FileNotFoundError):  # deleted in the meantime
                 if key.startswith(prefix) and not key.startswith(PARTS) and path.is_file():
                     yield key, path.stat().st_mtime
 
@@ -90,7 +90,7 @@ class Folder:
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
-        """A folder keeps nothing that is deleted."""
+        """False: a folder keeps nothing that is deleted."""
         return False
 
     def path(self, key: str) -> Path:

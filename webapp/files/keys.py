@@ -1,4 +1,4 @@
-"""Which keys of the storage are of files: a bucket may hold other things, too; pure."""
+"""Which keys in the storage belong to files: a bucket may hold other things, too; pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _KEY = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.pictures/[^/]+)?")
 
 
 def digest_of(key: str) -> str | None:
-    """The content that a key is of, by itself or through a picture; None for what is none of ours."""
+    """The content that a key belongs to, directly or through a picture; None for keys that are not ours."""
     found = _KEY.fullmatch(key)
     return found.group(2) if found else None

@@ -21,9 +21,9 @@ _TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, "
 MOST_UNPACKED = 512 * 1024**2
 MOST_RATIO = 200
 LEAST_PACKED = 128 * 1024
-"""Bytes that a smaller file is taken to have: 25 MB may come of it. Expat took a minute over 60 MB without a tag."""
+"""The least packed size assumed: 25 MB may come of a smaller file. Expat took a minute over 60 MB without a tag."""
 HEAD = 8_192
-"""Bytes that tell a kind."""
+"""How many bytes are examined for the kind."""
 
 
 class Refused(ValueError):
@@ -31,7 +31,7 @@ class Refused(ValueError):
 
 
 def kind_of(name: str, file: BinaryIO, size: int) -> str:
-    """The media type of a file of so many bytes. Raises Refused for what can neither be read nor shown."""
+    """The media type of a file of this many bytes. Raises Refused if it can be neither read nor shown."""
     if not size:
         raise Refused("The file is empty.")
     file.seek(0)
@@ -55,7 +55,7 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name without its path and without characters that no file system accepts."""
+    """A name without its path and without unprintable characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(char for char in last if char.isprintable()).strip(". ")
     return cleaned[-200:] or "file"
@@ -67,7 +67,7 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
             items = archive.infolist()
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
-    except NotImplementedError:  # zipfile's word for a version of the format it does not know
+    except NotImplementedError:  # raised by zipfile for a version of the format it does not know
         raise Refused(
             "The file is packed in a way that cannot be read here. Save it again and attach the new copy."
         ) from None

@@ -17,7 +17,8 @@ MODES = ("whole", "search")
 class File(Base):
     """A file of one user. Its bytes are stored under `digest`, which files with the same content share.
 
-    `picture_pages` counts the pages without text, which are pictures; `characters` those of it whole in a prompt.
+    `picture_pages` counts the pages without text, which are pictures; `characters` those of the entire file in a
+    prompt.
     """
 
     __tablename__ = "files"
@@ -48,7 +49,7 @@ class File(Base):
 
 
 class FilePage(Base):
-    """The text of one page; a long text without pages of its own is cut into some."""
+    """The text of one page; a long text without pages is cut into some."""
 
     __tablename__ = "file_pages"
 
@@ -59,7 +60,7 @@ class FilePage(Base):
 
 
 class MessageFile(Base):
-    """A file that was sent with a message, and whether it is put into prompts whole or searched for each question."""
+    """A file that was sent with a message, and whether prompts hold all of it or the pages found for each question."""
 
     __tablename__ = "message_files"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""Attaching files in the composer, and looking at their pages."""
+"""Attaching files in the composer, and viewing their pages."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ blueprint = Blueprint("files_pages", __name__)
 
 @blueprint.app_context_processor
 def _pages_named() -> dict[str, Any]:
-    """What the templates of messages may ask for."""
+    """What the templates of messages can call."""
     return {"with_pages": with_pages, "tokens_shown": tokens_shown, "largest_file": largest_file}
 
 
 def largest_file() -> int:
-    """The bytes that a file may have."""
+    """The most bytes a file may have."""
     return app_settings().max_file_bytes
 
 
 def room_for(wish: str) -> int:
-    """The tokens that files may take whole of a prompt for a model that is chosen; the default's for any other."""
+    """The tokens that entire files may take in a prompt for the chosen model; for any other value, the default's."""
     settings = app_settings()
     window = next((o.target.context_window for o in choices() if o.target.id == wish), None)
     return whole_room(window or settings.context_tokens, settings.reply_tokens)
 
 
 def tokens_shown(file: File) -> int:
-    """What a file will take of a prompt, as the person's models count; pictures are counted by size."""
+    """What a file will take in a prompt, as the person's models count; pictures are counted by size."""
     if "weights" not in g:
         g.weights = weights_of(current_user_id())
     weights: Weights = g.weights
@@ -57,7 +57,7 @@ def tokens_shown(file: File) -> int:
 
 
 def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
-    """The HTML of a reply in which the pages of attached files that it names are links to them."""
+    """The HTML of a reply, with links for the pages of files that it names."""
     if not names_a_page(content):
         return html
     known: dict[int, list[Citable]] = g.setdefault("citable", {})
@@ -82,7 +82,7 @@ def place_of(file: Citable, page: int, words: str) -> str:
 @signed_in
 @limit_files
 def attach() -> ViewResult:
-    """Take in the files that were chosen in the composer; each becomes a chip in it."""
+    """Add the files chosen in the composer; each becomes a chip in it."""
     rows, problems = [], []
     for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
         if not file.filename:
@@ -103,7 +103,7 @@ def attach() -> ViewResult:
 @blueprint.get("/files")
 @signed_in
 def index() -> ViewResult:
-    """All one's files."""
+    """All of the user's files."""
     page = service.list_files(
         current_user_id(), PageQuery(limit=50, cursor=request.args.get("cursor", "")[:500] or None)
     )
@@ -129,7 +129,7 @@ def show(file_id: int) -> ViewResult:
 
 
 def asked_picture() -> PictureQuery:
-    """Which picture the address asks for; what it says wrongly is left out."""
+    """Which picture the address asks for; invalid values are replaced by defaults."""
     found = request.args
     return PictureQuery(
         page=min(max(found.get("page", 0, type=int), 0), 100_000),
@@ -148,7 +148,7 @@ def picture(file_id: int) -> ViewResult:
 @blueprint.get("/files/<int:file_id>/content")
 @signed_in
 def content(file_id: int) -> ViewResult:
-    """The file as it came."""
+    """The original file."""
     return send_content(file_id)
 
 

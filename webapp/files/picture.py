@@ -1,4 +1,4 @@
-"""A picture that goes along with a message: what a prompt knows of it before its bytes are read; pure."""
+"""A picture that goes with a message: what a prompt knows about it before its bytes are read; pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 NOTE_TOKENS = 30
 MOST_PAGES_FOUND = 4
-"""Pages shown of a document that search found and that is pictures only."""
+"""How many pages are shown of a retrieved document that consists of pictures."""
 PIXELS_A_TOKEN = 750
-"""As several providers count; others take less for a picture of this size."""
+"""As several providers count; others charge less for a picture of this size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, or a page of a file that is one; one that `is_shown` goes to models that see, else it is named."""
+    """A picture, or a page that is one; models that see get it if it `is_shown`, otherwise it is only named."""
 
     file_id: int
     digest: str
@@ -33,12 +33,12 @@ class Picture:
 
     @property
     def note(self) -> str:
-        """What stands in its place where it is not shown."""
+        """What replaces it if it is not shown."""
         return f"[Picture attached: {self.label}. There was no room to show it.]"
 
 
 def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequence[int], edge: int) -> list[Picture]:
-    """A document, or pages of one, without text as it is shown when search found it: itself, or the first of them."""
+    """How a retrieved document without text, or pages of one, is shown: the picture itself, or the first few pages."""
     if media_type.startswith("image/"):
         return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
     tokens = picture_tokens(edge * 5 // 7, edge)
@@ -46,11 +46,11 @@ def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequenc
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """An estimate of what a picture takes of a prompt."""
+    """An estimate of what a picture takes in a prompt."""
     return ceil(width * height / PIXELS_A_TOKEN) + NOTE_TOKENS
 
 
 def with_parts(text: str, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """The content of a message with pictures, whose bytes are put in by whoever sends it."""
+    """The content of a message with pictures, whose bytes are filled in before it is sent."""
     parts: list[dict[str, Any]] = [{"type": "picture", "picture": picture} for picture in pictures]
     return [*parts, {"type": "text", "text": text}]

@@ -1,4 +1,4 @@
-"""Pictures of files as they are shown and sent: drawn in a process of their own, kept beside the file's bytes."""
+"""Pictures of files as they are shown and sent: drawn in a separate process, stored with the file's bytes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from webapp.files.storing import file_storage, key_of, picture_key
 DRAWING = "webapp.files.drawing"
 THUMBNAIL = 320
 MOST_KEPT = 400
-"""Pictures kept of one file; more are drawn anew each time one is asked for."""
+"""How many pictures of one file are kept; beyond that the oldest is dropped for each new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be drawn: a page (0 for a file that is a picture), how large, and the words to be marked on it."""
+    """What to draw: a page (0 for a file that is a picture), how large, and the words to highlight on it."""
 
     page: int = 0
     edge: int = 0
@@ -32,7 +32,7 @@ class Wish:
 
     @property
     def name(self) -> str:
-        """What it is kept as."""
+        """The name it is stored under."""
         marked = f"-{hashlib.sha256(self.words.encode()).hexdigest()[:16]}" if self.words else ""
         return f"{self.page}-{self.edge}{marked}.jpg"
 
@@ -43,9 +43,9 @@ def size_of_views() -> int:
 
 
 def drawn(digest: str, media_type: str, wish: Wish) -> bytes:
-    """The picture that is wished for, drawn where it is not there yet.
+    """The requested picture, drawn if it is not there yet.
 
-    Raises Invalid where a file cannot be drawn, FileNotFoundError where its bytes are gone, Unavailable.
+    Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
     """
     try:
         return file_storage().read(picture_key(digest, wish.name))
@@ -56,7 +56,7 @@ def drawn(digest: str, media_type: str, wish: Wish) -> bytes:
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
-    """Draw a new picture, which lies there, as it will be shown and sent; the tokens it takes. Raises Invalid,
+    """Draw a new picture, at this path, as it will be shown and sent; returns the tokens it takes. Raises Invalid,
     Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
     found = _draw(path, media_type, wishes)
@@ -66,13 +66,13 @@ def first_look(path: Path, digest: str, media_type: str) -> int:
 
 
 def page_tokens() -> int:
-    """What a page that is a picture takes of a prompt, for one of the usual shape."""
+    """What a page that is a picture takes in a prompt, assuming the usual shape."""
     edge = size_of_views()
     return picture_tokens(edge * 5 // 7, edge)
 
 
 def filled(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages ready to be sent: what names a picture is a part with its bytes, or a note where there are none."""
+    """Messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
     return [
         {**message, "content": [part for item in message["content"] for part in _parts(item)]}
         if isinstance(message.get("content"), list)
@@ -82,7 +82,7 @@ def filled(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages in which pictures are named and not shown."""
+    """Messages in which pictures are named but not shown."""
 
     def told(content: Any) -> Any:
         if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""What the files of a conversation put into its prompts: whole ones the stable part, others the pages that fit."""
+"""What a conversation's files add to its prompts: entire files the stable part, the others the pages that fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.files.pictures import page_tokens
 from webapp.text.words import stems, words
 
 WHOLE_SHARE = 0.5
-"""Of a prompt that files put there whole may take together."""
+"""The share of a prompt that entire files may take together."""
 PAGES_SHARE = 0.2
 OUTLINE_LINES = 40
 PICTURE_PAGE = "[This page is a picture.]"
@@ -26,7 +26,7 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class FileTexts:
-    """What goes into the stable part, what goes with the question, and what is kept of both in the account."""
+    """What goes into the stable part, what goes with the question, and what is stored of each."""
 
     stable: str = ""
     stable_kept: str = ""
@@ -35,15 +35,15 @@ class FileTexts:
 
 
 def whole_room(window: int, reply: int) -> int:
-    """The tokens that files may take whole of a prompt for a window in which a reply of so many has its place."""
+    """The tokens that entire files may take in a prompt, for a window that also has room for a reply of this many."""
     return int(max(0, window - reply) * WHOLE_SHARE)
 
 
 def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
-    """The files of a conversation for one prompt of so many tokens.
+    """The files of a conversation for one prompt of this many tokens.
 
-    Files are taken in the order in which they were attached, so that those that stood whole in a prompt before stand
-    there again; a file that does not fit is shown by its outline, and by the pages that the question is about.
+    Files are taken in the order in which they were attached, so that those that were included in full before are again;
+    a file that does not fit is shown by its outline, and by the pages that the question is about.
     """
     attached = db.session.execute(
         select(File, MessageFile.mode)
@@ -61,7 +61,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
         if row.status != "ready":
             unread.append(row)
         elif row.media_type.startswith("image/") or row.picture_pages == row.pages:
-            continue  # it is seen with the message that brought it
+            continue  # it is shown with the message that brought it
         elif mode == "whole" and (size := row.tokens - row.picture_pages * page_tokens()) <= room:
             room -= max(0, size)
             whole.append(row)
@@ -81,9 +81,9 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
 
 
 def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
-    """Each content once, where and as it was attached first, however often it came: as it was to be read last.
+    """Each content once, in its first position, however often it was attached, with the mode given last.
 
-    One that could not be read at first may have been read when it came again.
+    One that could not be read at first may have been read when it was attached again.
     """
     found: dict[str, tuple[File, str]] = {}
     for row, mode in attached:
@@ -108,7 +108,7 @@ def _whole(row: File, pages: Sequence[FilePage]) -> str:
 
 
 def _outline(row: File, pages: Sequence[FilePage]) -> str:
-    """The first line of each page, as far as there is room for it."""
+    """The first line of every page, or of every n-th if there are many."""
     step = max(1, len(pages) // OUTLINE_LINES)
     lines = [f"{page.page}: {' '.join(page.text.split())[:80]}" for page in pages[::step]]
     return "\n".join(

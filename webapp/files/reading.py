@@ -1,7 +1,7 @@
-"""Reads a file to pages of text, in a process of its own: `python -m webapp.files.reading PATH MEDIA_TYPE`.
+"""Reads a file to pages of text, in a separate process: `python -m webapp.files.reading PATH MEDIA_TYPE`.
 
-Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller sets limits on memory and time, so that a file
-made to be slow or to expand brings down nothing but this process.
+Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller limits its time and it limits its own memory, so
+that a file made to be slow or to expand brings down nothing but this process.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MOST_PAGES = 2_000
 MOST_CHARACTERS = 8_000_000
 ROWS_A_PAGE = 200
 PAGE = 4_000
-"""Characters of a page of a text that has none of its own: little enough to go with a question."""
+"""Characters per page of a text without pages: short enough to go with a question."""
 LONGEST = 1_000_000
-"""Characters that fit into a row, for pages as they are in the file."""
+"""Characters that fit into a row, for pages that the file itself has."""
 _PAGED = (PDF, PPTX, XLSX, CSV)
 
 
@@ -36,7 +36,7 @@ class Unreadable(ValueError):
 
 
 def main(path: str, media_type: str) -> None:
-    """Read the file and write what was found."""
+    """Read the file and write the result."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
@@ -46,13 +46,13 @@ def main(path: str, media_type: str) -> None:
         answer = {"error": str(error)}
     except MemoryError:
         answer = {"error": "The file needs too much memory to be read."}
-    except Exception:  # whatever a library raises for a broken file
+    except Exception:  # anything a library raises for a broken file
         answer = {"error": "The file is damaged, or not what its name says."}
     sys.stdout.write(json.dumps(answer))
 
 
 def read(data: bytes, media_type: str) -> list[str]:
-    """The pages of a file as text. Raises Unreadable, and whatever libraries raise for broken files."""
+    """The pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
     reader: Callable[[bytes], list[str]] = {
         PDF: _pdf,
         DOCX: _docx,
@@ -74,11 +74,11 @@ def read(data: bytes, media_type: str) -> list[str]:
             break
     if media_type != PDF and not any(page.strip() for page in pages):
         raise Unreadable("There is no text in it.")
-    return pages  # a page of a PDF without text is a picture
+    return pages  # a PDF page without text is a picture
 
 
 def pieces(text: str, size: int) -> Iterator[str]:
-    """A text in pieces of at most so many characters, cut between paragraphs, lines or words where there are any."""
+    """A text in pieces of at most this many characters, cut between paragraphs, lines or words if there are any."""
     start = 0
     while len(text) - start > size:
         cuts = (text.rfind(mark, start + size // 2, start + size) for mark in ("\n\n", "\n", " "))
@@ -89,7 +89,7 @@ def pieces(text: str, size: int) -> Iterator[str]:
 
 
 def _pdf(data: bytes) -> list[str]:
-    import pypdfium2  # noqa: PLC0415  # a library is loaded for its own kind of file only
+    import pypdfium2  # noqa: PLC0415  # a library is loaded only for its kind of file
 
     try:
         document = pypdfium2.PdfDocument(data)
@@ -154,7 +154,7 @@ def _mail(data: bytes) -> list[str]:
 
 
 def _tables(title: str, rows: list[list[str]]) -> list[str]:
-    """Rows as pages of so many, each with the first row above it."""
+    """Rows as pages of ROWS_A_PAGE, each headed by the first row."""
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""The pictures of a conversation, and the pages of its files that are pictures, as a prompt may show them."""
+"""A conversation's pictures, and the pages of its files that are pictures, as a prompt may show them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOST_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
-    """By message, what was attached to it and is to be seen, for one prompt of so many tokens.
+    """The visible attachments by message, for one prompt of this many tokens.
 
-    The newest message comes first if there is not room for all; what is not shown is named.
+    If there is not room for all, the newest message comes first; pictures that are not shown are named.
     """
     attached = db.session.execute(
         select(MessageFile.message_id, File, MessageFile.mode)
@@ -54,7 +54,7 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
 
 
 def _in_few_words(chosen: list[Picture]) -> tuple[Picture, ...]:
-    """Pictures with those that are not shown named once a file."""
+    """The pictures, with those not shown named once per file."""
     named: set[int] = set()
     kept = []
     for picture in chosen:

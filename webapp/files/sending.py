@@ -1,4 +1,4 @@
-"""Sends the bytes of a file, all or a range, as they come out of storage."""
+"""Sends the bytes of a file, all or a range, as they come from storage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.files.storing import file_storage, key_of
 
 
 def content_of(digest: str, name: str, media_type: str) -> Response:
-    """A content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
+    """Content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
     key = key_of(digest)
     size = file_storage().size(key)
     if size is None:
@@ -46,13 +46,13 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
 
 
 def _is_same(digest: str) -> bool:
-    """Whether a range is wanted of this content, not of another that was there before."""
+    """Whether the requested range is of this content, not of earlier content at the same address."""
     condition = request.if_range
     return condition.etag in (None, digest) and condition.date is None
 
 
 def _named(name: str) -> dict[str, str]:
-    """As RFC 6266 says: plain where that will do, else with what old programs make of it beside it."""
+    """Per RFC 6266: a plain name if that suffices, otherwise with an approximation for old programs."""
     if name.isascii():
         return {"filename": name}
     plain = name.encode("ascii", "replace").decode().replace("?", "_")

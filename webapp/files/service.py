@@ -1,4 +1,4 @@
-"""A user's files: list, read page by page, attach, delete. Other people's behave as unknown."""
+"""A user's files: list, read page by page, attach, delete. Other people's files count as unknown."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def page_of(user_id: int, file_id: int, number: int) -> FilePage:
 
 
 def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> bytes:
-    """A picture of a file, as JPEG: of a page, with some words marked, or of a file that is one.
+    """A picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
 
-    Raises NotFound, Invalid where it cannot be drawn, Unavailable.
+    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
     row = get_file(user_id, file_id)
     is_page = row.media_type == PDF and 1 <= page <= row.pages
@@ -131,7 +131,7 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
-    """The bytes are deleted with the account, as its rows are."""
+    """Delete the user's files with the account, and the bytes that nobody else has."""
     digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()
     db.session.execute(delete(File).where(File.user_id == user_id))
     for digest in digests:

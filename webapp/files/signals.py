@@ -1,8 +1,8 @@
-"""What files ask of the domains that build on them."""
+"""What files ask the domains that build on them."""
 
 from __future__ import annotations
 
 from blinker import Signal
 
 documents_asked = Signal()
-"""`conversation_id=`: which documents of spaces did replies of it draw on? Receivers return a list of their ids."""
+"""`conversation_id=`: which documents of spaces did its replies draw on? Receivers return a list of their ids."""

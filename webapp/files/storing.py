@@ -1,7 +1,7 @@
 """Where the bytes of files are stored: in a folder on this machine, or in a bucket that speaks S3's protocol.
 
-Both keep whole files under keys such as `ab/ab12…`, the content's SHA-256, and `ab/ab12….pictures/0-1280.jpg`. What is
-written appears complete or not at all. Everything raises Unavailable while the storage cannot be reached.
+Both keep entire files under keys such as `ab/ab12…`, the content's SHA-256, and `ab/ab12….pictures/0-1280.jpg`. What is
+written appears completely or not at all. Everything raises Unavailable while the storage cannot be reached.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ class Storage(Protocol):
     """What both can do. Raises FileNotFoundError for a missing key, Unavailable."""
 
     def take(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
-        """Store a file's content, from its beginning; meanwhile it can be read at a path."""
+        """Store a file's content, from its beginning; until the context ends it can be read at a path."""
 
     def write(self, key: str, data: bytes) -> None:
-        """Store a small content."""
+        """Store small content."""
 
     def read(self, key: str) -> bytes:
-        """All of a small content."""
+        """All of some small content."""
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes, or some of them, little by little; whether they are there is known at once."""
+        """The bytes, or some of them, in pieces; a missing key is reported at once."""
 
     def on_disk(self, key: str) -> AbstractContextManager[Path]:
-        """A path where other programs can read it."""
+        """A path at which other programs can read it."""
 
     def size(self, key: str) -> int | None:
-        """How many bytes there are; None if it is not there."""
+        """The number of bytes; None if the key does not exist."""
 
     def delete(self, key: str) -> None:
-        """Delete it, with everything below `<key>.pictures/`; does nothing if it does not exist."""
+        """Delete the content, with everything below `<key>.pictures/`; does nothing if it does not exist."""
 
     def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys that begin so, with the time at which each was written, in seconds since 1970."""
+        """The keys with a prefix, with the time at which each was written, in seconds since 1970."""
 
     def drop_parts(self, before: float) -> int:
         """Delete the remains of writes interrupted before a time; returns how many."""
@@ -52,7 +52,7 @@ class Storage(Protocol):
         """Write, read and delete something small."""
 
     def keeps_versions(self) -> bool:
-        """Whether deleted content is kept nevertheless."""
+        """Whether deleted content is nevertheless kept."""
 
 
 file_storage: Part[Storage] = Part("file_storage")
@@ -64,16 +64,16 @@ def init_storage(app: Flask, settings: Settings) -> None:
 
 
 def _bucket(settings: Settings) -> Storage:
-    from webapp.files.bucket import Bucket  # noqa: PLC0415 - 35 MB of libraries, for those who have a bucket
+    from webapp.files.bucket import Bucket  # noqa: PLC0415 - 35 MB of libraries, only if a bucket is used
 
     return Bucket(settings)
 
 
 def key_of(digest: str) -> str:
-    """The key of a content."""
+    """The key of some content."""
     return f"{digest[:2]}/{digest}"
 
 
 def picture_key(digest: str, name: str = "") -> str:
-    """The key of a picture made of a content, or what all of them begin with."""
+    """The key of a picture made from some content, or the prefix of all of them."""
     return f"{key_of(digest)}.pictures/{name}"

@@ -1,4 +1,4 @@
-"""Bytes that no file names: left by a deletion while the storage was unavailable, or never attached to a row."""
+"""Bytes that no file names: left by a deletion while the storage was unavailable, or never given a row."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from webapp.files.storing import file_storage
 from webapp.files.taking import is_named, named_among
 
 YOUNG_SECONDS = 3_600
-"""Age in seconds: newer content may belong to a row that is not committed yet."""
+"""Seconds: newer content may belong to a row that is not committed yet."""
 AT_A_TIME = 500
 
 
 def sweep_storage() -> int:
-    """Delete what no file names and the remains of interrupted writes; returns how many. Safe to run at any time.
+    """Delete content that no file names and the remains of interrupted writes; returns how many. Safe at any time.
 
-    What lies there under other names is left alone. No connection is held while the storage is asked. Raises
-    Unavailable.
+    Anything with other keys is left alone. No connection is held while the storage works. Raises Unavailable.
     """
     storage, before = file_storage(), time.time() - YOUNG_SECONDS
     dropped = storage.drop_parts(before)
@@ -35,7 +34,7 @@ def sweep_storage() -> int:
 
 
 def _is_named_now(digest: str) -> bool:
-    """Whether the content was added again while others were deleted."""
+    """Whether the content was added again while others were being deleted."""
     found = is_named(digest)
     db.session.rollback()
     return found

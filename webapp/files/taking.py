@@ -1,4 +1,4 @@
-"""Adds files: identified, stored once by content, and read; and drops bytes that nobody names."""
+"""Adds files: identified, stored once per content, and read; and deletes bytes that nothing names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PIECE = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A content that is stored and read: its pages, or the reason why there are none; `seen` tokens as a picture."""
+    """Content that is stored and read: its pages, or why there are none; `seen` tokens as a picture."""
 
     digest: str
     name: str
@@ -46,7 +46,7 @@ class Taken:
 def take_in(user_id: int, name: str, data: BinaryIO) -> File:
     """Store a file and read it; `data` is read from its beginning and stays open until the commit.
 
-    No connection is held meanwhile. Raises Invalid, TooLarge, Conflict, Unavailable.
+    No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
     """
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
         raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
@@ -57,10 +57,10 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
 
 
 def take_content(name: str, data: BinaryIO) -> Taken:
-    """Store a content and read it as `take_in` does; the caller writes what names it and calls `keep_after_commit`."""
+    """Store and read content like `take_in`; the caller writes the row that names it and calls `keep_after_commit`."""
     taken = _told_apart(name, data)
     db.session.rollback()
-    # Written again though it may exist: it might just be being deleted, with its last file or by the sweep.
+    # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
     with file_storage().take(key_of(taken.digest), data) as path:
         if taken.media_type.startswith("image/"):
             reason, seen = _look(path, taken.digest, taken.media_type)
@@ -70,7 +70,7 @@ def take_content(name: str, data: BinaryIO) -> Taken:
 
 
 def store_content(name: str, data: BinaryIO) -> Taken:
-    """As `take_content`, for a content whose text is known: it is not read."""
+    """Like `take_content`, for content whose text is known: it is not read."""
     taken = _told_apart(name, data)
     db.session.rollback()
     with file_storage().take(key_of(taken.digest), data):
@@ -78,7 +78,7 @@ def store_content(name: str, data: BinaryIO) -> Taken:
 
 
 def _told_apart(name: str, data: BinaryIO) -> Taken:
-    """What a content is, before it is read. Raises Invalid, TooLarge."""
+    """Identify content before it is read. Raises Invalid, TooLarge."""
     size = data.seek(0, SEEK_END)
     if size > app_settings().max_file_bytes:
         raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
@@ -91,7 +91,7 @@ def _told_apart(name: str, data: BinaryIO) -> Taken:
 
 
 def _row_of(user_id: int, taken: Taken) -> File:
-    """The file of a person, with its pages."""
+    """Add the person's file and its pages."""
     pages = taken.pages
     tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
     row = File(
@@ -119,7 +119,7 @@ def _row_of(user_id: int, taken: Taken) -> File:
 
 
 def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
-    """Store a content again if it has been deleted meanwhile, with the last other row that named it."""
+    """Store content again if it has been deleted in the meantime, with the last other row that named it."""
     after_commit(lambda: _keep_again(digest, opened))
 
 
@@ -135,7 +135,7 @@ def is_named(digest: str) -> bool:
 
 
 def named_among(digests: Collection[str]) -> set[str]:
-    """Those of some contents that a file, or a document of a space, has."""
+    """Which of some contents a file, or a document of a space, has."""
     return {found for found in db.session.scalars(_naming(digests)) if found}
 
 
@@ -162,20 +162,20 @@ def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
-    """The pages of a file, or why there are none; read in a process of its own, within limits."""
+    """The pages of a file, or why there are none; read in a separate process, within limits."""
     answer = run_bounded("webapp.files.reading", str(path), media_type)
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
 def _keep_again(digest: str, opened: Callable[[], BinaryIO]) -> None:
-    """The last other file of this content may have gone meanwhile, and the bytes with it."""
+    """The last other file with this content may have been deleted in the meantime, and the bytes with it."""
     if file_storage().size(key_of(digest)) is None:
         with file_storage().take(key_of(digest), opened()):
             pass
 
 
 def _drop(digest: str) -> None:
-    """If the storage is unavailable, the sweep finds what nobody names."""
+    """If the storage is unavailable, the bytes are left to the sweep."""
     with db.engine.connect() as connection:  # the session is between two transactions
         if connection.scalars(_naming([digest])).first():
             return  # another row has named it since

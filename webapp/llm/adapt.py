@@ -11,7 +11,7 @@ from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import ContextTooLong, ModelError, error_fields, from_exception
 from .seeing import has_pictures, without_pictures
 
-# Words by which servers name the part they refuse, in their `param` or in their message.
+# Words with which servers name the part they refuse, in their `param` or message.
 _NAMES = {
     "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
     "stream_options": ("stream_options", "include_usage"),
@@ -30,7 +30,7 @@ _NAMES = {
     "seed": ("seed",),
     "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
 }
-# A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
+# A complaint about a value (a tool's schema, too large a number) also names the part, but does not refuse it.
 _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
     r"|additional propert|not implemented|requires? -"
@@ -42,7 +42,7 @@ _DROPPED = (
     *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
     *("frequency_penalty", "presence_penalty", "seed", "stop"),
 )
-"""What is left out where it is refused."""
+"""What is left out if it is refused."""
 _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
 
 
@@ -65,9 +65,9 @@ def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
 
 
 def blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Whether `response_format` was to blame for an answer that is no reply.
+    """Whether `response_format` was to blame for an error response.
 
-    Servers put this in many words, and some in none: any refusal without a better explanation counts.
+    Servers phrase this in many ways, some not at all: any refusal without a better explanation counts.
     """
     status = getattr(exc, "status_code", None)
     if error.code != "model_unavailable" or status is None:
@@ -80,7 +80,7 @@ def blames_format(exc: BaseException, error: ModelError) -> bool:
 
 
 def with_format(body: dict[str, Any], mode: str) -> dict[str, Any]:
-    """`body`, asking for its form by no more than `mode` (one of STRUCTURED_MODES) has; in `text` it does not ask."""
+    """`body` with a response format no stronger than `mode` (one of STRUCTURED_MODES); for `text`, without one."""
     kind = (body.get("response_format") or {}).get("type", "text")
     if STRUCTURED_MODES.index(kind) >= STRUCTURED_MODES.index(mode):
         return body
@@ -89,7 +89,7 @@ def with_format(body: dict[str, Any], mode: str) -> dict[str, Any]:
 
 
 def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> dict[str, Any]:
-    """`body` with messages in the order that every model takes, without what this server and model refuse."""
+    """`body` with messages in an order that every model takes, without what this server and model refuse."""
     model = body["model"]
 
     def drops(feature: str) -> bool:
@@ -121,7 +121,7 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
 
 
 def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the model thought before it asked for a tool goes back to those servers only that insist on it."""
+    """Messages without the reasoning before tool calls, which only servers that insist on it get back."""
     return [
         {name: value for name, value in message.items() if name != "reasoning_content"}
         if "reasoning_content" in message

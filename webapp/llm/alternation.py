@@ -1,7 +1,7 @@
 """Messages as every chat template takes them: one system message, then user and assistant in turn; pure.
 
-What a conversation holds need not alternate: the assistant may begin it, a reply may have failed, several messages may
-have been sent in a row. Servers whose template insists (Gemma, Mistral) refuse such a request as a whole.
+A conversation need not alternate: the assistant may begin it, a reply may have failed, several messages may have been
+sent in a row. Servers whose template insists (Gemma, Mistral) refuse such a request altogether.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 Message = dict[str, Any]
 
 BEGINS = "[The assistant begins this conversation.]"
-"""Stands for the user's words before a first message of the assistant's."""
+"""Stands in for the user's message before a first message of the assistant's."""
 GAP = "\n\n"
 
 
 def alternating(messages: Sequence[Message]) -> list[Message]:
-    """The same words in the same order: system messages as one at the top, neighbours of one role joined.
+    """The same text in the same order: system messages as one at the top, neighbours with the same role joined.
 
-    The first message after it is the user's. Calls of tools and their answers stay where they are. A list that
-    alternates comes back as it is, and the beginning of the result depends on the beginning of the input only.
+    The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates
+    is returned as it is, and the beginning of the result depends only on the beginning of the input.
     """
     system = [message for message in messages if message["role"] == "system"]
     found: list[Message] = []
@@ -42,7 +42,7 @@ def alternating(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
-    """The system message put before the words of the first user message, for templates that know no such role."""
+    """Put the system message before the text of the first user message, for templates without such a role."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
         return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
     first = {**messages[1], "content": _together(messages[0]["content"], messages[1]["content"])}
@@ -58,7 +58,7 @@ def _joined(one: Message, other: Message) -> Message:
 
 
 def _together(one: Any, other: Any) -> Any:
-    """Two contents as one: texts with an empty line between, or lists of parts one after the other."""
+    """Two contents as one: texts with an empty line between them, or lists of parts one after the other."""
     if not one or not other:
         return one or other
     if isinstance(one, str) and isinstance(other, str):

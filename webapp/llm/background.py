@@ -1,4 +1,4 @@
-"""Completions for background work on whatever server does it now."""
+"""Completions for background work on whichever server does it now."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .settings import ModelSettings
 from .target import Target
 
 Observe = Callable[[str, Completion, str | None], None]
-"""Is told the name and the whole answer of a call, and the id of the model that was chosen for it, if one was."""
+"""Called with the name and the complete answer of a call, and the id of the model that was chosen for it, if any."""
 
 
 class BackgroundClient:
-    """Used like a `CompletionClient`; `choose` names the model for each call, None stands for the server at home.
+    """Used like a `CompletionClient`; `choose` names the model for each call, None means the home server.
 
-    A `model` asked for is one of the server at home: another server gets the model that was chosen there.
+    A `model` argument applies to the home server only: another server gets the model that was chosen there.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class BackgroundClient:
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
-        """As `CompletionClient.complete_text`."""
+        """Like `CompletionClient.complete_text`."""
         target = self._choose()
         completion = self._client(target).complete_text(messages, **(wishes | _named(target)))
         self._observe("text", completion, target.id if target else None)
@@ -45,7 +45,7 @@ class BackgroundClient:
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
     ) -> tuple[SchemaT, Completion]:
-        """As `CompletionClient.complete_structured`."""
+        """Like `CompletionClient.complete_structured`."""
         target = self._choose()
         parsed, completion = self._client(target).complete_structured(
             messages, schema, name, **(wishes | _named(target))

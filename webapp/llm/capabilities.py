@@ -1,4 +1,4 @@
-"""What a model server turned out to accept, found out once per (address, model) and remembered."""
+"""What a model server turned out to accept, discovered once per (address, model) and remembered."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system
     *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
     *("frequency_penalty", "presence_penalty", "seed", "stop"),
 }
-"""What a server may refuse. `bare_calls`: calls of tools that come back without what was thought before them."""
+"""What a server may refuse. `bare_calls`: tool calls sent back without the reasoning before them."""
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
 _LIFETIME = 24 * 3600.0
 _RECHECK = 60.0
 
 
 class CapabilityStore(Protocol):
-    """A place shared by processes, such as Redis; values are short JSON strings."""
+    """A store shared by processes, such as Redis; values are short JSON strings."""
 
     def get(self, key: str) -> str | None: ...
 
@@ -32,8 +32,8 @@ class CapabilityStore(Protocol):
 class Capabilities:
     """Process-local memory of refused features and of the structured mode that works, with an optional shared store.
 
-    The shared store is read at most once a minute per key, and its failures only cost a new discovery.
-    What was learnt is forgotten after a day, because servers are upgraded.
+    The shared store is read at most once a minute per key, and its failures only cost a new discovery. What was learned
+    is forgotten after a day, because servers are upgraded.
     """
 
     def __init__(self, store: CapabilityStore | None = None) -> None:
@@ -64,7 +64,7 @@ class Capabilities:
         self._write(base_url, model, {**self._read(base_url, model), "thinks": True})
 
     def structured_mode(self, base_url: str, model: str) -> str | None:
-        """The structured mode known to work, or None when it has not been found out."""
+        """The structured mode known to work, or None if it has not been discovered."""
         mode = self._read(base_url, model).get("structured")
         return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
 
@@ -86,7 +86,7 @@ class Capabilities:
             try:
                 loaded = json.loads(self._store.get(key) or "{}")
                 value = loaded if isinstance(loaded, dict) else {}
-            except Exception:  # the store is a convenience: whatever breaks there must not break a model call
+            except Exception:  # the store is a convenience: its failures must not break a model call
                 log.warning("capability store could not be read", exc_info=True)
         with self._lock:
             self._known[key] = (now + (_LIFETIME if value else _RECHECK), value)

@@ -1,4 +1,4 @@
-"""Which embedder makes vectors now: the one at home, or one on another server that was chosen since."""
+"""Which embedder makes vectors now: the home one, or one on another server that has been chosen since."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MOST_KEPT = 4
 
 
 def name_at(settings: ModelSettings) -> str:
-    """The name under which vectors of a chosen server's model are kept; elsewhere that name may be another's."""
+    """The name stored with vectors of a chosen server's model, server included: others may use that name."""
     parts = urlsplit(settings.base_url)
     where = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
     return f"{settings.embedding_model}@{where}"[:200]
 
 
 class Embeddings:
-    """The embedders of a process. What makes vectors asks `now` once and stays with what it gets, for the choice may
-    change at any time. Thread-safe.
+    """The embedders of a process. Code that makes vectors asks `now` once and stays with the result, since the choice
+    may change at any time. Thread-safe.
 
-    `choose` gives the server that is chosen, None for the one at home, and may look it up; `known` gives what it said
-    last, at once. `served` lists the servers at which vectors of an older choice may still be had.
+    `choose` returns the chosen server, None for the home one, and may look it up; `known` returns its latest answer at
+    once. `served` lists the servers that may still have vectors of an earlier choice.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class Embeddings:
         self._lock = Lock()
 
     def now(self) -> Embedder:
-        """The embedder that is chosen."""
+        """The chosen embedder."""
         return self._at(self._choose())
 
     @property
     def last(self) -> Embedder:
-        """The embedder that was chosen when this process last looked; no look-up."""
+        """The embedder that was chosen when this process last checked; does not look it up."""
         return self._at(self._known())
 
     def named(self, model: str) -> Embedder | None:
-        """The embedder that made vectors of this name on a server that is still there; None for any other."""
+        """The embedder that made vectors of this name, if its server still exists; otherwise None."""
         if model == self._home.model:
             return self._home
         name, _, _ = model.rpartition("@")
@@ -62,7 +62,7 @@ class Embeddings:
         return None
 
     def embed_passages(self, texts: list[str]) -> Vector:
-        """Vectors by the embedder that is chosen."""
+        """Vectors by the chosen embedder."""
         return self.now().embed_passages(texts)
 
     def close(self) -> None:
@@ -84,5 +84,5 @@ class Embeddings:
 
 
 def present(embedder: Embedder | Embeddings) -> Embedder:
-    """The embedder itself, or the one that is chosen as far as this process knows."""
+    """The embedder itself, or the chosen one as far as this process knows."""
     return embedder.last if isinstance(embedder, Embeddings) else embedder

@@ -1,4 +1,4 @@
-"""Completions for background jobs: whole answers, as text or as a validated pydantic model."""
+"""Completions for background jobs: complete answers, as text or as a validated pydantic model."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SchemaT = TypeVar("SchemaT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole answer; `usage` covers every request it took, `mode` is the structured mode that produced it.
+    """A complete answer; `usage` covers every request it took, `mode` is the structured mode that produced it.
 
-    `sent` is the characters of the last request's messages, for servers that do not say what they were.
+    `sent` is the number of characters in the last request's messages, for servers that do not report usage.
     """
 
     text: str
@@ -62,7 +62,7 @@ class CompletionClient:
         max_tokens: int | None = None,
         timeout: float | None = None,
     ) -> Completion:
-        """One whole answer as text; raises `ModelError`."""
+        """One complete answer as text; raises `ModelError`."""
         return self._ask(self._body(messages, model, max_tokens), timeout)
 
     def complete_structured(
@@ -79,12 +79,12 @@ class CompletionClient:
     ) -> tuple[SchemaT, Completion]:
         """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
 
-        `shown` is the JSON schema that the model sees where it says more than `schema` does, such as which numbers
-        there are. An answer cut off at `max_tokens` raises `CutOff` with what there is of it.
+        `shown` is the JSON schema given to the model if it says more than `schema` does, such as which numbers exist.
+        An answer cut off at `max_tokens` raises `CutOff` with what has arrived.
 
         Tries JSON schema, JSON mode and plain text until the server accepts one, and remembers which. An answer that
-        cannot be read is sent back once with what is wrong with it; after that `MalformedOutput`, with nothing
-        half-parsed.
+        cannot be read is sent back once with what is wrong with it; then `MalformedOutput` is raised, never half-parsed
+        data.
         """
         json_schema = shown or schema.model_json_schema()
         base_url, _ = self.settings.endpoint()
@@ -137,7 +137,8 @@ class CompletionClient:
                 {"role": "assistant", "content": completion.text},
                 {
                     "role": "user",
-                    # The schema again: a server that takes `response_format` and ignores it never showed it.
+                    # Repeat the schema: a server that accepts `response_format` but ignores it never showed it to the
+                    # model.
                     "content": f"That is not valid: {problem}. Correct it. {hint}",
                 },
             ],
@@ -150,7 +151,7 @@ class CompletionClient:
             raise MalformedOutput from None
 
     def _ask(self, body: dict[str, Any], timeout: float | None) -> Completion:
-        """One answer, with retries of what may pass; raises `_FormatRefused` when `response_format` is to blame."""
+        """One answer, retrying transient failures; raises `_FormatRefused` if `response_format` is to blame."""
         read = timeout or self.settings.request_timeout
         attempt = 0
         while True:
@@ -177,7 +178,7 @@ class CompletionClient:
                     self.capabilities.note_thinking(base_url, body["model"])
                     if thinking.ran_out(payload):
                         spent = spent.plus(usage_of(payload.get("usage")))
-                        continue  # once a day and model: from now on there is room for its thoughts
+                        continue  # once a day per model: from now on there is room for its reasoning
                 completion = _completion(payload, request)
                 return replace(completion, usage=spent.plus(completion.usage)) if spent.requests else completion
             except ModelError:
@@ -206,7 +207,7 @@ class CompletionClient:
 
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:
-    """The same request, with room for thoughts beside the answer."""
+    """The same request, with room for reasoning besides the answer."""
     return {**body, "max_tokens": body["max_tokens"] + thinking.ROOM} if "max_tokens" in body else body
 
 

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The name stored beside each vector; vectors of different models must not be compared."""
+        """The name stored with each vector; vectors of different models must not be compared."""
         ...
 
     @property
@@ -47,12 +47,12 @@ class Embedder(Protocol):
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """One row a text (n, d), in order; raises `ModelError`, never a partial result."""
+        """One row per text (n, d), in order; raises `ModelError`, never returns a partial result."""
         ...
 
 
 class OpenAIEmbedder:
-    """Embeddings over HTTP, in batches, base64-encoded where the server offers it; thread-safe."""
+    """Embeddings over HTTP, in batches, base64-encoded if the server supports it; thread-safe."""
 
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None, *, name: str = "") -> None:
         self.settings = settings
@@ -64,24 +64,24 @@ class OpenAIEmbedder:
 
     @property
     def model(self) -> str:
-        """The name under which its vectors are kept: the model's, unless another was given."""
+        """The name stored with its vectors: the model's, unless another was given."""
         return self._name
 
     @property
     def dim(self) -> int:
-        """The vector length, learnt from the first answer."""
+        """The vector length, taken from the first answer."""
         if self._dim is None:
             self.embed_passages(["dimension"])
         assert self._dim is not None
         return self._dim
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (d,); tried once, because a late answer is no use to a turn."""
+        """One vector (d,); tried once, because a late answer is of no use to a turn."""
         vector: Vector = self._request([text], timeout or self.settings.embedding_timeout)[0]
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, d) in the order of `texts`; failures that may pass are retried a batch at a time."""
+        """Rows (n, d) in the order of `texts`; transient failures are retried per batch."""
         if not texts:
             return np.empty((0, self._dim or 0), dtype=np.float32)
         size = self.settings.embedding_batch
@@ -138,7 +138,7 @@ class OpenAIEmbedder:
         with self._lock:
             if self._client is None or self._client[0] != os.getpid():
                 client = sync_client(self.settings, embeddings=True)
-                # A server that is chosen no longer is let go of here, while somebody may still be asking it.
+                # A server that is no longer chosen is released here, while somebody may still be using it.
                 weakref.finalize(self, _close_own, os.getpid(), client).atexit = False
                 self._client = (os.getpid(), client)
             return self._client[1]
@@ -157,7 +157,7 @@ def normalised(rows: Vector) -> Vector:
 
 
 def _rows(payload: Any, count: int) -> Vector:
-    """The vectors of an answer in input order, normalised; `MalformedOutput` when they are not `count` finite rows."""
+    """The vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite rows."""
     try:
         items = payload["data"]
         order = sorted(range(len(items)), key=lambda position: items[position].get("index", position))

@@ -40,11 +40,11 @@ class ModelError(Exception):
 
 
 class ModelUnavailable(ModelError):
-    """The server cannot be reached, is overloaded or answers with an error of its own."""
+    """The server cannot be reached, is overloaded, or answers with an error of some other kind."""
 
 
 class MissingKey(ModelError):
-    """No API key is set and the server wants one."""
+    """No API key is set and the server requires one."""
 
     code = "missing_key"
     default_detail = (
@@ -102,14 +102,14 @@ class Refused(ModelError):
 
 
 class MalformedOutput(ModelError):
-    """The answer is not what was asked for, or not valid at all."""
+    """The answer is not what was asked for, or is not valid at all."""
 
     code = "malformed_output"
     default_detail = "The model's answer could not be read. Try again, or choose another model."
 
 
 class CutOff(MalformedOutput):
-    """The answer ran into the limit of its length; `text` is what there is of it."""
+    """The answer reached its length limit; `text` is the part that arrived."""
 
     default_detail = "The model's answer was cut off before its end. Allow more tokens for it."
 
@@ -147,7 +147,7 @@ _BAD_REQUEST_CODES = {"invalid_request_error", "bad_request"}
 
 
 def error_fields(payload: object) -> tuple[str, set[str], int | None]:
-    """Message, codes (lower case) and status found in an error body, however it is nested; for classification only."""
+    """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
     if isinstance(payload, Mapping) and isinstance(payload.get("error"), (Mapping, str)):
         inner = payload["error"]
         payload = inner if isinstance(inner, Mapping) else {**payload, "message": inner}
@@ -190,7 +190,7 @@ def from_payload(
 def from_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
     """Map any exception of the SDK or its HTTP library to a `ModelError`; `started`: text had already arrived.
 
-    Works on the exceptions' attributes and module, so that classifying needs no import of the SDK.
+    Uses only the exceptions' attributes and type names, so that classifying them does not import the SDK.
     """
     if isinstance(exc, ModelError):
         return exc

@@ -1,7 +1,7 @@
-"""What a streamed chat completion is made of, and the decoder from its bytes; no I/O here.
+"""What a streamed chat completion consists of, and the decoder from its bytes; no I/O here.
 
-The decoder works on whatever a network read returns: events may be cut anywhere, even within a character, and all
-text of one read is joined into one delta, because everything downstream costs per delta and not per character.
+The decoder takes whatever a network read returns: events may be cut anywhere, even within a character. All text of one
+read is joined into one delta, because everything downstream costs per delta, not per character.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from .errors import MalformedOutput, ModelError, Refused, from_payload
 from .lines import LineSplitter
 
-# The fields in which servers send what a model thinks aloud: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
+# The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts as the server reports them; None where it does not."""
+    """Token counts as the server reports them; None if it does not."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -46,14 +46,14 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of what the model thinks aloud before it answers; no part of the answer."""
+    """More of what the model thinks before it answers; not part of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A whole call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
+    """A complete call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
 
     id: str
     name: str
@@ -80,9 +80,9 @@ class _PartialCall:
 
 
 class StreamDecoder:
-    """Bytes of one streamed completion in, events out; `finished` once the last event was given.
+    """Bytes of one streamed completion in, events out; `finished` once the last event has been returned.
 
-    An error inside the stream, or bytes that are not a stream at all, end up in `error`.
+    An error within the stream, or bytes that are not a stream at all, end up in `error`.
     """
 
     def __init__(self) -> None:
@@ -101,21 +101,21 @@ class StreamDecoder:
         self._first_line = True
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events completed by one network read, the text among them joined.
+        """The events completed by one network read, their text joined.
 
-        After each call `error` tells whether the stream carried an error: the text before it is still in the events.
+        After each call `error` holds the stream's error, if there was one: the text before it is still in the events.
         """
         return self._read(self._lines.feed(chunk))
 
     def end(self) -> list[Event]:
-        """The events left at the end of the bytes; the answer was cut short unless `finished` is true afterwards."""
+        """The events left at the end of the bytes; unless `finished` is true afterwards, the answer was cut short."""
         events = self._read([self._lines.rest(), b""])
         if not self.finished and self.error is None and self._reason is not None:
-            events += self._finish()  # servers without [DONE]: the finish reason is end enough
+            events += self._finish()  # servers without [DONE]: the finish reason is enough of an end
         return events
 
     def take_progress(self) -> bool:
-        """Whether the model has worked on its answer since the last call, be it by thinking aloud or on a tool call."""
+        """Whether the model has worked on its answer since the last call, including reasoning and tool calls."""
         progress, self._progress = self._progress, False
         return progress
 
@@ -129,7 +129,7 @@ class StreamDecoder:
         except ModelError as error:
             self.error = error
         except (AttributeError, TypeError, KeyError):
-            self.error = MalformedOutput()  # valid JSON of another shape
+            self.error = MalformedOutput()  # valid JSON of a different shape
         events: list[Event] = []
         if self._thoughts:
             events.append(ReasoningDelta("".join(self._thoughts)))
@@ -156,7 +156,7 @@ class StreamDecoder:
                 self._data = []
                 self._payload(data, texts)
         elif line.startswith((b"{", b"[")):
-            # An error object where an event should be: several servers do this once the status is sent.
+            # An error object instead of an event: several servers send this once the status is out.
             self._payload(line, texts)
 
     def _payload(self, data: bytes, texts: list[str]) -> None:
@@ -211,7 +211,7 @@ class StreamDecoder:
                 raise Refused
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
-        """Take on what a delta has besides text: thoughts, which are sent under one of several names, and calls."""
+        """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""
         for name in _THOUGHTS:
             if thought := delta.get(name):
                 self._progress = True
@@ -243,7 +243,7 @@ class StreamDecoder:
 
 
 def usage_of(usage: object) -> Usage:
-    """Token counts of a `usage` object, whatever else it holds."""
+    """Token counts of a `usage` object, whatever else it contains."""
     if not isinstance(usage, Mapping):
         return Usage()
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
@@ -257,7 +257,7 @@ def usage_of(usage: object) -> Usage:
 
 
 def text_of_parts(parts: object) -> str:
-    """The text of a content list, as some servers send instead of a string; thinking parts are left out."""
+    """The text of a content list, which some servers send instead of a string; thinking parts are left out."""
     if not isinstance(parts, list):
         return ""
     return "".join(p["text"] for p in parts if isinstance(p, Mapping) and isinstance(p.get("text"), str))

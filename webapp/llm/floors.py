@@ -1,4 +1,4 @@
-"""From which cosine on two texts have to do with each other: another number for every embedding model; pure."""
+"""The cosine from which two texts count as related, which differs for every embedding model; pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from .local import LocalEmbedder
 from .multilingual import MultilingualEmbedder
 
 ORDINARY = 0.40
-"""For a model that nobody here measured."""
+"""For models that have not been measured here."""
 FLOORS = {LocalEmbedder.model: 0.40, MultilingualEmbedder.model: 0.24}
-"""By model, measured with `python -m bench languages --floors` (docs/benchmarks.md): MiniLM's leaves .97 to 1.00 of the
-answers of a language above it, and of made-up words one query in six finds something among sixty facts; that of e5 .97
-and one in fifty, and .88 of the answers to a question in another language."""
+"""By model, measured with `python -m bench languages --floors` (docs/benchmarks.md): with MiniLM's, .97 to 1.00 of the
+answers in a language lie above it, and one query in six of made-up words finds something among sixty facts; with that
+of e5, .97 and one in fifty, and .88 of the answers to a question in another language."""
 
 
 def floor_of(model: str) -> float:
-    """The cosine from which on a passage is taken for its meaning alone, by the name stored with its vector."""
+    """The cosine from which a passage counts as relevant for its meaning alone, by the name stored with its vector."""
     return FLOORS.get(model, ORDINARY)

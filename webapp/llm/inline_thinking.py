@@ -1,6 +1,6 @@
-"""Thoughts that a server leaves in the text, `<think>…</think>` before the answer: told apart from it; pure.
+"""Separates reasoning that a server leaves in the text, `<think>…</think>` before the answer; pure.
 
-Only what an answer begins with is looked at: further on, a tag is something that the answer speaks of.
+Only the beginning of an answer is examined: further on, a tag is something the answer talks about.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LONGEST = max(map(len, _TAGS))
 
 
 class InlineThinking:
-    """A filter over the events of one answer; once `is_over`, nothing is left for it to do."""
+    """A filter over the events of one answer; once `is_over`, it has nothing left to do."""
 
     def __init__(self) -> None:
         self.is_over = False
@@ -25,7 +25,7 @@ class InlineThinking:
         self._closed = False
 
     def feed(self, event: Event) -> Iterator[Event]:
-        """An event as it is to be seen: what of it is thought, what is said."""
+        """An event as the consumer gets it, with reasoning separated from text."""
         if self.is_over or isinstance(event, ReasoningDelta):
             yield event
         elif isinstance(event, TextDelta):
@@ -52,7 +52,7 @@ class InlineThinking:
             yield from self._say()
 
     def _opens(self) -> bool:
-        """Whether the answer begins with a thought, which is then open; it `is_over` where it certainly does not."""
+        """Whether the answer begins with reasoning, whose tag is then open; sets `is_over` if it certainly does not."""
         begun = self._held.lstrip()
         tag = next((tag for tag in _TAGS if begun.startswith(tag)), None)
         if tag:
@@ -73,9 +73,10 @@ class InlineThinking:
             yield ReasoningDelta(thought)
 
     def _end(self, event: Event) -> Iterator[Event]:
-        """What was held back, now that no text follows.
+        """Emit what was held back, now that no text follows.
 
-        A thought without an end, in an answer that ended of itself, was the answer: it began with a word in brackets.
+        Reasoning without a closing tag, in an answer that ended normally, was the answer: it began with a word in
+        brackets.
         """
         if self._close:
             yield from self._think(len(self._held))
@@ -87,6 +88,6 @@ class InlineThinking:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """How much of the end of a text may be the beginning of a tag."""
+    """How many characters at the end of a text may be the beginning of a tag."""
     found = re.search("<(?:/[a-z]*)?$", text[-len(tag) :])
     return len(found[0]) if found and tag.startswith(found[0]) else 0

@@ -1,4 +1,4 @@
-"""Lines out of bytes that a network cut anywhere; pure."""
+"""Lines from bytes that the network may cut anywhere; pure."""
 
 from __future__ import annotations
 

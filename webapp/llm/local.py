@@ -1,6 +1,6 @@
 """Embeddings in this process: all-MiniLM-L6-v2 (int8) on onnxruntime, loaded on first use.
 
-The libraries are imported with the model: together they hold about 200 MB that only a process which embeds should pay.
+The libraries are imported with the model: together they take about 200 MB, which only a process that embeds should pay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODEL_NAME = "all-minilm-l6-v2"
 DIM = 384
 _CLS, _SEP, _UNKNOWN = 101, 102, 100
 _MAX_TOKENS = 256
-_MAX_CHARS = 8_000  # far beyond 256 tokens of any text; keeps the tokenizer from reading whole books
+_MAX_CHARS = 8_000  # far beyond 256 tokens of any text; keeps the tokenizer from reading entire books
 _BATCH = 8
 
 
@@ -58,7 +58,7 @@ class LocalEmbedder:
         with self._lock:
             session, tokenizer, handle = self._load()
             ids = [_tokens(tokenizer, handle, text) for text in texts]
-            # Neighbours in length share a batch: padding is computed like text.
+            # Texts of similar length share a batch: padding costs as much as text.
             order = sorted(range(len(ids)), key=lambda position: len(ids[position]))
             for start in range(0, len(order), _BATCH):
                 batch = order[start : start + _BATCH]
@@ -67,12 +67,12 @@ class LocalEmbedder:
         return rows
 
     def unload(self) -> None:
-        """Give the model's memory back to the system; the next call loads it again."""
+        """Return the model's memory to the system; the next call loads it again."""
         with self._lock:
             self._unload()
 
     def unload_if_idle(self, seconds: float) -> bool:
-        """Unload when nothing was embedded for `seconds`; says whether it did."""
+        """Unload if nothing was embedded for `seconds`; returns whether it did."""
         with self._lock:
             if self._loaded is None or time.monotonic() - self._last_used < seconds:
                 return False
@@ -122,7 +122,7 @@ def _embed(session: InferenceSession, ids: list[list[int]]) -> Vector:
     wanted = {item.name for item in session.get_inputs()}
     inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
     hidden = session.run(None, {name: value for name, value in inputs.items() if name in wanted})[0]
-    if hidden.ndim == 2:  # pooled in the graph already
+    if hidden.ndim == 2:  # already pooled in the graph
         return normalised(hidden)
     weights = mask[:, :, None].astype(np.float32)
     return normalised((hidden * weights).sum(axis=1) / weights.sum(axis=1))

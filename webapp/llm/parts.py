@@ -1,4 +1,4 @@
-"""One structured call that does several things: each part owns its field of the answer, its schema and its words."""
+"""One structured call that does several things: each part has its own field of the answer, schema and instructions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One thing asked for in a call: the field it is answered in, that field's schema, and the instructions for it.
+    """One thing asked for in a call: the field of its answer, that field's schema, and its instructions.
 
-    Whoever makes a part also reads its field of the answer; the call itself knows neither.
+    The code that makes a part also reads its field of the answer; the call itself knows nothing about either.
     """
 
     field: str
@@ -26,5 +26,5 @@ def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
 
 
 def instructions_of(parts: Iterable[Part]) -> str:
-    """What the model is told, the parts' instructions one after another."""
+    """What the model is told: the parts' instructions one after another."""
     return "\n\n".join(part.instructions for part in parts if part.instructions)

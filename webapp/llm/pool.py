@@ -1,4 +1,4 @@
-"""Chat over any number of servers: one client for each, and the next model when one fails before its first word."""
+"""Chat over any number of servers: one client for each, and the next model if one fails before its first word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Another model answers than the one that was asked first."""
+    """A model other than the one asked first answers."""
 
     target: Target
     because: str
@@ -45,10 +45,10 @@ class ChatPool:
         max_tokens: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event | Switched, None]:
-        """As `ChatClient.stream`, from the first target that answers; without targets from the server at home.
+        """Like `ChatClient.stream`, from the first target that answers; without targets, from the home server.
 
-        A server that is away, overloaded or too slow before its first word gives way to the next target; `Switched`
-        then says so before that one's words. `parameters` are fields of the request besides those of the target.
+        A server that is unreachable, overloaded or too slow before its first word gives way to the next target;
+        `Switched` then precedes that one's events. `parameters` are request fields added to those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
         for number, target in enumerate(queue):

@@ -9,9 +9,9 @@ from .settings import ModelSettings
 
 
 def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:
-    """Seconds before attempt `attempt + 1` (0 is the first), or None when that is pointless or takes too long.
+    """Seconds before attempt `attempt + 1` (0 is the first), or None if retrying is pointless or the wait too long.
 
-    The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller instead of waited for.
+    The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller rather than waited for.
     """
     if not error.retryable or attempt >= settings.max_retries:
         return None

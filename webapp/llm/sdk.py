@@ -25,13 +25,13 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, streams: bool = True) -> None:
-    """Import the SDK now; a process that streams calls this at its start, or its first turn stops the loop for it.
+    """Import the SDK now; a process that streams calls this at startup, or its first turn would block the loop.
 
-    One that does not is spared aiohttp, 8 MB that the SDK imports where it finds it: `async_client` fails there. What
-    `sync_client` needs is loaded instead, for all processes that are forked from this one.
+    A process that does not stream is spared aiohttp, 8 MB that the SDK imports if installed: `async_client` fails
+    there. What `sync_client` needs is loaded instead, for all processes forked from this one.
     """
     if not streams:
-        sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type]  # how Python marks what is not to be imported
+        sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type]  # Python's mark for a module not to be imported
     import openai  # noqa: PLC0415
 
     del openai
@@ -40,7 +40,7 @@ def warm_up(*, streams: bool = True) -> None:
 
 
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
-    """A client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default's a read."""
+    """A client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default per read."""
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=False)
@@ -80,7 +80,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 @cache
 def _certificates() -> SSLContext:
-    """Whom clients trust: read once a process, for reading it takes 30 ms, also where no address is an https one."""
+    """The trusted certificates, read once per process, since that takes 30 ms, even if no address uses https."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context()

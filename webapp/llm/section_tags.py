@@ -1,4 +1,4 @@
-"""The prompt's own section tags in a reply, as small models echo them; pure. In code they are what somebody wrote."""
+"""The prompt's own section tags in a reply, as small models echo them; pure. In code they are somebody's own text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTION_TAGS = (
     "said",
     "tool_result",
 )
-"""Sections of the prompt of a reply, whose tags are never shown."""
+"""Sections of a reply's prompt, whose tags are never shown."""
 
 _BARE = "|".join(SECTION_TAGS)
 _OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'
@@ -36,10 +36,10 @@ _TICKS = re.compile(r"`+|\n|[^`\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Where a text stands after what was said so far: within code, inline or fenced, or in plain words."""
+    """The state of a text after what was said so far: within code, inline or fenced, or in plain text."""
 
-    opened: int = 0  # with so many backticks; 0 outside
-    ticks: int = 0  # at the very end, of a run that may still go on
+    opened: int = 0  # the number of backticks that opened it; 0 outside code
+    ticks: int = 0  # backticks at the very end, of a run that may continue
     ends_line: bool = False
 
     def after(self, text: str) -> Code:
@@ -69,13 +69,13 @@ class Code:
 
 
 class SectionTags:
-    """Says of a `<` whether one of our tags begins there, and remembers which it has hidden."""
+    """Tells whether one of our tags begins at a `<`, and remembers which were hidden."""
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
 
     def size_at(self, text: str, at: int, ended: bool) -> int | None:
-        """How many characters the tag at this place has; 0 if none of ours stands there, None while that is open."""
+        """The length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
         if (found := _TAG.match(text, at)) and len(found[0]) <= _LONGEST:
             return self._taken(found) if found["end"] or ended else None
         rest = text[at : at + _LONGEST]
@@ -89,6 +89,6 @@ class SectionTags:
             self._open[name] = self._open.get(name, 0) + 1
         elif name := found["closes"]:
             if not self._open.get(name):
-                return 0  # of somebody else's `<item>`
+                return 0  # part of somebody else's `<item>`
             self._open[name] -= 1
         return len(found[0])

@@ -1,4 +1,4 @@
-"""Pictures in messages, for servers and models that take none; pure."""
+"""Pictures in messages, for servers and models that do not accept any; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]
 
 
 def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
-    """Whether any message carries a picture."""
+    """Whether any message contains a picture."""
     return any(
         part.get("type") == "image_url"
         for message in messages
@@ -19,7 +19,7 @@ def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same messages as text: a note in the place of each picture, behind its name."""
+    """The same messages as text: a note in place of each picture, after its name."""
     return [
         {**message, "content": _told(message["content"])} if isinstance(message.get("content"), list) else message
         for message in messages

@@ -12,8 +12,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 class ModelSettings:
     """Where the models are and how patient to be; times are in seconds.
 
-    An empty `api_key` is an error only for OpenAI itself: self-hosted servers often need none.
-    The embedding address and key default to those of the chat server.
+    An empty `api_key` is an error only for servers known to need one: self-hosted servers often do not. The embedding
+    address and key default to those of the chat server.
     """
 
     base_url: str = OPENAI_URL
@@ -47,7 +47,7 @@ class ModelSettings:
         return replace(self, embedding_model=model, embedding_base_url="", embedding_api_key="")
 
     def endpoint(self, *, embeddings: bool = False) -> tuple[str, str]:
-        """The base URL and the key of the chat or the embedding server."""
+        """The base URL and key of the chat or embedding server."""
         if embeddings and self.embedding_base_url:
             return self.embedding_base_url.rstrip("/"), self.embedding_api_key
         key = (self.embedding_api_key or self.api_key) if embeddings else self.api_key
@@ -60,6 +60,6 @@ def needs_key(base_url: str) -> bool:
 
 
 def is_loopback(base_url: str) -> bool:
-    """Whether the server runs on this machine, where a proxy from the environment must not be asked."""
+    """Whether the server runs on this machine, where a proxy from the environment must not be used."""
     host = urlsplit(base_url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,4 +1,4 @@
-"""Schemas that strict servers accept, and strict reading of what lax ones send; pure."""
+"""Schemas that strict servers accept, and strict reading of what lax servers send; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 from .errors import MalformedOutput
 from .thinking import is_only_thought
 
-# Keywords that OpenAI's strict mode does not know; pydantic checks them afterwards anyway.
+# Keywords that OpenAI's strict mode does not support; pydantic checks them afterwards anyway.
 _UNSUPPORTED = (
     "default",
     "title",
@@ -33,9 +33,9 @@ _THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 
 
 def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A copy of a pydantic JSON schema fit for strict mode, and whether strict mode can express it.
+    """A copy of a pydantic JSON schema, fit for strict mode, and whether strict mode can express it.
 
-    Every object gets all its properties required and no others; a free-form map cannot be expressed strictly.
+    In every object all properties are required and no others allowed; a free-form map cannot be expressed strictly.
     """
     root = copy.deepcopy(schema)
     strict = True
@@ -49,7 +49,7 @@ def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
         if "$ref" in node:
             if len(node) == 1:
                 return node
-            # Strict mode allows nothing beside a reference: the description stays with a copy of the target.
+            # Strict mode allows nothing beside a reference: keep the description, with a copy of the target.
             target = _resolve(root, node["$ref"])
             extra = {key: value for key, value in node.items() if key not in ("$ref", *_UNSUPPORTED)}
             return visit({**copy.deepcopy(target), **extra}) if extra else {"$ref": node["$ref"]}
@@ -91,13 +91,13 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The one JSON object in `text`, around which prose and code fences are tolerated; `MalformedOutput` otherwise.
+    """The one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
 
     A second object, or a brace that does not begin a valid one, is an error: taking the inner part of a broken object
     would store half an answer.
     """
     if is_only_thought(text):
-        raise MalformedOutput  # an object in it is none that the model meant to give
+        raise MalformedOutput  # an object in it is not one that the model meant to give
     text = _THINKING.sub("", text, count=1)
     start = text.find("{")
     if start < 0:
@@ -113,12 +113,12 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def none_is_empty(value: object) -> object:
-    """What stands for a list: some models give none where there is nothing to list."""
+    """An empty list for null: some models send null when there is nothing to list."""
     return [] if value is None else value
 
 
 def complete_items(text: str, field: str) -> list[Any]:
-    """The whole objects in the list `field` of a JSON object that was cut off; none when it never came to the list."""
+    """The complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
     found = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     items: list[Any] = []
     at = found.end() if found else len(text)

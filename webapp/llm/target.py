@@ -1,4 +1,4 @@
-"""Which model on which server a reply comes from."""
+"""Which model on which server writes a reply."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .settings import ModelSettings
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model, where it is, and what is sent along; `id` is the name under which people chose it.
+    """A model, its server, and what is sent along; `id` is the name under which people chose it.
 
-    `builtin_tools` tells whether arithmetic and dates are offered to it, `sees` whether it takes pictures, where a test
-    found out; `system` is added to what a conversation with it begins with.
+    `builtin_tools` tells whether arithmetic and dates are offered to it, `sees` whether it accepts pictures, if a test
+    found out; `system` is added to the instructions of its conversations.
     """
 
     id: str
@@ -28,5 +28,5 @@ class Target:
 
     @property
     def server(self) -> tuple[object, ...]:
-        """What clients of the same server have in common."""
+        """What identifies the server: targets with the same value share a client."""
         return (self.settings.base_url, self.settings.api_key, self.settings.headers)

@@ -1,10 +1,10 @@
-"""What a bare model writes into its text that is no text: tool calls, which are made, and our prompt's tags; pure.
+"""What a bare model writes into its text that is not text: tool calls, which are made, and our prompt's tags; pure.
 
 `<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]`, fenced or bare
-JSON. A block with a call that can be read becomes that call; one that names a tool and cannot be read is hidden; all
-else is text. Of a section of the prompt that is echoed (`<known>…</known>`) the tags go, and what stands in them
-stays; within code, a tag is what somebody wrote. What is held back is never more than may still turn out to be the
-beginning of such a block or tag.
+JSON. A block with a readable call becomes that call; one that names a tool but cannot be read is hidden; everything
+else is text. If a section of the prompt is echoed (`<known>…</known>`), its tags are removed and its content stays;
+within code, a tag is somebody's own text. Nothing is held back except what may still turn out to begin such a block or
+tag.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _DECODER = json.JSONDecoder()
 
 
 class TextualCalls:
-    """A filter over the text of one answer in which only the tools of these names, if any, can be called."""
+    """A filter over the text of one answer in which only tools with these names, if any, can be called."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
         json_openers = [f'{{"{field}":"{name}"' for field in _NAME_FIELDS for name in sorted(self._names)]
-        # `{"type": "function", "function": {"name": …` too, as in the protocol itself.
+        # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
         json_openers += ['{"type":"function"']
         self._openers = [f"<{tag}>" for tag in _TAGS] + ["<function=", "[TOOL_CALLS]"]
         self._openers += [
@@ -43,7 +43,7 @@ class TextualCalls:
         if not self._names:
             self._openers = []
         self._tags = SectionTags()
-        self._tag = 0  # the length of the one that stands at the beginning of what is held
+        self._tag = 0  # the length of the one at the beginning of what is held
         self._code = Code()
         self._held = ""
         self._block = False
@@ -51,7 +51,7 @@ class TextualCalls:
         self._calls = 0
 
     def feed(self, text: str) -> list[Event]:
-        """What of the text so far may be shown, and the calls that are whole."""
+        """The part of the text so far that may be shown, and the completed calls."""
         if not self._held and not _TRIGGERS.search(text):
             return [self._shown(text)]
         self._held += text
@@ -97,13 +97,13 @@ class TextualCalls:
         self._held, self._tag = self._held[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
-        """How much of what is held is text for sure, and whether a block opens behind it; None while that is open."""
+        """How much of what is held is certainly text, and whether a block follows; None if that is still open."""
         for found in _TRIGGERS.finditer(self._held):
             at = found.start()
             tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER])
             before = (self._said + self._held[:at])[-1:]
             if found[0] in "{[" and before not in ("", "\n"):
-                continue  # inside a line, a brace is a brace
+                continue  # within a line, a brace is just a brace
             if any(tail.startswith(opener) for opener in self._openers):
                 return at, True
             if not ended and any(opener.startswith(tail) for opener in self._openers):
@@ -118,7 +118,7 @@ class TextualCalls:
         return len(self._held), False
 
     def _size_of_block(self, ended: bool) -> int | None:
-        """Where the block at the beginning of what is held ends; None while more of it is to come."""
+        """Where the block at the beginning of what is held ends; None if more of it is still to come."""
         held = self._held
         if len(held) > _LONGEST_BLOCK:
             return len(held)

@@ -1,4 +1,4 @@
-"""Hidden tokens: models that think before they answer spend their limit on what nobody sees; pure."""
+"""Hidden tokens: models that think before they answer spend their limit on text nobody sees; pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 ROOM = 4_096
-"""Tokens on top of what an answer may take, for a model that thinks first."""
+"""Tokens added to an answer's limit, for a model that thinks first."""
 _FIELDS = ("reasoning_content", "reasoning", "thinking")
 _TAGS = ("think", "thinking", "reasoning")
 _OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)
 
 
 def has_thought(payload: Any) -> bool:
-    """Whether a completion object shows that its model thought before it answered."""
+    """Whether a completion object shows that its model thought before answering."""
     details = _map(_map(_map(payload).get("usage")).get("completion_tokens_details"))
     message = _map(_choice(payload).get("message"))
     content = message.get("content")
@@ -23,7 +23,7 @@ def has_thought(payload: Any) -> bool:
 
 
 def ran_out(payload: Any) -> bool:
-    """Whether thinking took the whole limit, so that nothing, or only a thought, is left of the answer."""
+    """Whether reasoning used up the limit, so that the answer is empty or only reasoning."""
     choice = _choice(payload)
     content = _map(choice.get("message")).get("content")
     text = content if isinstance(content, str) else ""
@@ -33,7 +33,7 @@ def ran_out(payload: Any) -> bool:
 
 
 def is_only_thought(text: str) -> bool:
-    """Whether a text begins with a thought that does not end."""
+    """Whether a text begins with reasoning that has no end."""
     opened = _OPEN.match(text)
     return opened is not None and f"</{opened[1].lower()}>" not in text.lower()
 

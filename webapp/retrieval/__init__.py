@@ -1,1 +1,1 @@
-"""Finding what was said and stored: a per-user index over memories, chunks, messages and documents."""
+"""Finding what was said and stored: an index per user over memories, chunks, messages and documents."""

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Column:
-    """An array that grows at its end; doubling its room makes appending cheap on average."""
+    """An array that grows at its end, by at least a quarter, which keeps appending cheap on average."""
 
     __slots__ = ("_data", "size")
 

@@ -14,18 +14,18 @@ from webapp.retrieval.passages import Passage, Place
 
 @dataclass(slots=True)
 class Block:
-    """Passages with their vectors: (place, vector) by generation, which is the model's name and its width."""
+    """Passages and their vectors: (place, vector) by generation, that is, by model name and width."""
 
     passages: list[Passage] = field(default_factory=list)
     vectors: dict[str, list[tuple[Place, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
 
     def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
-        """Take on a passage and, if it has one, its vector."""
+        """Add a passage and, if it has one, its vector."""
         self.passages.append(passage)
         self.put_vector(passage.place, model, raw)
 
     def put_vector(self, place: Place, model: str | None, raw: bytes | None) -> None:
-        """Take on the vector of a piece, if there is one."""
+        """Add the vector of a piece, if there is one."""
         if raw and model:
             vector = np.frombuffer(raw, np.float32)
             self.vectors[generation(model, len(vector))].append((place, vector))
@@ -42,5 +42,5 @@ def model_of(name: str) -> str:
 
 
 def floor(name: str) -> float:
-    """The cosine from which on two vectors of a generation have to do with each other."""
+    """The cosine from which two vectors of a generation count as related."""
     return floor_of(model_of(name))

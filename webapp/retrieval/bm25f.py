@@ -1,4 +1,4 @@
-"""Keyword scores: BM25F over a passage's own words and, weighted, those of its neighbours and its date."""
+"""Keyword scores: BM25F over a passage's own words, the weighted words of its neighbours, and its date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.text.words import DateWords, date_columns, date_words, words
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 NONE = -1
-"""The neighbour of a row that has none."""
+"""Stands for a missing neighbour."""
 _QUERY_WORDS = 2000
 
 
@@ -58,7 +58,7 @@ class KeywordIndex:
 
     @property
     def context(self) -> Floats:
-        """How much the neighbours' words count by row (n): the shorter it is, the more."""
+        """How much the neighbours' words count, by row (n): the shorter the row, the more."""
         self._norms()
         return self._context[:-1]
 
@@ -90,7 +90,7 @@ class KeywordIndex:
         self.weights, self._inverse_norms = weights, None
 
     def append(self, texts: Sequence[str], dates: Sequence[date | None]) -> range:
-        """Index texts under the next rows and return those; a row without neighbours until `link` is called."""
+        """Index texts under the next rows and return those; the rows have no neighbours until `link` is called."""
         first = len(self)
         numbered = self._vocabulary.number(texts)
         lengths = np.fromiter(map(len, numbered), np.int64, len(texts))
@@ -120,7 +120,7 @@ class KeywordIndex:
             self._previous.values[following] = row
 
     def remove(self, row: int) -> None:
-        """Make a row unfindable and its neighbours each other's; `compact` takes its words out of memory."""
+        """Make a row unfindable and link its neighbours to each other; `compact` removes its words from memory."""
         if not self._alive.values[row]:
             return
         previous, following = int(self._previous.values[row]), int(self._following.values[row])
@@ -173,7 +173,7 @@ class KeywordIndex:
         return all_rows, all_counts
 
     def search(self, query: str, *, prefix: bool = False, alone: bool = False) -> KeywordScores:
-        """Score every row for a query; with `prefix` its last word may be unfinished, `alone` that no vectors help."""
+        """Score every row for a query; with `prefix` its last word may be unfinished; `alone`: without vectors."""
         names = names_in(query) if alone else frozenset()
         number, asked = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)
@@ -204,7 +204,7 @@ class KeywordIndex:
         return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used], total)
 
     def _query_terms(self, asked: Sequence[str], prefix: bool) -> dict[str, list[int]]:
-        """Return for each different query word its terms: one, none if only its date counts, many for a prefix."""
+        """Return for each distinct query word its terms: one, none if only its date counts, several for a prefix."""
         terms: dict[str, list[int]] = {}
         seen: set[int] = set()
         language = query_language(asked)
@@ -219,7 +219,7 @@ class KeywordIndex:
                 terms.setdefault(word, found)
         if len(terms) <= 2 * self.weights.query_terms:
             return terms
-        # A pasted page: only its rarest words are looked up; those nobody wrote come last.
+        # A pasted page: only its rarest words are looked up; words that no passage has come last.
         frequencies = np.bincount(self._tail_terms.values, minlength=self._vocabulary.size)
         frequencies[: len(self._starts) - 1] += np.diff(self._starts)
         rarest = sorted(terms, key=lambda word: (not terms[word], sum(frequencies[terms[word]])))
@@ -231,7 +231,7 @@ class KeywordIndex:
         buffer[rows] = own
         touched = [rows]
         previous, following = self._previous.values[rows], self._following.values[rows]
-        # Memories stand alone: where no row has a neighbour there is nothing to lend.
+        # Memories stand alone: if no row has a neighbour there is nothing to lend.
         is_followed = bool(np.any(following != NONE))
         after_next = np.where(following == NONE, NONE, self._following.values[following]) if is_followed else following
         for targets, weight, is_needed in (
@@ -240,7 +240,7 @@ class KeywordIndex:
             (after_next, weights.before_previous, is_followed),
         ):
             if weight and is_needed:
-                # No two rows share a neighbour, so each target is met once; NONE is the last place of both.
+                # No two rows share a neighbour, so each target occurs once; NONE is the last place of both arrays.
                 buffer[targets] += weight * self._context[targets] * own
                 touched.append(targets)
         buffer[NONE] = 0
@@ -253,7 +253,7 @@ class KeywordIndex:
         places = np.concatenate(touched)
         places = places[places != NONE]
         counts = buffer[places]
-        # A row met through two fields gets the same sum twice: assigned, not added.
+        # A row reached through two fields gets the same sum twice: assign, do not add.
         scores[places] = scores[places] + (idf * (weights.k1 + 1)) * (counts / (counts + weights.k1))
         buffer[places] = 0
 
@@ -261,7 +261,7 @@ class KeywordIndex:
         """Return 1 / (1 - b + b · length / mean length) by row, 0 for removed rows."""
         if self._inverse_norms is None:
             alive, lengths, short = self._alive.values, self._lengths.values, self.weights.short
-            # What has no words, a drawing in characters, says nothing of how long a piece is.
+            # A row without words, such as a drawing in characters, says nothing about how long a piece is.
             worded = lengths[alive & (lengths > 0)]
             mean = float(worded.mean()) if worded.size else 1.0
             b = self.weights.b
@@ -273,7 +273,7 @@ class KeywordIndex:
         return self._inverse_norms
 
     def _on_date(self, asked: DateWords, word: str, alive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Return which living rows' date a query word names, None if it names none."""
+        """Return which living rows' dates a query word names, None if it names none."""
         if not self.weights.date:
             return None
         own = date_words([word])

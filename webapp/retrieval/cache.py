@@ -1,4 +1,4 @@
-"""The indexes of the users a process serves: bounded, built once, brought up to date with every use."""
+"""The indexes of the users a process serves: bounded, built once, brought up to date on every use."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ log = logging.getLogger(__name__)
 
 BUILDERS = 2
 MANY = 500
-"""Memories that changed at once, from which on the index is built anew rather than mended."""
+"""Number of memories changed at once from which the index is rebuilt instead of updated."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """A user's index and how far it has come. Its lock is held while it is brought up to date."""
+    """A user's index and the position it has reached. Its lock is held while it is brought up to date."""
 
     index: UserIndex
     position: Position
@@ -42,15 +42,15 @@ class Entry:
     size: int = 0
 
     def scope(self, user_id: int, space_id: int | None) -> Scope:
-        """The scope the index knows of, to choose candidates by; what is shown is decided by the tables."""
+        """The scope as the index knows it, for choosing candidates; the tables decide what is shown."""
         return Scope(user_id, self.position.space_ids, space_id)
 
 
 class IndexCache:
-    """At most `max_bytes` of indexes, the longest unused ones go first; a single larger one is kept alone.
+    """At most `max_bytes` of indexes, the least recently used dropped first; a single larger one is kept.
 
-    What it returns may lag behind the tables by a rebuild: callers load what was found from the tables by id. Thread-
-    safe, and nothing is made before it is used, so that a forked process has threads of its own.
+    What it returns may lag behind the tables by a rebuild, so callers load what was found from the tables by id. It is
+    thread-safe, and nothing is created before it is used, so that a forked process has its own threads.
     """
 
     def __init__(self, app: Flask, max_bytes: int) -> None:
@@ -64,7 +64,7 @@ class IndexCache:
     def get(self, user_id: int, wait: float, at: Position | None = None) -> Entry | None:
         """The user's index, up to date; None if it is being built and not ready after `wait` seconds.
 
-        The calling thread's session reads what is new, up to the position `at` where the caller knows it.
+        The calling thread's session reads what is new, up to the position `at` if the caller knows it.
         """
         with self._lock:
             entry = self._entries.get(user_id)
@@ -96,7 +96,7 @@ class IndexCache:
             return sum(entry.size for entry in self._entries.values())
 
     def _built(self, user_id: int, wait: float) -> Entry | None:
-        """Build an index in a thread of its own, once however many ask, and wait a while for it."""
+        """Build an index in a separate thread, once however many ask, and wait a while for it."""
         with self._lock:
             future = self._building.get(user_id)
             if future is None:
@@ -121,7 +121,7 @@ class IndexCache:
     def _build(self, user_id: int) -> Entry:
         started = time.perf_counter()
         with self._app.app_context():  # its end gives the connection back
-            # The position first: what is committed meanwhile is applied again, which does no harm.
+            # The position first: what is committed in the meantime is applied again, which does no harm.
             entry = Entry(UserIndex(), changes.position(user_id), load_verdicts(user_id))
             for block in load_user(user_id):
                 _put(entry.index, block)
@@ -137,11 +137,11 @@ class IndexCache:
         return entry
 
     def _refresh(self, user_id: int, entry: Entry, at: Position | None, wait: float) -> bool:
-        """Apply what is new, unless another thread is at it for all of `wait`; False if it has to be built anew."""
+        """Apply what is new, unless another thread is doing so for all of `wait`; False if it has to be rebuilt."""
         if not entry.lock.acquire(timeout=max(wait, 0.01)):
             return True
         try:
-            # Whoever held the lock may have brought it further than the caller knows of.
+            # The previous holder of the lock may have brought it further than the caller knows.
             current = changes.position(user_id) if at is None or entry.position.is_past(at) else at
             found = changes.news(user_id, entry.position, current)
             if found is None:
@@ -173,12 +173,12 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
         for block in load_memories(user_id, memory_ids):
             _put(index, block)
         if any(key not in index for key in before):
-            index.compact()  # what was forgotten leaves this process's memory too
+            index.compact()  # what was forgotten must leave this process's memory too
     _apply_conversations(user_id, index, [item for item in found.changes if item.what == "conversation"])
     if any(item.what == "verdicts" for item in found.changes):
         entry.verdicts = load_verdicts(user_id)
     for space_id in entry.position.stale_spaces(found.position):
-        # What is no longer shared, or was deleted, leaves this process's memory too.
+        # What is no longer shared, or was deleted, must leave this process's memory too.
         index.remove(index.keys_shared_in(space_id, user_id))
         if space_id in dict(found.position.spaces):
             for block in load_space(user_id, space_id):
@@ -191,8 +191,8 @@ def _apply_conversations(user_id: int, index: UserIndex, found: Sequence[Change]
     tails: dict[int, int] = {}
     for item in found:
         tails[item.ref_id] = min(tails.get(item.ref_id, item.from_id), item.from_id)
-    # A chunk that is new is noted by itself, one that is shown again with everything, and one that goes is here: most
-    # turns have none.
+    # A new chunk is noted as a change, one that is shown again is in a change of the whole conversation, and one that
+    # is removed is in the index: most turns have none of these.
     with_chunks = {item.ref_id for item in found if item.from_id in (0, CHUNKS_ONLY)}
     for conversation_id, from_id in tails.items():
         if chunks := index.keys_of("chunk", conversation_id):

@@ -1,4 +1,4 @@
-"""What changed in a user's passages, numbered in the order of the commits, so that every process's index follows."""
+"""What changed in a user's passages, numbered in commit order, so that every process's index can follow."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.versions import versions_of
 
 KEPT = 256
-"""Versions whose changes are kept; an index further behind is built anew."""
+"""For how many versions changes are kept; an index further behind is rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry: `what` as in PassageChange, with the ids it is about."""
+    """One change: `what` as in PassageChange, with the ids it concerns."""
 
     what: str
     ref_id: int = 0
@@ -49,8 +49,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an index has come: the passage version, the last change set of the user's memories, the user's spaces
-    with the version of each, and the version of the user's memory."""
+    """How far an index has got: the passage version, the last change set of the user's memories, the user's spaces with
+    the version of each, and the version of the user's memory."""
 
     version: int = 0
     change_set_id: int = 0
@@ -63,7 +63,7 @@ class Position:
         return frozenset(space_id for space_id, _ in self.spaces)
 
     def is_past(self, other: Position) -> bool:
-        """Whether this one was read later: what is counted only grows."""
+        """Whether this one was read later: all counters only grow."""
         spaces = dict(other.spaces)
         return (
             self.version > other.version
@@ -77,7 +77,7 @@ class Position:
 
 
 class Stands(NamedTuple):
-    """Where a user's passages stand, as columns of a statement that reads more than that; None for what is not there.
+    """The position of a user's passages as columns of a larger statement; None for what does not exist.
 
     The spaces are only counted: most people are in none.
     """
@@ -94,7 +94,7 @@ class Stands(NamedTuple):
 
     @property
     def position(self) -> Position | None:
-        """The position, unless there are spaces, whose versions are a statement of their own."""
+        """The position, unless there are spaces, whose versions need a separate statement."""
         if self.spaces:
             return None
         return Position(self.passage_version or 0, self.change_set_id or 0, (), self.memory_version)
@@ -111,9 +111,9 @@ class News:
 
 
 def note(user_id: int, *changes: Change) -> None:
-    """Count a change of what the user can find, in the current transaction; holds the user's counter until its end.
+    """Count a change of what the user can find, in the current transaction, and lock the user's counter until its end.
 
-    Whoever also locks a conversation locks that first.
+    Callers that also lock a conversation lock that first.
     """
     _raise_version(user_id)
     for item in changes:
@@ -122,7 +122,7 @@ def note(user_id: int, *changes: Change) -> None:
 
 @cache
 def _noted() -> Insert:
-    # The version is read where it is written: the counter's row is ours, and this is a round trip less.
+    # The version is read in the insert: we hold the counter's row, and this saves a round trip.
     values = [
         bindparam(name, type_=column.type)
         for name, column in (
@@ -140,7 +140,7 @@ def _noted() -> Insert:
 
 
 def prune(user_id: int) -> None:
-    """Forget changes that only an index far behind would ask for, in the current transaction."""
+    """Delete changes that only an index far behind would need, in the current transaction."""
     version = db.session.scalar(select(PassageVersion.version).where(PassageVersion.user_id == user_id)) or 0
     db.session.execute(
         delete(PassageChange).where(PassageChange.user_id == user_id, PassageChange.version <= version - KEPT)
@@ -148,7 +148,7 @@ def prune(user_id: int) -> None:
 
 
 def position(user_id: int) -> Position:
-    """Where the user's passages stand now: a few indexed look-ups in one statement."""
+    """The current position of the user's passages: a few indexed look-ups in one statement."""
     found: dict[str, int] = {}
     spaces = []
     for what, number, value in db.session.execute(_position(), {"user": user_id}):
@@ -160,7 +160,7 @@ def position(user_id: int) -> Position:
 
 
 def standing_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
-    """The columns of `Stands` for the user that a row of the table `of` names."""
+    """The columns of `Stands` for the user named by a row of the table `of`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
         select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user),
@@ -189,10 +189,9 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
 
 
 def news(user_id: int, since: Position, current: Position) -> News | None:
-    """What happened between two positions; None when nothing did.
+    """What happened between two positions; None if nothing did.
 
-    Change sets of one user are numbered in the order of their commits, because each is made under the lock of that
-    user's memory.
+    A user's change sets are numbered in commit order, because each is made while that user's memory is locked.
     """
     if current == since:
         return None
@@ -209,7 +208,7 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
 
 
 def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
-    """The memories that the user's change sets between two of them are about."""
+    """The memories that the user's change sets after `since`, up to and including `through`, are about."""
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
@@ -259,13 +258,13 @@ def _raise_version(user_id: int) -> None:
 
 @cache
 def _raised() -> Update:
-    # On the table: by the class it would be followed through the session, in which nothing of it is held.
+    # On the table: given the class, SQLAlchemy would look for it in the session, which holds none of it.
     table = table_of(PassageVersion)
     return update(table).where(table.c.user_id == bindparam("user")).values(version=table.c.version + 1)
 
 
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
-    """Search what is in the conversation now, and make vectors of what came back without one."""
+    """Make search follow the conversation's current content, and have vectors made for what came back without any."""
     if conversation.is_temporary:
         return
     if conversation.indexed_through is not None:

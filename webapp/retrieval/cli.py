@@ -1,4 +1,4 @@
-"""`flask embeddings`: which vectors there are, and rebuilding them after the model changed."""
+"""`flask embeddings`: which vectors exist, and rebuilding them after the model has changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def rebuild(at_once: bool) -> None:
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """How many vectors there are, by kind and model; "" counts what has none."""
+    """The number of vectors, by kind and model; "" counts rows without one."""
     found: dict[str, dict[str, int]] = {}
     for kind, column in (
         ("memories", Memory.embedding_model),

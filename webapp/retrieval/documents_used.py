@@ -12,7 +12,7 @@ from webapp.spaces.models import DocumentChunk
 
 
 def init_documents_used() -> None:
-    """Answer those who ask."""
+    """Connect to the signal that asks for them."""
     documents_asked.connect(documents_used_in)
 
 

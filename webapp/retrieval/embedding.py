@@ -1,4 +1,4 @@
-"""Vectors of queries: in time or not at all. A turn never waits for an embedder that is slow or away."""
+"""Vectors of queries, in time or not at all: a turn never waits for an embedder that is slow or unreachable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REST_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Asked:
-    """A query whose vector is being made: `text`, by which model, when it was asked for, and the vector to come."""
+    """A query whose vector is being made: its `text`, the model, when it was asked for, and the future vector."""
 
     text: str
     model: str
@@ -46,15 +46,15 @@ class Asked:
 
 
 class QueryVectors:
-    """A small cache of query vectors over an embedder with a deadline; `make` gives an embedder for an older model.
+    """A small cache of query vectors, with a deadline for the embedder; `make` gives an embedder for an older model.
 
-    Thread-safe. While the embedder fails it is asked only once in a while, so that nobody waits for it.
+    Thread-safe. While the embedder fails it is tried only once in a while, so that nobody waits for it.
     """
 
     def __init__(self, current: Embedder | Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
         self._embedders: dict[str, Embedder | None] = {}
         self._current = current
-        self._model = ""  # known once somebody asks: the choice is an application's
+        self._model = ""  # known once somebody asks: the application chooses the model
         self._seconds = seconds
         self._make = make
         self._lock = threading.Lock()
@@ -66,18 +66,18 @@ class QueryVectors:
 
     @property
     def is_away(self) -> bool:
-        """Whether the embedder failed lately: what is found is found by its words alone."""
+        """Whether the embedder has failed repeatedly: search then goes by words alone."""
         return self._failures >= FAILURES
 
     def start(self, text: str) -> Asked:
-        """Begin to make a query's vector, unless it is being made, the embedder rests, or there is nothing to ask."""
+        """Start making a query's vector, unless it is being made, the embedder rests, or the query is empty."""
         text = " ".join(text.split())[:MAX_CHARS]
         model = self._chosen()
         started, future = self._submit(model, text) if text else (time.monotonic(), None)
         return Asked(text, model, started, future)
 
     def _chosen(self) -> str:
-        """The model that makes vectors now, as far as this process knows. A new one has not failed yet."""
+        """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
         current = present(self._current)
         with self._lock:
             if current.model != self._model:
@@ -86,10 +86,10 @@ class QueryVectors:
         return current.model
 
     def result(self, asked: Asked, generations: Sequence[str] = ()) -> dict[str, Vector]:
-        """The query's vectors by generation, as far as they come within the deadline.
+        """The query's vectors by generation, as far as they arrive within the deadline.
 
-        It began when the query was asked for first. `generations` are those an index holds: for vectors of an older
-        model the query is embedded by that model too.
+        The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
+        vectors of an older model, the query is embedded by that model too.
         """
         futures: dict[str, Future[Vector]] = {}
         if asked.future is not None:
@@ -108,7 +108,7 @@ class QueryVectors:
         return {generation(model, len(future.result())): future.result() for model, future in vectors}
 
     def _submit(self, model: str, text: str) -> tuple[float, Future[Vector] | None]:
-        """The vector to come, if there will be one, and when it was asked for first."""
+        """When the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
             kept = self._kept.get((model, text))
@@ -121,7 +121,7 @@ class QueryVectors:
                 return asked
             if self._failures >= FAILURES and now < self._rests_until:
                 return now, None
-            if self._failures >= FAILURES:  # one tries, the others go on without until it is answered
+            if self._failures >= FAILURES:  # one tries; the others continue without it until there is an answer
                 self._rests_until = now + REST_SECONDS
             if self._pool is None or self._pool[0] != os.getpid():
                 self._asked.clear()
@@ -142,7 +142,7 @@ class QueryVectors:
             embedder = self._embedders[model]
             if embedder is None:
                 raise ModelError
-            # Beyond the deadline the answer still serves whoever asks the same again, but not for long.
+            # After the deadline the answer still serves anyone who asks the same again, but not for long.
             vector = embedder.embed_query(text, timeout=max(1.0, 4 * self._seconds))
         except ModelError as error:
             if model == self._model:

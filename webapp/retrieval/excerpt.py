@@ -1,4 +1,4 @@
-"""The part of a found text that shows why it was found, with the places of the words asked for."""
+"""The part of a found text that shows why it was found, with the positions of the query's words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text and the spans (start, end) in it to be highlighted, in order and apart from each other."""
+    """A text and the spans (start, end) in it to be highlighted, in order and without overlaps."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
 
 
 def matches(text: str, query: str, *, prefix: bool = False) -> list[tuple[int, int, str]]:
-    """Return where a text has the query's words in any form: start, end, term. With `prefix` the last may go on."""
+    """Return where a text has the query's words in any form: start, end, term; with `prefix` the last may continue."""
     asked = words(query)
     terms = set(stems(asked))
     beginning = asked[-1] if prefix and asked else None
@@ -39,7 +39,7 @@ def matches(text: str, query: str, *, prefix: bool = False) -> list[tuple[int, i
 
 
 def _match(run: str, terms: set[str], beginning: str | None) -> str | None:
-    """Return the term a run of word characters stands for, None if it is not asked for, "" if it has no spaces."""
+    """Return the term a run of word characters stands for, None if it is not in the query, "" if it has no spaces."""
     folded = words(run)
     if len(folded) > 1 or (folded and len(folded[0]) == 2 and not folded[0].isascii()):
         return ""
@@ -75,7 +75,7 @@ def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]
 
 
 def _best_start(text: str, found: list[tuple[int, int, str]], length: int) -> int:
-    """Return where to begin so that most different words, then most words, are shown, at a sentence if one is near."""
+    """Return where to begin so that most distinct words, then most words, show, at a sentence start if one is near."""
     best, start = (-1, -1), 0
     for index, (place, _, _) in enumerate(found):
         inside = [term for a, b, term in found[index : index + 60] if b <= place + length * 3 // 4 and a >= place]

@@ -1,4 +1,4 @@
-"""Looking up keyed facts by the words of a question: SQL alone, exact, whatever is away."""
+"""Looking up keyed facts by the words of a question: SQL alone, exact, whatever else is unavailable."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from webapp.retrieval.scope import Scope
 from webapp.text.words import stems, words
 
 MOST = 8
-"""Facts for one question."""
+"""The most facts returned for one question."""
 LOOKED_AT = 50
 SCANNED = 20
 
 MANY_CHANGES = 500
-"""Memories that changed at once, from which on the keys are looked up anew."""
+"""Number of memories changed at once from which all keys are read again."""
 
 
 class Keys:
-    """The keyed facts of a user under one of the stems that name each; follows the change sets of their memory."""
+    """The keyed facts of a user, each under one of the stems that name it; follows the change sets of their memory."""
 
     def __init__(self) -> None:
         self.change_set_id = 0
@@ -38,7 +38,7 @@ class Keys:
         self._stem_of: dict[int, str] = {}
 
     def named_by(self, said: frozenset[str]) -> list[int]:
-        """The facts all of whose stems were said, oldest first."""
+        """The facts whose stems were all said, oldest first."""
         return sorted(
             memory_id for stem in said for memory_id, wanted in self._by_stem.get(stem, {}).items() if wanted <= said
         )
@@ -50,7 +50,7 @@ class Keys:
             self._by_stem[stem][memory_id] = wanted
 
     def remove(self, memory_id: int) -> None:
-        """Take a fact out, if it is there."""
+        """Remove a fact, if it is there."""
         if (stem := self._stem_of.pop(memory_id, None)) is not None:
             del self._by_stem[stem][memory_id]
 
@@ -63,7 +63,7 @@ MOST_USERS = 256
 def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
     """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
 
-    `at` is where the user's memory stands, read before: the keys are brought that far, change by change.
+    `at` is the position of the user's memory, read before: the keys are brought up to it, change by change.
     """
     said = frozenset(stems(words(text[:2_000])))
     with _lock:
@@ -86,7 +86,7 @@ def _current_keys(user_id: int, change_set_id: int) -> Keys:
     if keys is None or keys.change_set_id > change_set_id:
         keys = Keys()
         _look_up(keys, user_id, None)
-        _keys[user_id] = keys  # once it is whole: the look-up may fail
+        _keys[user_id] = keys  # only when complete: the look-up may fail
         while len(_keys) > MOST_USERS:
             _keys.popitem(last=False)
     _keys.move_to_end(user_id)
@@ -115,12 +115,12 @@ def _keyed(*, everything: bool) -> Select[*tuple[Any, ...]]:
 
 @lru_cache(maxsize=4_096)
 def _stems_of(fact_key: str) -> frozenset[str]:
-    """What a question has to say to name a key: every word of its attribute."""
+    """What a question has to say to name a key: every word of its attribute, stemmed."""
     return frozenset(stems(words(fact_key.rpartition("/")[2].replace("_", " "))))
 
 
 def by_words(text: str, scope: Scope) -> list[Found]:
-    """Memories that hold a word of the question: a plain scan, for the moments in which an index is being built."""
+    """Memories that contain a word of the question: a plain scan, for use while an index is being built."""
     longest = sorted({word for word in words(text[:2_000]) if len(word) >= 4 and stems([word])}, key=len)[-3:]
     if not longest:
         return []

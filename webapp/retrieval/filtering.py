@@ -33,12 +33,12 @@ COLUMNS = {
     "end": np.int32,
     "speaker": np.int8,
 }
-"""What an index knows of each row, and its type; `asking` is an `offering.Asking`, `wish` that the user
-says there how answers should be."""
+"""What an index knows about each row, with the column's type; `asking` is an `offering.Asking`; `wish` means that the
+user says there how answers should be."""
 
 
 def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:
-    """Which rows of an index a filter lets through (n); `columns` are those of `index`, n values each."""
+    """Which rows of an index pass a filter (n); `columns` are those of `index`, n values each."""
     mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
     if not where.archived:
         mask &= ~columns["archived"]
@@ -64,7 +64,7 @@ def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[
 
 
 def _of_kinds(kinds: NDArray[Any], wanted: Collection[str]) -> NDArray[np.bool_]:
-    """Which rows are of one of some kinds; `kinds` are their numbers."""
+    """Which rows are of one of the wanted kinds; `kinds` holds the rows' kind numbers."""
     return np.asarray(np.array([kind in wanted for kind in KINDS])[kinds], np.bool_)
 
 

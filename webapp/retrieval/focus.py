@@ -1,4 +1,4 @@
-"""The part of a piece that tells most for a question: where there is little room, it stands for the piece."""
+"""The most telling part of a piece for a question: it stands for the piece if there is little room."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from webapp.text.pieces import pieces_of
 
 
 def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, int] | None:
-    """The range of characters with most of a question's terms (stemmed), sentences whole; None for a short text."""
+    """The range of characters with most of a question's terms (stemmed), in whole sentences; None for a short text."""
     parts = pieces_of(text, size, 0)
     if len(parts) < 2:
         return None
-    # A stem is how a word begins, in most languages: to look for it is an order of magnitude cheaper than to stem.
+    # In most languages a stem is how a word begins: searching for it is an order of magnitude cheaper than stemming.
     folded = text.casefold()
     whole = folded if len(folded) == len(text) else text
     held = [sum(term in whole[part.start : part.end] for term in terms) for part in parts]

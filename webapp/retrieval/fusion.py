@@ -1,4 +1,4 @@
-"""Keyword and vector scores into one ranking: fusion, ties, diversity, budget."""
+"""Combines keyword and vector scores into one ranking: fusion, ties, diversity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 def standardise(cosines: Floats, allowed: Mask, counted: Mask | None = None) -> Floats:
-    """Return z-scores of cosines over the allowed rows, by those of them that are counted; 0 where there is none."""
+    """Return z-scores of cosines over the allowed rows, relative to the counted ones; 0 where there is no cosine."""
     known = allowed & ~np.isnan(cosines)
     sample = known if counted is None else known & counted
     if np.count_nonzero(sample) < 2:
@@ -54,7 +54,7 @@ def fuse(
 
 
 def best_rows(scores: Floats, times: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the k best rows with a finite score; of equal scores (to a thousandth) the newest first."""
+    """Return the k best rows with a finite score; among equal scores (to a thousandth) the newest first."""
     k = min(k, len(scores))
     if not k:
         return np.empty(0, np.int64)
@@ -66,7 +66,7 @@ def best_rows(scores: Floats, times: NDArray[np.int64], k: int) -> NDArray[np.in
 def best_lending(
     scores: Floats, times: NDArray[np.int64], k: int, groups: NDArray[np.int64], share: float
 ) -> NDArray[np.int64]:
-    """As `best_rows`, once the best of a group (by row, 0 for none) lent it a share of their scores, in place."""
+    """Like `best_rows`, after the best of a group (by row, 0 for none) lent it a share of their scores, in place."""
     rows = best_rows(scores, times, max(k, LENT_AMONG))
     lent: dict[int, list[float]] = {}
     numbers = groups[rows].tolist()
@@ -87,9 +87,9 @@ def diversify(
     per_group: int,
     like: Callable[[Item], Iterable[Item]],
 ) -> list[Item]:
-    """Take k of a ranking: no more than `per_group` of a group and none that says the same as one before it (`like`).
+    """Take k of a ranking, at most `per_group` of a group and none that says the same as one before it (`like`).
 
-    What the groups' limit held back fills up what is left of k, in rank order; a `None` group has no limit.
+    Items held back by the groups' limit fill up the rest of k, in rank order; a `None` group has no limit.
     """
     taken: list[Item] = []
     there: set[Item] = set()
@@ -117,7 +117,7 @@ def diversify(
 
 
 def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
-    """Rank again, by score, with what comes second of the same source lowered: (item, source, score) each."""
+    """Rank again by score, lowering repeated results from one source: (item, source, score) each."""
     seen: dict[Hashable, int] = {}
     lowered = []
     for item, source, score in ranked:

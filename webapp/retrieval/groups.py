@@ -1,4 +1,4 @@
-"""The order of pieces within their conversation or document: who is whose neighbour."""
+"""The order of pieces within their conversation or document: which are neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Group = tuple[str, int]
 
 
 class Groups:
-    """Rows by group, in the order of ids and, within one, of pieces."""
+    """Rows by group, in the order of ids and, within an id, of pieces."""
 
     def __init__(self) -> None:
         self._held: dict[Group, tuple[array[int], array[int]]] = {}
@@ -26,7 +26,7 @@ class Groups:
         return sum(2 * ids.itemsize * len(ids) + 300 for ids, _ in self._held.values())
 
     def put(self, passage: Passage, row: int) -> tuple[int | None, int | None]:
-        """Take in a row; the rows before and after it."""
+        """Add a row; returns the rows before and after it."""
         ids, rows = self._held.setdefault((passage.kind, passage.group_id or 0), (array("q"), array("l")))
         number = passage.id * PIECES + passage.piece
         place = bisect_left(ids, number)
@@ -42,11 +42,11 @@ class Groups:
             del ids[first:after], rows[first:after]
 
     def order(self, group: Group, passage_id: int, piece: int) -> int:
-        """The place of a piece in its group, counted from 0; 0 where there is no order."""
+        """The position of a piece in its group, counted from 0; 0 if the group has no order."""
         return bisect_left(self._held[group][0], passage_id * PIECES + piece) if group in self._held else 0
 
     def renumber(self, renumbered: NDArray[np.int32]) -> None:
-        """Follow the rows to their new numbers, by old row."""
+        """Update the rows to their new numbers, given by old row."""
         for ids, rows in self._held.values():
             rows[:] = array("l", renumbered[np.array(rows, np.int64)].tolist()) if ids else rows
         self._held = {group: held for group, held in self._held.items() if held[0]}

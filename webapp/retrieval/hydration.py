@@ -1,4 +1,4 @@
-"""Reading what was found from the tables, by id: whatever an index says, only what is there now and may be seen."""
+"""Reads what was found from the tables by id: whatever an index says, only what exists now and may be seen."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 _ROOMS = (16, 64, 256)
-"""Ids a statement has room for. One of a fixed length is rendered once, an expanding list anew every time."""
+"""Numbers of ids a statement can have: one of fixed length is rendered once, an expanding list every time."""
 _Read = tuple[int, int | None, bool, Found]
-"""A passage with its owner, its space, and whether it is shared there."""
+"""A passage's owner, its space, whether it is shared there, and the passage."""
 
 
 def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
-    """What the hits name, in their order, with the rank of memories taken into account; one query a kind.
+    """The passages that the hits name, best first, with the worth of memories taken into account; one query per kind.
 
     Passages that are gone, closed, superseded, hidden or not in scope are left out.
     """
@@ -42,7 +42,7 @@ def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
             factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
             found.append(row.piece(hit, value))
-    # To a thousandth, as the ranking itself: of equals, the newest stays first.
+    # To a thousandth, like the ranking itself: among equals, the newest stays first.
     return sorted(found, key=lambda item: -round(item.score, 3))
 
 
@@ -56,9 +56,9 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
 
 
 def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[Found]:
-    """What may be seen of some passages: of what others share, who shares it, but not the conversation it comes from.
+    """What may be seen of some passages: if others share them, who does, but not the conversation they are from.
 
-    The names of all of them in one statement.
+    Reads all names in one statement.
     """
     seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
     others = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
@@ -80,7 +80,7 @@ def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reaso
 
 
 def _by_id(statement: Callable[[int], Select[*tuple[Any, ...]]], ids: Sequence[int]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a statement, made for so many ids, for however many there are."""
+    """The rows of a statement made for a fixed number of ids, for any number of them."""
     for start in range(0, len(ids), _ROOMS[-1]):
         some = ids[start : start + _ROOMS[-1]]
         room = next(room for room in _ROOMS if room >= len(some))
@@ -100,7 +100,7 @@ def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[_Read]:
     return _as_memories(db.session.execute(_of_memories(statement)))
 
 
-# To build a statement costs about as much as to send it: those of every reply are built once.
+# Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _memories_by_id(room: int) -> Select[*tuple[Any, ...]]:
     return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids(room))))
@@ -237,7 +237,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
 
 
 def _picture(row: Any) -> dict[str, Any]:
-    """The title, content, kind and pages of a document that is a picture, or pages that are; of a page that is one."""
+    """The title, content, kind and pages of a document that is a picture or has pictured pages, or of one such page."""
     if row.digest and is_picture(row.size, row.pages):
         return {"picture": (row.title, row.digest, row.media_type, range(1, row.pages + 1))}
     if row.digest and shows_page(row.content, row.page):

@@ -31,9 +31,9 @@ _MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The part of a search that needs no vector: which rows are allowed and what words give, at a state of an index.
+    """The part of a search that needs no vector: the allowed rows and the keyword scores, at a state of an index.
 
-    `alone`: the words were weighed for a search without any vector.
+    `alone`: the words were weighted for a search without any vector.
     """
 
     state: int
@@ -43,9 +43,9 @@ class Prepared:
 
 
 class UserIndex:
-    """Passages of one user: add, remove, search. Thread-safe; every call is short and never waits for anything else.
+    """Passages of one user: add, remove, search. Thread-safe; every call is short and waits for nothing else.
 
-    Vectors of several embedding models stand side by side, each searched with its own query vector.
+    Vectors of several embedding models are kept side by side, each searched with its own query vector.
     """
 
     def __init__(self, weights: Weights | None = None, fusion: FusionWeights | None = None) -> None:
@@ -53,12 +53,12 @@ class UserIndex:
         self._fusion = fusion or FusionWeights()
         self._keywords = KeywordIndex(weights)
         self._columns = {name: Column(dtype) for name, dtype in COLUMNS.items()}
-        # By passage: the row of its first piece times PIECES, plus how many follow; its rows lie side by side.
+        # By passage: the row of its first piece times PIECES, plus how many follow; its rows are adjacent.
         self._rows: dict[Key, int] = {}
         self._groups = Groups()
         self._vectors: dict[str, VectorStore] = {}
         self._removed = 0
-        self._state = 0  # counts what changes rows or their words
+        self._state = 0  # counts changes of the rows or their words
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -70,7 +70,7 @@ class UserIndex:
 
     @property
     def fusion(self) -> FusionWeights:
-        """The weights it ranks by."""
+        """The weights used for ranking."""
         return self._fusion
 
     @property
@@ -91,7 +91,7 @@ class UserIndex:
     def add(self, passages: Sequence[Passage]) -> None:
         """Index passages; one whose key is known is replaced, and loses its vectors."""
         with self._lock:
-            # The pieces of a passage side by side, in order; what is given twice counts once.
+            # The pieces of a passage side by side, in order; duplicates count once.
             by_key: dict[Key, dict[int, Passage]] = {}
             for passage in passages:
                 by_key.setdefault(passage.key, {})[passage.piece] = passage
@@ -128,7 +128,7 @@ class UserIndex:
                     )
 
     def remove(self, keys: Iterable[Key]) -> None:
-        """Forget passages; unknown keys are ignored."""
+        """Remove passages; unknown keys are ignored."""
         with self._lock:
             self._state += 1
             for key in keys:
@@ -154,7 +154,7 @@ class UserIndex:
             return [(kind, int(number)) for number in np.unique(columns["id"][mask & (columns["id"] >= from_id)])]
 
     def keys_shared_in(self, space_id: int, user_id: int) -> list[Key]:
-        """Return what is in a space without being the user's own: others' shared memories, and documents."""
+        """Return what is in a space but is not the user's own: others' shared memories, and documents."""
         with self._lock:
             columns = {name: column.values for name, column in self._columns.items()}
             mask = columns["alive"] & (columns["space"] == space_id) & (columns["owner"] != user_id)
@@ -165,12 +165,12 @@ class UserIndex:
 
     @property
     def generations(self) -> list[str]:
-        """Names under which there are vectors."""
+        """The generations for which there are vectors."""
         with self._lock:
             return [name for name, store in self._vectors.items() if len(store)]
 
     def compact(self) -> None:
-        """Take what was removed out of memory; happens by itself when much was, to be called when a user forgets."""
+        """Free the memory of removed passages; automatic after many removals; call it when a user forgets."""
         with self._lock:
             self._state += 1
             renumbered = self._keywords.compact()
@@ -195,7 +195,7 @@ class UserIndex:
                 store.put([row for row in rows if row is not None], vectors[known])
 
     def prepare(self, query: str, where: Filter, *, prefix: bool = False, alone: bool = False) -> Prepared:
-        """Do the part of a search that needs no vector, for instance while that is awaited."""
+        """Do the part of a search that needs no vector, for instance while waiting for one."""
         with self._lock:
             allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
             return Prepared(self._state, alone, allowed, self._keywords.search(query, prefix=prefix, alone=alone))
@@ -213,11 +213,10 @@ class UserIndex:
     ) -> list[Hit]:
         """Return the k best passages for a query, best first.
 
-        `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide.
-        With `prefix` the last word may be unfinished. With `per_group` near-duplicates are left out and a
-        conversation or document gives at most that many hits while others have some; and what comes after the first
-        few is ranked by a second look. `prepared` saves what `prepare` did for the same query, unless the index has
-        changed since.
+        `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide. With
+        `prefix` the last word may be unfinished. With `per_group`, near-duplicates are left out, a conversation or
+        document gives at most that many hits while others have some, and what comes after the first few is ranked by a
+        second look. `prepared` reuses what `prepare` did for the same query, unless the index has changed since.
         """
         with self._lock:
             if not self._rows or k <= 0:
@@ -250,7 +249,7 @@ class UserIndex:
             return hits_of(rows, scores, found, best, meaning, z, weight, columns, before, order)
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
-        """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row, or None."""
+        """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row; or None."""
         meaning = np.full(len(allowed), np.nan, np.float32)
         z: Floats | None = None
         for model, vector in vectors.items():
@@ -260,7 +259,7 @@ class UserIndex:
             own = store.cosines(vector, len(allowed))
             if z is not None:
                 own[~np.isnan(meaning)] = np.nan
-            # Models differ in scale, so each is standardised by itself.
+            # Models differ in scale, so each is standardised separately.
             part = standardise(own, allowed, self._keywords.worded)
             z = part if z is None else z + part
             meaning = np.where(np.isnan(own), meaning, own / np.float32(floor(model)))
@@ -273,7 +272,7 @@ class UserIndex:
         return (int(self._columns["kind"].values[row]), group) if group else None
 
     def _alike(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
-        """Tell which of some rows say the same as one of them, itself included: all compared at once."""
+        """Tell which of some rows say the same as one of them, itself included; all are compared at once."""
         alike: dict[int, list[int]] = {}
         for store in self._vectors.values():
             held = store.held(rows)

@@ -1,6 +1,6 @@
-"""Making vectors in the background: of messages behind a watermark, of chunks and of memories, in batches.
+"""Makes vectors in the background, in batches: of messages after a watermark, of chunks and of memories.
 
-Nothing is held while the embedder works; what it could not do now it does later, for the watermark stays.
+No connection is held while the embedder works; what it cannot do now it does later, since the watermark stays.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from webapp.retrieval.models import ConversationChunk, MessageEmbedding, Passage
 
 BATCH = 64
 RUN = 500
-"""Vectors made by one run, a few seconds; a longer backlog goes on with the next, so that the work of others comes in
-between: behind a large import, somebody looks at what is in a file."""
+"""Vectors made by one run, in a few seconds; a longer backlog continues in the next run, so that other users' work
+comes in between: behind a large import, somebody may be waiting for the content of a file."""
 MAX_CHARS = 8_000
 MANY_CHARS = 200_000
-"""Of messages that are embedded together; a longer one is alone."""
+"""Characters of messages that are embedded together; a longer message is embedded alone."""
 FEW_CHANGES = 500
-"""Up to here the memories that may be owed a vector are named one by one."""
+"""Up to this number, the memories that may be owed a vector are named one by one."""
 CONTINUED = 20
-"""Change sets before those that are looked at, too: what a tool does later in a turn goes into the one it began."""
+"""How many earlier change sets are checked too: what a tool does later in a turn is added to the set it began."""
 
 
 @dataclass(slots=True)
 class Indexed:
-    """Vectors made, by kind (of messages those of their pieces), and whether some are still owed."""
+    """Vectors made, by kind (for messages, those of their pieces), and whether some are still owed."""
 
     messages: int = 0
     chunks: int = 0
@@ -60,8 +60,8 @@ class Indexed:
 
 
 def index_user(user_id: int) -> Indexed:
-    """Make the vectors that are owed to a user's memories, chunks and messages. Raises ModelError, with what was
-    finished before it stored. Safe to run twice, at once too."""
+    """Make the vectors owed to a user's memories, chunks and messages. Raises ModelError after storing what was
+    finished. Safe to run twice, even at once."""
     with reads_only():
         return _index_user(user_id, embedder())
 
@@ -90,7 +90,7 @@ def _index_user(user_id: int, client: Embedder) -> Indexed:
 
 
 def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bool:
-    """One batch of a conversation's messages; whether there may be another."""
+    """Index one batch of a conversation's messages; returns whether there may be another."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or not conversation.index_due:
         db.session.rollback()
@@ -133,25 +133,25 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         if conversation is None:
             return False
         if (conversation.indexed_through or 0) != after:
-            return True  # somebody else was here, or messages came back: look again
+            return True  # somebody else was here, or messages came back: check again
         if wanted:
             store_message_vectors(user_id, client.model, pieces, vectors)
             changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
         conversation.indexed_through = rows[-1].message_id if rows else after or None
-        # What ended while the embedder worked is owed its vector: its mark must not be written over.
+        # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
         conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
         done.messages += len(pieces)
-        # What stands behind a reply that is still being written stays owed, and has to wait for it.
+        # Messages after a reply that is still being written stay owed, and have to wait for it.
         return conversation.index_due and bool(rows)
 
 
 def _index_long_message(
     user_id: int, conversation_id: int, text: str, pieces: Sequence[MessagePiece], client: Embedder, done: Indexed
 ) -> bool:
-    """Make the next vectors of a message that is more than a run's work, from its end; whether there may be another.
+    """Make the next vectors of a message that takes several runs, from its end; returns whether more may follow.
 
-    What is made is kept, so that the next run continues: a message of a megabyte takes minutes. Its first piece comes
-    last, and shows that all are there; the watermark then passes the message as one that was done before.
+    Finished vectors are kept, so that the next run continues: a message of a megabyte takes minutes. Its first piece
+    comes last, and shows that all are there; the watermark then passes the message as one already done.
     """
     message_id = pieces[0].message_id
     missing = missing_pieces(client.model, pieces)
@@ -168,7 +168,7 @@ def _index_long_message(
 
 
 def _has_more(conversation_id: int, after: int) -> bool:
-    """Whether a conversation has finished messages behind the watermark."""
+    """Whether a conversation has finished messages after the watermark."""
     behind = select(Message.message_id).where(
         Message.conversation_id == conversation_id,
         Message.message_id > after,
@@ -180,7 +180,7 @@ def _has_more(conversation_id: int, after: int) -> bool:
 
 
 def _at_a_time(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The first messages of a batch, until they are a good many characters."""
+    """The first messages of a batch, as many as fit MANY_CHARS, but at least one."""
     size = 0
     for number, row in enumerate(rows):
         size += len(row.content)
@@ -214,7 +214,7 @@ def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None
 
 
 def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
-    """Vectors of the memories that changed since the last time and have none by this model."""
+    """Make vectors of the memories that changed since the last time and have none by this model."""
     through = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
     newest = db.session.scalar(
         select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user_id)
@@ -235,7 +235,7 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
             if db.session.get(User, user_id) is None:
                 return
             for row, vector in zip(rows, vectors, strict=True):
-                # A memory that says something else by now gets its vector from the next run.
+                # A memory whose content has changed in the meantime gets its vector from the next run.
                 db.session.execute(
                     update(Memory)
                     .where(Memory.memory_id == row.memory_id, Memory.revision == row.revision)
@@ -258,7 +258,7 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
 
 
 def _changed_memories(user_id: int, through: int) -> set[int] | None:
-    """The memories that changed after a change set; None when they are many, and looking at all is no more work."""
+    """The memories that changed after a change set; None if they are many, when checking all is no more work."""
     mine = MemoryChangeSet.user_id == user_id
     before = select(MemoryChangeSet.change_set_id).where(mine, MemoryChangeSet.change_set_id <= through)
     before = before.order_by(MemoryChangeSet.change_set_id.desc()).offset(CONTINUED).limit(1)
@@ -273,7 +273,7 @@ def _changed_memories(user_id: int, through: int) -> set[int] | None:
 
 
 def _set_memories_through(user_id: int, before: int | None, change_set_id: int) -> None:
-    """Move the mark on, unless vectors by another model have been owed since it was read."""
+    """Advance the mark, unless vectors by another model have been owed since it was read."""
     moved = rows_changed(
         update(PassageVersion)
         .where(PassageVersion.user_id == user_id, PassageVersion.memories_through.is_not_distinct_from(before))

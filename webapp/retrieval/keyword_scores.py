@@ -1,4 +1,4 @@
-"""What a query gives by its words alone."""
+"""The result of a query's words alone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Terms = list[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class KeywordScores:
-    """What a query gives: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
+    """The result of a query: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
 
-    `asked` is the sum of the idf of all terms asked for, found or not.
+    `asked` is the sum of the idf of all terms of the query, found or not.
     """
 
     scores: Floats
@@ -26,7 +26,7 @@ class KeywordScores:
     asked: float = 0.0
 
     def held_by(self, rows: Sequence[int]) -> list[Terms]:
-        """The terms that each of some rows has: one look at a term's rows for all of them."""
+        """The terms that each of some rows has: one search per term for all rows."""
         held: list[Terms] = [[] for _ in rows]
         wanted = np.asarray(rows, np.int64)
         for word, idf, having in self.terms:

@@ -1,4 +1,4 @@
-"""Rows into passages: the one place that says what of a user is searched."""
+"""Rows into passages: the one place that defines what is searched for a user."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.text.pieces import pieces_of
 
 BLOCK = 500
-"""Rows read at a time: a large user must not pass through memory as a whole."""
+"""Rows read at a time: a large user's data must not be in memory all at once."""
 CHUNKS_ONLY = 2**31 - 1
-"""Where a change of a conversation begins that none of its messages has to do with."""
+"""The `from_id` of a change of a conversation that affects none of its messages."""
 _IN_PIECES = (Message.message_id, MessageEmbedding.piece)
 FINISHED = ("complete", "stopped", "interrupted")
-"""States of messages that say something; one that failed, or is being written, does not."""
+"""States of messages that are searched; one that failed, or is being written, is not."""
 
 
 def usable_memories() -> Select[*tuple[Any, ...]]:
-    """Memories that may be found: neither closed, nor set aside, nor waiting for their user."""
+    """Memories that may be found: not closed, not archived, not waiting in review."""
     return select(Memory).where(
         Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
     )
@@ -61,7 +61,7 @@ def searchable_chunks() -> Select[*tuple[Any, ...]]:
 
 
 def load_user(user_id: int) -> Iterator[Block]:
-    """Everything of their own that a user can find, block by block."""
+    """Everything of the user's own that they can find, block by block."""
     yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     yield from load_conversations(Conversation.user_id == user_id)
 
@@ -83,7 +83,7 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 
 
 def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
-    """The user's usable memories: those of these ids, or all."""
+    """The user's usable memories: those with these ids, or all."""
     if memory_ids is None:
         yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     else:
@@ -98,9 +98,9 @@ def load_conversations(*conditions: Any) -> Iterator[Block]:
 
 
 def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
-    """What changed in some of the user's conversations: messages, by conversation from an id on, and chunks.
+    """What changed in some of the user's conversations: messages from an id on, by conversation, and chunks.
 
-    Two statements, however many conversations. Some messages before the ids may come along.
+    Three statements at most, however many conversations. Some messages before those ids may be included.
     """
     if with_chunks:
         where = {"user": user_id, "conversations": sorted(with_chunks)}
@@ -116,7 +116,7 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
         yield _with_vectors(db.session.execute(_changed_messages(), where))
 
 
-# To build a statement costs about as much as to send it: those of every reply are built once.
+# Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _changed_chunks() -> Select[*tuple[Any, ...]]:
     return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
@@ -157,13 +157,13 @@ def _chunks() -> Select[*tuple[Any, ...]]:
 
 
 def _messages() -> Select[*tuple[Any, ...]]:
-    """A row a piece that has a vector; one row where none has."""
+    """One row per piece that has a vector; one row for a message without any."""
     return (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
         .with_only_columns(
             Message.message_id,
-            # The text once, with its first piece: a long message has many.
+            # The text only once, with its first piece: a long message has many.
             case((func.coalesce(MessageEmbedding.piece, 0) == 0, Message.content), else_="").label("content"),
             Conversation.user_id,
             Conversation.space_id,
@@ -242,7 +242,7 @@ def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
 
 
 def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
-    """Rows of messages and their pieces' vectors, in the order of message and piece, as a block."""
+    """A block from rows of messages with their pieces' vectors, in the order of message and piece."""
     block = Block()
     spans: dict[int, list[tuple[int, int]]] = {}
     for row in rows:
@@ -251,14 +251,14 @@ def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
             block.passages += pieces
             spans = {row.message_id: [(piece.start, piece.end) for piece in pieces]}
         places = spans.get(row.message_id, ())
-        # A vector of a text that was cut otherwise stands for something else.
+        # A vector of a text that was cut differently represents something else.
         if row.piece is not None and row.piece < len(places) and places[row.piece] == (row.from_char, row.to_char):
             block.put_vector(("message", row.message_id, row.piece), row.model, row.embedding)
     return block
 
 
 def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
-    """As `_blocks`, of messages: all pieces of one are in one block."""
+    """Like `_blocks`, for messages: all pieces of one are in one block."""
     keys = sorted(set(db.session.scalars(statement.with_only_columns(Message.message_id))))
     for start in range(0, len(keys), BLOCK):
         some = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
@@ -274,8 +274,8 @@ def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | 
 def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
     """The rows of a statement in the order of its key.
 
-    The keys alone first: to sort all rows with their texts and vectors, for every page anew, is slow, and more
-    than the sort buffer of a database holds.
+    First only the keys: sorting all rows with their texts and vectors again for every page is slow, and takes more than
+    the sort buffer of a database holds.
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):

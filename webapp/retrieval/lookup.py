@@ -1,4 +1,4 @@
-"""Looking up for a reply what its user said and what is known of them, while the question's vector is awaited."""
+"""Looking up for a reply what its user said and what is known about them, while the question's vector is being made."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from webapp.text.timewords import calendar_words
 from webapp.tracing import note, traced
 
 POOL = 64
-"""Pieces that are offered to a prompt, whose budget decides."""
+"""How many pieces are offered to a prompt, whose budget decides."""
 FRESH_SECONDS = 0.05
-"""For how long within one look-up what others share, once read, is taken to be what they share now."""
+"""For how long within one look-up what others share, once read, is taken to be current."""
 FEW_TERMS = 3
 """A message with fewer words of its own ("And in Berlin?") is looked up together with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a reply wants to know. `verbatim_from`: the first message of the conversation that the prompt holds."""
+    """What a reply needs to know. `verbatim_from`: the first message of the conversation that the prompt holds."""
 
     user_id: int
     text: str
@@ -50,8 +50,8 @@ class Question:
 
 @dataclass(slots=True)
 class Result:
-    """What was found, best first. `with_meaning` is False when keywords alone decided, `is_away` where that is because
-    the embedder did not answer, `indexed` False while an index was not ready; `took` in milliseconds by step; `asked`
+    """What was found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is because
+    the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step; `asked` holds
     the question's words, stemmed."""
 
     items: list[Found] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Result:
 
     @property
     def account(self) -> dict[str, Any]:
-        """For the pipeline step."""
+        """The data of the pipeline step."""
         return {
             "found": len(self.items),
             "with_meaning": self.with_meaning,
@@ -76,9 +76,9 @@ class Result:
 class LookUp:
     """One look-up for a reply, in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
 
-    To begin it reads the tables, waiting for an index at most `wait` seconds, and asks for the question's vector. What
-    else the reply needs of the tables is best read between that and `finish`, while the vector is being made. `at` is
-    where the user's passages stand, if that was read already.
+    Creating it reads the tables, waiting at most `wait` seconds for an index, and asks for the question's vector.
+    Anything else the reply needs from the tables is best read between that and `finish`, while the vector is being
+    made. `at` is the position of the user's passages, if already read.
     """
 
     def __init__(self, question: Question, wait: float, at: Position | None = None) -> None:
@@ -90,13 +90,13 @@ class LookUp:
         self._result = Result(asked=terms_of(text))
         self._clock = Clock(self._result.took)
         self.memory_version: int | None = None
-        """Of the user's memory before anything was read; None where there was nothing to look for."""
+        """The version of the user's memory before anything was read; None if there was nothing to look for."""
         if self._result.asked:
             self._begin(wait, at or changes.position(question.user_id))
 
     @property
     def was_long(self) -> bool:
-        """Whether what others share may have changed since the beginning."""
+        """Whether what others share may have changed since the look-up began."""
         return self._clock.elapsed > FRESH_SECONDS
 
     @traced("retrieval.begin")
@@ -105,16 +105,16 @@ class LookUp:
         self._at, self.memory_version = at, at.memory_version
         self._entry = entry = index_cache().get(question.user_id, wait, at)
         clock.lap("index")
-        # Nothing to compare with, nothing to wait for: the first words of a newcomer's reply come at once.
+        # Nothing to compare with means nothing to wait for: the first words of a newcomer's reply come at once.
         self._pending = query_vectors().start(self._text if entry is not None and entry.index.generations else "")
         self._facts = exact_facts(self._text, self._own, at) if question.memories else []
         clock.lap("facts")
 
     @traced("retrieval")
     def finish(self) -> Result:
-        """Passages that have something to do with the question.
+        """Passages that are relevant to the question.
 
-        Never waits longer than the embedder's deadline for a vector; without it, it goes on with what there is. May end
+        Never waits longer than the embedder's deadline for a vector; without it, it continues with what it has. May end
         the session's transaction.
         """
         result = self._result
@@ -145,7 +145,7 @@ class LookUp:
         result.is_away = bool(index.generations) and not meaning
         hits = index.search(query, meaning, where, POOL, per_group=POOL, prepared=prepared)
         clock.lap("search")
-        # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
+        # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
         scope = Scope(question.user_id, self._at.space_ids, question.space_id)
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
@@ -162,19 +162,19 @@ def retrieve(question: Question, wait: float) -> Result:
 
 
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:
-    """Whose passages a user may find: asked anew every time, so that a membership that ended counts at once."""
+    """Whose passages a user may find: checked every time, so that the end of a membership counts at once."""
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 
 def dated(text: str) -> str:
-    """A question with the days, months and years that it names by their distance from now: they weigh by date."""
+    """A question with the days, months and years it refers to relative to now: they weigh by date."""
     named = calendar_words(text[:2_000], now().date())
     # In front: the last word of a search may be unfinished.
     return f"{named}\n{text}" if named else text
 
 
 def with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Found]:
-    """What was found, with more of a score for what has the question's words side by side as it does."""
+    """What was found, scored higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
     return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
 
@@ -193,12 +193,12 @@ def _filter(question: Question, scope: Scope) -> Filter:
 
 
 def _is_wanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
-    # Standing instructions apply within their scope, whether they are like the question or not.
+    # Standing instructions apply within their scope, whether or not they resemble the question.
     return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, asked)
 
 
 def is_unwanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
-    """Whether its person called what was found not relevant for a question in much the same words."""
+    """Whether the user called what was found not relevant for a question in much the same words."""
     return item.key in entry.verdicts and unwanted(asked, entry.verdicts[item.key])
 
 

@@ -24,7 +24,7 @@ class MessagePiece(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """Its words, for an embedder."""
+        """The piece's text, for an embedder."""
         return text[self.start : self.end] or " "
 
 
@@ -34,7 +34,7 @@ def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
 
 
 def missing_pieces(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
-    """Those of a message's pieces that have no vector by a model, the first piece last: it stands for the whole."""
+    """The pieces of a message that have no vector by a model, the first piece last: it stands for the whole."""
     rows = db.session.execute(
         select(MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char).where(
             MessageEmbedding.message_id == pieces[0].message_id, MessageEmbedding.model == model
@@ -45,7 +45,7 @@ def missing_pieces(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePi
 
 
 def drop_pieces_from(number: int, message_id: int) -> None:
-    """Drop the vectors of a message's pieces from a number on, left from when it was cut into more."""
+    """Drop the vectors of a message's pieces from a number on, left over from when it was cut into more."""
     db.session.execute(
         delete(MessageEmbedding).where(MessageEmbedding.message_id == message_id, MessageEmbedding.piece >= number)
     )
@@ -59,8 +59,8 @@ def store_message_vectors(
     *,
     are_some: bool = False,
 ) -> None:
-    """Keep the vectors (n × dimensions) of all pieces of some messages, in place of what there was; messages gone
-    meanwhile are ignored. `are_some`: they are not all pieces of their message, so what the others have stays."""
+    """Store the vectors (n × dimensions) of all pieces of some messages, replacing the old ones; messages deleted in
+    the meantime are ignored. `are_some`: the pieces are not all of their message, so the vectors of the others stay."""
     ids = {piece.message_id for piece in pieces}
     there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
     replaced = delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids))

@@ -1,4 +1,4 @@
-"""What retrieval keeps: vectors of messages, chunks, what changed for whom, receipts, and what users said of them."""
+"""What retrieval stores: vectors of messages, chunks, what changed for whom, receipts, and users' verdicts on them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ VERDICTS = ("wrong", "outdated", "not_relevant", "forget")
 class ConversationChunk(Base):
     """The summary of messages `message_range_start` to `message_range_end` (ids, both included) of a conversation.
 
-    The chunks of a conversation do not overlap and leave no current message out before the end of the last one.
-    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched. Those of a
-    `level` above 0 are overviews: each stands for some of the level below, over the same messages, and is not searched.
+    The chunks of a conversation do not overlap and leave out no current message before the end of the last one.
+    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched. Chunks with a
+    `level` above 0 are overviews: each stands for several of the level below, over the same messages, and is not
+    searched.
     """
 
     __tablename__ = "conversation_chunks"
@@ -64,8 +65,8 @@ class MessageEmbedding(Base):
 
 
 class PassageVersion(Base):
-    """Counts the changes of what a user can find; its row is locked by whoever makes one, so that the numbers are in
-    the order of the commits. `memories_through` is the last memory change set whose memories have vectors."""
+    """Counts the changes of what a user can find; its row is locked for every change, so that the numbers are in commit
+    order. `memories_through` is the last memory change set whose memories have vectors."""
 
     __tablename__ = "passage_versions"
 
@@ -78,7 +79,8 @@ class PassageVersion(Base):
 
 class PassageChange(Base):
     """What changed with a version: messages (from an id on) and chunks of the conversation `ref_id`, the vector of the
-    memory `ref_id` (0: of many), a document, or the user's verdicts. Old ones are pruned: who missed some builds anew.
+    memory `ref_id` (0: of many), a document, or the user's verdicts. Old ones are pruned: an index that missed some is
+    rebuilt.
     """
 
     __tablename__ = "passage_changes"
@@ -93,9 +95,9 @@ class PassageChange(Base):
 
 
 class TurnReceipt(Base):
-    """A memory or passage that was looked at for a reply; `injected` tells whether the model saw it.
+    """A memory or passage that was considered for a reply; `injected` tells whether the model saw it.
 
-    It names the passage and, for a memory, the revision; never its text, so that what is forgotten is gone here too.
+    It names the passage and, for a memory, the revision; never the text, so that what is forgotten is gone here too.
     """
 
     __tablename__ = "turn_receipts"
@@ -115,13 +117,13 @@ class TurnReceipt(Base):
     score: Mapped[float] = mapped_column(Float)
     reason: Mapped[str] = mapped_column(String(200))
     injected: Mapped[bool] = mapped_column(Boolean)
-    # The place in the passage that the model saw; none where it saw all of it.
+    # The range of the passage that the model saw; NULL if it saw all of it.
     from_char: Mapped[int | None]
     to_char: Mapped[int | None]
 
 
 class PassageVerdict(Base):
-    """What a user said of a passage under a reply. `terms` are the words of the question it was found for: a passage
+    """What a user said about a passage under a reply. `terms` are the words of the question it was found for: a passage
     called not relevant ranks lower for questions in those words."""
 
     __tablename__ = "passage_verdicts"

@@ -1,4 +1,4 @@
-"""The names in a question, as far as capitals tell; pure."""
+"""The names in a question, as far as capital letters tell; pure."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _LATER_WORD = re.compile(r"(?<=[\w,;:] )[^\W\d_][\w'’-]+")
 
 
 def names_in(query: str) -> frozenset[str]:
-    """The words of a query that have a capital and begin no sentence, folded."""
+    """The capitalised words of a query that do not begin a sentence, folded."""
     return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))

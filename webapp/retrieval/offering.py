@@ -1,7 +1,7 @@
-"""What of the things found is no reference: a question that was only asked, and an answer that nothing else bears out.
+"""Which finds are no reference: a question that was only asked, and an answer that nothing else supports.
 
-Nobody vouches for what the assistant once said when it was asked about somebody: it may have guessed. Offered again, a
-guess becomes a fact. So such an answer is offered only along with what it rests on, or where the question is about the
+Nobody vouches for what the assistant once answered when asked about somebody: it may have guessed. Offered again, a
+guess becomes a fact. So such an answer is offered only together with its support, or if the question is about the
 assistant's own words. Pure.
 """
 
@@ -15,7 +15,7 @@ from webapp.retrieval.passages import Found, Key
 from webapp.text.words import asks, stems, words
 
 REPEATED = 0.5
-"""Share of the words of a question from which on it tells nothing but what is asked now."""
+"""Share of a past question's words, also in the present question, from which it adds nothing."""
 _SENTENCE = re.compile(r"[^.!?…。！？؟\n]+[.!?…。！？؟]*")
 _NOTE = re.compile(r"\[[^\[\]]*\]")
 _LATER_WORD = re.compile(r"(?<=\s)\w+")
@@ -39,16 +39,16 @@ _UNSPACED_BACK = re.compile("[你您あ君당너]")
 
 
 class Asking(IntEnum):
-    """How much of a question a message is."""
+    """To what extent a message is a question."""
 
     NO = 0
-    ENDS = 1  # it tells something, and then asks
-    ONLY = 2  # it does nothing else
-    ABOUT_SOMEBODY = 3  # and what it asks about is the user, or has a name
+    ENDS = 1  # it tells something, then asks
+    ONLY = 2  # it only asks
+    ABOUT_SOMEBODY = 3  # it only asks, and about the user or something with a name
 
 
 def asking_of(text: str) -> Asking:
-    """How much of a question a message is."""
+    """To what extent a message is a question."""
     if not asks(text):
         return Asking.NO
     sentences = [part.strip() for part in _SENTENCE.findall(_NOTE.sub(" ", text))]
@@ -61,19 +61,19 @@ def asking_of(text: str) -> Asking:
 
 
 def fit_to_offer(found: Sequence[Found], question: str, asked: Set[str]) -> list[Found]:
-    """Those of what was found for a question, with the terms `asked`, that a reply may be given, in their order."""
+    """The finds for a question, with the terms `asked`, that a reply may be given, in their order."""
     alone = _borne_out_by_nothing(found, question, asked)
     return [item for item in found if not _repeats(item, asked) and item.key not in alone]
 
 
 def _borne_out_by_nothing(found: Sequence[Found], question: str, asked: Set[str]) -> dict[Key, frozenset[str]]:
-    """The doubtful ones with no term, but for those asked for, in what the rest tells; with their terms."""
+    """The doubtful finds whose terms, apart from those asked for, are nowhere in the other finds; with those terms."""
     alone = {item.key: _terms(item) - asked for item in found if _is_doubtful(item)}
     if not alone or asks_back(question):
         return {}
     for item in found:
         if not alone:
-            break  # to read the rest is most of the work
+            break  # reading the rest is most of the work
         if not (_is_doubtful(item) or _only_asks(item)):
             told = _terms(item)
             alone = {key: own for key, own in alone.items() if own.isdisjoint(told)}
@@ -87,7 +87,7 @@ def asks_of_self(question: str) -> bool:
 
 
 def asks_back(question: str) -> bool:
-    """Whether a question is about what the assistant said itself."""
+    """Whether a question is about what the assistant itself said."""
     spoken = {word.casefold() for word in re.findall(r"\w+", question)}
     return bool(spoken & _BACK) or bool(_UNSPACED_BACK.search(question))
 

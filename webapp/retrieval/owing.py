@@ -1,4 +1,4 @@
-"""To whom vectors are owed: after messages and changes of memory, and to everybody after a change of the model."""
+"""To whom vectors are owed: after messages and changes of memory, and to everybody after a change of model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webapp.retrieval.models import PassageVersion
 from webapp.spaces.document_vectors import owe_documents
 
 EMBEDDING_MODEL = "embedding_model"
-"""The site setting that says by which model vectors were owed last."""
+"""The site setting that names the model by which vectors were last owed."""
 RECENT_CHANGES = 2_000
 
 
 def owed_users(limit: int = 200) -> list[int]:
-    """Users to whom vectors are owed: of messages, or of memories changed lately."""
+    """Users to whom vectors are owed: for messages, or for memories changed recently."""
     said = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())
@@ -43,8 +43,8 @@ def owed_users(limit: int = 200) -> list[int]:
 
 
 def owe_all() -> int:
-    """Owe everybody vectors by the present model; those by the model before stay in use until replaced. How many
-    users; the caller commits."""
+    """Owe everybody vectors by the current model; those by the previous one stay in use until replaced. Returns the
+    number of users with conversations; the caller commits."""
     db.session.execute(
         update(Conversation)
         .where(Conversation.is_temporary == false())
@@ -57,8 +57,8 @@ def owe_all() -> int:
 
 
 def notice_model() -> int:
-    """Owe everybody vectors when the embedding model is another than the last time; how many users. The caller
-    commits. Until they are made, search uses those of both."""
+    """Owe everybody vectors if the embedding model has changed since the last time; returns for how many users. The
+    caller commits. Until they are made, search uses those of both models."""
     before, present = get_setting(EMBEDDING_MODEL), embedder().model
     if before == present:
         return 0

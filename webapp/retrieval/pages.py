@@ -1,4 +1,4 @@
-"""Pages and fragments of what replies used, and of search over everything."""
+"""Pages and fragments that show what replies used, and search over everything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ blueprint = Blueprint("retrieval", __name__)
 
 @blueprint.app_context_processor
 def _used() -> dict[str, Any]:
-    """What the templates of any page may ask for."""
+    """What the templates of any page can call."""
     return {
         "used_under": used_under,
         "note_replies": note_replies,
@@ -69,7 +69,7 @@ def used(message_id: int) -> ViewResult:
 @blueprint.post("/messages/<int:message_id>/used")
 @signed_in
 def judge(message_id: int) -> ViewResult:
-    """Say that something is wrong, outdated, not relevant here, or to be forgotten; the line says what was done."""
+    """Say that something is wrong, outdated, not relevant here, or to be forgotten; its line says what was done."""
     try:
         body = Verdict(kind=request.form.get("kind"), id=request.form.get("id"), verdict=request.form.get("verdict"))
     except ValidationError:
@@ -103,7 +103,7 @@ def used_here(conversation_id: int) -> ViewResult:
 
 
 def day_in(text: str) -> date | None:
-    """The day a form names; None where it names none."""
+    """The day a form names; None if it names none."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -113,14 +113,14 @@ def day_in(text: str) -> date | None:
 @blueprint.get("/search")
 @signed_in
 def search() -> ViewResult:
-    """The address that search had before it found more than conversations."""
+    """The address of search from the time when it found only conversations."""
     return redirect(url_for(".find", q=request.args.get("q") or None), 301)
 
 
 @blueprint.get("/find")
 @signed_in
 def find() -> ViewResult:
-    """Everything of the user's with the words: a page, or the results of the palette."""
+    """Everything of the user's that matches the words: a page, or the results in the palette."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")
     since, until = day_in(request.args.get("since", "")), day_in(request.args.get("until", ""))

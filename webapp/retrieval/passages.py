@@ -17,14 +17,14 @@ Key = tuple[str, int]
 Place = tuple[str, int, int]
 """Kind, id and number of the piece."""
 PIECES = 1 << 16
-"""More than the pieces of any passage."""
+"""More than the number of pieces of any passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text that can be found. `group_id` is its conversation or document: in it, messages and document parts
-    in the order of their ids are each other's neighbours. `quality` (0–1) scales its score. Of a long text it is the
-    piece of that number, characters `start` to `end`, whose words `text` are; the pieces of one are added together."""
+    """A text that can be found. `group_id` is its conversation or document, in which messages and document parts are
+    neighbours in the order of their ids. `quality` (0–1) scales its score. For a long text it is one numbered piece,
+    characters `start` to `end`, with their words as `text`; the pieces of a text are added together."""
 
     kind: str
     id: int
@@ -54,11 +54,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively;
-    `speaker` leaves only messages of that role.
+    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively; `speaker`
+    leaves only messages of that role.
 
     `only_conversation` leaves out messages and chunks of all others; `verbatim` (conversation, message id) leaves out
-    its messages from that id on, which the prompt holds already.
+    its messages from that id on, which the prompt already holds.
     """
 
     scope: Scope
@@ -72,15 +72,15 @@ class Filter:
     speaker: str = ""
 
 
-# A reply looks through a few hundred hits and finds. Frozen, each field of each is set by a call of its own, which
-# took three times as long; nobody changes one all the same.
+# A reply goes through a few hundred of Hit and Found. Were they frozen, each field would be set by a separate call,
+# which took three times as long; still, nobody changes them.
 @dataclass(slots=True)
 class Hit:
-    """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its
-    model's floor, if known, and `coverage`: the share of the query's words, by rarity, that the passage itself has.
-    `start` to `end` is the place in it, and `order` that of its piece among those of its conversation or document,
-    `group_id`. `asking` says how much of a question it is, `answers` how much of one the user's message is that an
-    assistant's replies to (`offering.Asking`)."""
+    """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its model's
+    floor, if known, and `coverage`: the share of the query's words, by rarity, that the passage itself has. `start` to
+    `end` is the range in it, and `order` the position of its piece in its conversation or document, `group_id`.
+    `asking` says to what extent it is a question, and `answers`, for an assistant's message, to what extent the user's
+    message that it replies to is one (`offering.Asking`)."""
 
     kind: str
     id: int
@@ -103,9 +103,9 @@ class Hit:
 
 @dataclass(slots=True)
 class Found:
-    """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them.
+    """A passage as it is now. `role`, `title` and the ids of conversation and message are set if it has them.
 
-    Of a piece, `content` is what it says, `start` where it begins and `length` that of the whole.
+    For a piece, `content` is its text, `start` where it begins and `length` that of the whole.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class Found:
         return f"remembered {day}"
 
     def piece(self, hit: Hit, score: float) -> Found:
-        """The piece of it that a hit names, while there is one: the text may be another by now."""
+        """The piece of it that a hit names, if it still exists: the text may have changed."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]

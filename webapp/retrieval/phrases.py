@@ -1,4 +1,4 @@
-"""Words that stand side by side in a question and in what was found: "test coverage", "peer review"; pure."""
+"""Words that are next to each other both in a question and in what was found: "test coverage", "peer review"; pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from webapp.text.words import folded, stems, words
 _REST_OF_WORD = re.compile(r"\w*[^\w]+")
 _ONE_WORD = re.compile(r"\w+[^\w]+")
 _MOST = 24
-"""Pairs of a question that are looked for."""
+"""The most pairs of a question that are searched for."""
 
 
 def phrases_of(question: str) -> Callable[[str], float]:
-    """What tells the share of a question's words that a text has side by side as the question does (0 to below 1).
+    """A function that returns how many of a question's neighbouring words a text has side by side too (0 to below 1).
 
     In the question's order, in any form, with at most one word between them; stop words of the question are left out.
     """
@@ -24,7 +24,7 @@ def phrases_of(question: str) -> Callable[[str], float]:
 
     def share(text: str) -> float:
         whole = folded(text)
-        # A stem is how a word begins, in most languages.
+        # In most languages a stem is how a word begins.
         there = {term for term in paired if term in whole}
         return sum(one in there and two in there and _side_by_side(whole, one, two) for one, two in pairs) / len(terms)
 

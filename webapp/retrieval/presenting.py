@@ -87,7 +87,7 @@ class ShownItem:
 
 @dataclass(frozen=True, slots=True)
 class ShownReceipt:
-    """What the reply saw, memories first, and what was looked at and left out."""
+    """What the reply saw, memories first, and what was considered and left out."""
 
     memories: list[ShownItem] = field(default_factory=list)
     passages: list[ShownItem] = field(default_factory=list)
@@ -177,7 +177,7 @@ NEARLY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A thing found. `memory_id` for a memory; else it is opened in a conversation, at a message if there is one."""
+    """A search result: `memory_id` for a memory; otherwise it opens a conversation, at a message if there is one."""
 
     kind: str
     title: Markup | str
@@ -190,7 +190,7 @@ class ShownResult:
 
     @property
     def fragment(self) -> str:
-        """Takes a browser to the words in a long message: a text fragment, after the `#`."""
+        """Takes a browser to the words in a long message: a text fragment, for after the `#`."""
         words = self.passage.split()
         return ":~:text=" + quote(" ".join(words[:8]), safe="").replace("-", "%2D") if words else ""
 
@@ -202,7 +202,7 @@ class ShownResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Groups in the order of `FILTERS`; whether only words were looked for, and whether an index is being made."""
+    """Groups in the order of `FILTERS`; whether only words were searched for, and whether an index is being built."""
 
     groups: list[tuple[str, list[ShownResult]]] = field(default_factory=list)
     words_only: bool = False
@@ -215,9 +215,9 @@ class Results:
 def search(
     user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
 ) -> Results:
-    """What a person looks for: conversations by title or words, then memories, messages, summaries, documents.
+    """What a person searches for: conversations by title or words, then memories, messages, summaries, documents.
 
-    Narrowed to days or to who said it, only what has a day or a speaker is looked through.
+    With days or a speaker given, only what has a day or a speaker is searched.
     """
     if not q:
         return Results()
@@ -237,7 +237,7 @@ def search(
         there = {result.message_id for result in found["conversation"]}
         for item in passages.items:
             part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
-            # What does not hold the words is shown only if it is nearly as good: a list to choose from is no prompt.
+            # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= NEARLY * best
             if is_close and (item.message_id not in there or item.kind != "message"):
                 found[item.kind].append(_result(item, marked(part.text, part.spans)))
@@ -248,6 +248,6 @@ def _result(item: Found, text: Markup) -> ShownResult:
     if item.kind == "memory":
         return ShownResult("memory", text, None, item.at, memory_id=item.id)
     title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
-    # The place in a message that is longer than a page: the piece that was found begins there.
+    # For a message longer than a page: the piece that was found, so that the browser can scroll to it.
     passage = item.content if item.kind == "message" and item.start else ""
     return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)

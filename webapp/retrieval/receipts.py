@@ -1,4 +1,4 @@
-"""What was looked at for a reply, and what the user says of it."""
+"""What was considered for a reply, and what the user says about it."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Item(Protocol):
 
     @property
     def stage(self) -> str:
-        """Which part of the context it was looked at for."""
+        """The part of the context for which it was considered."""
 
     @property
     def rank(self) -> int:
-        """Its place there, from 0."""
+        """Its place there, from 1."""
 
     @property
     def score(self) -> float:
-        """What it was ranked by."""
+        """The score it was ranked by."""
 
     @property
     def reason(self) -> str:
@@ -65,7 +65,7 @@ class Item(Protocol):
 
     @property
     def from_char(self) -> int | None:
-        """Where the part begins that the model saw; None where it saw all of it."""
+        """Where the part that the model saw begins; None if it saw all of it."""
 
     @property
     def to_char(self) -> int | None:
@@ -74,8 +74,8 @@ class Item(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a receipt as shown. `state` is current, changed (the memory says something else now), closed (set
-    aside, replaced, outdated or in review now) or gone; `content` is what the reply saw, None when that is gone."""
+    """A line of a receipt as shown. `state` is current, changed (the memory now says something else), closed (set
+    aside, replaced, outdated or in review now) or gone; `content` is what the reply saw, None if that is gone."""
 
     kind: str
     id: int
@@ -96,9 +96,9 @@ class Line:
 
 
 def store(message_id: int, items: Iterable[Item]) -> None:
-    """Keep the receipt of a reply, in the current transaction.
+    """Store the receipt of a reply, in the current transaction.
 
-    What was found but stood in the prompt already has one line, that of its place there.
+    What was found but was already in the prompt has one line, for its place in the prompt.
     """
     items = list(items)
     shown = {(item.kind, item.id) for item in items if item.injected}
@@ -120,12 +120,12 @@ def store(message_id: int, items: Iterable[Item]) -> None:
         if item.injected or (item.kind, item.id) not in shown
     ]
     if rows:
-        # Into the table: by its class, the rows without a revision would take a statement of their own.
+        # Into the table: given the class, the rows without a revision would need a separate statement.
         db.session.execute(insert(table_of(TurnReceipt)), rows)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:
-    """The receipt of a reply, in the order of the prompt. Raises NotFound for what is not the user's."""
+    """The receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
     message = messages.get_message(user_id, message_id)
     rows = db.session.scalars(
         select(TurnReceipt).where(TurnReceipt.message_id == message.message_id).order_by(TurnReceipt.receipt_id)
@@ -144,7 +144,7 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
 
 
 def _joined(lines: Iterable[Line]) -> list[Line]:
-    """Lines with the excerpts of one passage made one, in the order of the first."""
+    """Lines with the excerpts of one passage merged, in the order of the first."""
     joined: dict[tuple[str, int, str, bool], Line] = {}
     for line in lines:
         key = (line.kind, line.id, line.stage, line.injected)
@@ -155,10 +155,10 @@ def _joined(lines: Iterable[Line]) -> list[Line]:
 
 
 def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: str) -> dict[str, Any]:
-    """Carry out what the user says of a passage under a reply; what was done.
+    """Carry out a user's verdict on a passage under a reply; returns what was done.
 
-    wrong: the memory is set aside. outdated: it is closed as of now. forget: it is forgotten for good. not_relevant:
-    it ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
+    wrong: the memory is set aside. outdated: it is closed as of now. forget: it is forgotten for good. not_relevant: it
+    ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
     """
     message = messages.get_message(user_id, message_id)
     shown = db.session.scalar(
@@ -208,7 +208,7 @@ def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: s
 
 
 def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
-    """By memory and revision: what it said then, its revision now, and whether it is in use."""
+    """By memory and revision: what it said then, its current revision, and whether it is in use."""
     ids = {row.passage_id for row in rows if row.kind == "memory"}
     if not ids:
         return {}
@@ -232,7 +232,7 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
 
 
 def _excerpt(text: str, start: int, end: int) -> str:
-    """The part of a message that a reply was given, with marks where the message goes on."""
+    """The part of a message that a reply was given, with ellipses where the message continues."""
     before, after = "… " if start > 0 else "", " …" if end < len(text) else ""
     return f"{before}{text[start:end].strip()}{after}"
 
@@ -252,7 +252,7 @@ def _line(
     elif content is not None and row.from_char is not None and row.to_char is not None:
         content = _excerpt(content, row.from_char, row.to_char)
     elif present is not None and present.revision != row.revision:
-        state = "changed"  # somebody else's: what it said before is theirs
+        state = "changed"  # somebody else's memory: its earlier content is theirs alone
     return Line(
         row.kind,
         row.passage_id,

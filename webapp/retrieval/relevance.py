@@ -24,9 +24,9 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
-    """Those of a ranking that have something to do with the question, whose words are `asked`, in their order.
+    """The hits of a ranking that are relevant to the question, whose words are `asked`, in their order.
 
-    Where some certainly have, those that rank nearly as high come along: an answer need not repeat the question.
+    If some certainly are, those that rank nearly as high come along: an answer need not repeat the question.
     """
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
     certain = [_relevant(hit, len(asked), covered) for hit in hits]
@@ -37,7 +37,7 @@ def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
-    """Those of a ranking that a search box shows: with the words, or near in meaning, and what ranks as high as they.
+    """The hits of a ranking that a search box shows: those with the words or near in meaning, and any nearly as good.
 
     Words that nobody wrote and that mean nothing find nothing.
     """
@@ -49,7 +49,7 @@ def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
-    # By rarity or by number: among a few passages every word of the subject is common.
+    # By rarity or by number: among only a few passages every word of the subject is common.
     coverage = max(hit.parts.get("coverage", 0.0), len(hit.matched) / asked - MANY_WORDS + COVERAGE if asked else 0.0)
     meaning = hit.parts.get("meaning", 0.0)
     if meaning >= 1 or coverage >= COVERAGE:

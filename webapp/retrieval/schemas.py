@@ -1,4 +1,4 @@
-"""What comes in and goes out about searching and receipts."""
+"""Input and output of search and receipts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.validation import Day, Id, Instant, SearchText
 
 EXCERPT = 240
 PLURALS = {"memories": "memory", "chunks": "chunk", "messages": "message", "documents": "document"}
-"""What lists of the kinds are called elsewhere, and may be called here."""
+"""Names that lists of the kinds have elsewhere, which are accepted here too."""
 
 
 class SearchQuery(BaseModel):

@@ -1,4 +1,4 @@
-"""Who may see a passage: the one predicate, for a single passage and for columns of them."""
+"""Who may see a passage: the one predicate, for single passages and for columns of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 NOBODY = 0
-"""Owner of documents: they are their space's, whoever added them, so that only its members see them."""
+"""The owner of documents: they belong to their space, whoever added them, so that only its members see them."""
 NO_SPACE = 0
 """Space number of personal passages in columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A user looking, with the spaces they are a member of; inside `space_id` only that space's passages count.
+    """The user who searches, with the spaces they are a member of; with `space_id` only that space's passages count.
 
-    `only` are the spaces that the program they look through may see, NO_SPACE standing for what is in none.
+    `only` are the spaces that the program the user searches through may see; NO_SPACE stands for passages in no space.
     """
 
     user_id: int
@@ -28,7 +28,7 @@ class Scope:
 
 
 def may_see(scope: Scope, owner_id: int, space_id: int | None, shared: bool) -> bool:
-    """Tell whether a passage is visible: one's own, or shared in a space one is a member of; in a space only its."""
+    """Tell whether a passage is visible: one's own, or shared in one's space; with `space_id` only that space's."""
     if scope.space_id is not None and space_id != scope.space_id:
         return False
     if scope.only is not None and (space_id or NO_SPACE) not in scope.only:

@@ -1,4 +1,4 @@
-"""A second look at what was found, with what the first found: the answers to one question are like each other."""
+"""A second look at the finds, guided by the best of them: the answers to one question resemble each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 def second_look(
     scores: Floats, ranked: NDArray[np.int64], times: NDArray[np.int64], stores: Iterable[VectorStore], weight: float
 ) -> NDArray[np.int64]:
-    """Rank rows again, best first, by how like the best few they are; the scores change in place."""
+    """Rank rows again, best first, by how much they resemble the best few; the scores change in place."""
     for store in stores if weight else ():
         held = store.held(ranked[:LOOKED_AT].tolist())
         if len(held) > STANDING:
@@ -26,9 +26,9 @@ def second_look(
 
 
 def look_again(scores: Floats, rows: Sequence[int], likeness: Floats, weight: float) -> None:
-    """Score anew, in place, what comes after the first few of some rows, best first, by its likeness (n) to the best.
+    """Score again, in place, what comes after the first few of some rows, best first, by likeness (n) to the best.
 
-    None of it comes before those first few.
+    None of it moves ahead of those first few.
     """
     spread = float(likeness.std())
     if spread < 1e-6:

@@ -1,4 +1,4 @@
-"""Finding what a user said and what is known of them, for the search box; and keeping what replies are found by."""
+"""Finding what a user said and what is known about them, for the search box; and preparing replies' look-ups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.retrieval.weights import UNWANTED
 from webapp.tracing import traced
 
 SEARCH_WAIT = 5.0
-"""Seconds a search waits for an index that is being built; a reply waits for less (setting index_wait_seconds)."""
+"""Seconds a search waits for an index being built; a reply waits for less (setting index_wait_seconds)."""
 
 
 @traced("search")
@@ -35,9 +35,9 @@ def search(
     speaker: str = "",
     limit: int = 20,
 ) -> Result:
-    """Everything of the user's with the words or the meaning of `q`, best first; its last word may be unfinished.
+    """Everything of the user's that matches `q` in words or meaning, best first; its last word may be unfinished.
 
-    Only of the days from `since` to `until` and of messages of a `speaker` (user or assistant), where they are given.
+    If given, only from the days `since` to `until`, and only messages of a `speaker` (user or assistant).
     """
     result = Result()
     if not q.strip():
@@ -86,16 +86,16 @@ def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def catch_up(user_id: int) -> None:
-    """Bring the user's index up to date, if this process has one, so that the next look-up need not."""
+    """Bring the user's index up to date, if this process has one, so that the next look-up does not have to."""
     cache = index_cache()
     if cache.held(user_id) is not None:
         cache.get(user_id, 0)
 
 
 def anticipate(user_id: int, text: str) -> Future[Any] | None:
-    """Begin to embed what a reply will be looked up for, if it will be; what to wait for, best before `retrieve`.
+    """Start embedding a reply's question, if it will be looked up; returns what to wait for, ideally before `retrieve`.
 
-    No database, no waiting.
+    Uses no database and does not wait.
     """
     entry = index_cache().held(user_id)
     if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:

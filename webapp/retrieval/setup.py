@@ -1,4 +1,4 @@
-"""What retrieval needs in an application: the cache of indexes, query vectors, and its ears."""
+"""What retrieval needs in an application: the cache of indexes, query vectors, and signal handlers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.retrieval.embedding import make_query_vectors, query_vectors
 
 
 def init_retrieval(app: Flask, settings: Settings) -> None:
-    """Make the process's caches; no thread and no connection yet."""
+    """Create the process's caches; no thread and no connection yet."""
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
@@ -30,7 +30,7 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
 
 
 def _flushed(session: Session, _context: Any) -> None:
-    """A memory without a vector asks for one, whoever wrote it; what is lost on the way the sweep finds."""
+    """Ask for the vector of every memory that has none, whoever wrote it; the sweep makes up for lost requests."""
     owners = {
         row.user_id
         for row in (*session.new, *session.dirty)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from webapp.retrieval.arrays import Column
 
 Floats = NDArray[np.float32]
-# Rows made float at a time: few enough to stay in the processor's cache.
+# Rows converted to float at a time: few enough to stay in the processor's cache.
 _CHUNK = 1024
 
 
@@ -34,7 +34,7 @@ class VectorStore:
         return row in self._places
 
     def held(self, rows: Sequence[int]) -> list[int]:
-        """Those of some rows that have a vector here."""
+        """The rows that have a vector here."""
         places = self._places
         return [row for row in rows if row in places]
 
@@ -44,7 +44,7 @@ class VectorStore:
         return self._matrix.nbytes + self._scales.nbytes + self._owners.nbytes + 100 * len(self._places)
 
     def put(self, rows: Sequence[int], vectors: Floats) -> None:
-        """Store vectors (n × dimensions) under rows, replacing theirs; raise ValueError on another width."""
+        """Store vectors (n × dimensions) under rows, replacing theirs; raise ValueError for another width."""
         vectors = np.asarray(vectors, np.float32)
         if vectors.shape != (len(rows), self.dimensions):
             raise ValueError(f"expected {len(rows)} × {self.dimensions} numbers, got {vectors.shape}")
@@ -78,7 +78,7 @@ class VectorStore:
                 column.size = last
 
     def renumber(self, renumbered: NDArray[np.int32]) -> None:
-        """Follow the rows to their new numbers (by old row; negative: removed)."""
+        """Update the rows to their new numbers (by old row; negative: removed)."""
         self.remove([int(row) for row in self._owners.values if renumbered[row] < 0])
         self._owners.values[:] = renumbered[self._owners.values]
         self._places = {int(row): place for place, row in enumerate(self._owners.values)}
@@ -114,7 +114,7 @@ class VectorStore:
         return float(one @ two) * float(np.prod(self._scales.values[places]))
 
     def likeness(self, rows: Sequence[int], others: Sequence[int]) -> Floats:
-        """Return the mean cosine (n) of rows with some others; all have a vector."""
+        """Return the mean cosine (n) of rows to some others; all must have a vector."""
         one, two = (
             self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
             for places in ([self._places[row] for row in some] for some in (rows, others))
@@ -122,7 +122,7 @@ class VectorStore:
         return np.asarray(one @ two.mean(axis=0), np.float32)
 
     def similarities(self, rows: Sequence[int]) -> Floats:
-        """Return the cosines (n × n) of the vectors of rows that have one."""
+        """Return the cosines (n × n) of rows with each other; all must have a vector."""
         places = [self._places[row] for row in rows]
         matrix = self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
         return np.asarray(matrix @ matrix.T, np.float32)

@@ -1,4 +1,4 @@
-"""Reads from the tables what the pure context builder makes a prompt of."""
+"""Reads from the tables what the pure context builder makes into a prompt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Assembled:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
-    and actions at the end of its text, `told` is what tools of a client answered before.
+    and actions at the end of its text; `told` is what the client's tools answered before.
     """
 
     messages: list[dict[str, Any]]
@@ -69,7 +69,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
     reply, conversation, owner, asked, request, tool_servers, stands, active = parts_of(found)
-    # A summary closes a batch of messages, which still count: there is none where fewer have been said.
+    # A summary covers a batch of messages, which still count: with fewer messages than that there is none.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
     closed = chunks[-1].end if chunks else 0
@@ -106,7 +106,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     toolset = with_clients(toolset, client)
     tool_tokens = toolset.result_tokens(size)
     tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
-    # The last look at the rows: looking things up may give the connection back.
+    # The last use of the rows: retrieval may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
     made = compose(
         conversation,
@@ -148,7 +148,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
 
 
 def _shown(made: Composed) -> list[tuple[int, str]]:
-    """The memories that the prompt may hold, by id, with what they say."""
+    """The memories that the prompt may hold: id and content."""
     known = [(item.id, item.content) for item in made.place.known]
     known += [(item.id, item.content) for item in made.place.facts]
     return known + [(item.id, item.content) for item in made.found.items if item.kind == "memory"]
@@ -163,7 +163,7 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
 
 
 def _account(context: Context) -> dict[str, Any]:
-    """What is kept of a prompt: its sections, what was left out, its messages without what has a place elsewhere."""
+    """What is stored of a prompt: its sections, what was left out, and its messages, with marks for what they quote."""
     return {
         "tokens": context.tokens,
         "budget": context.budget,

@@ -1,4 +1,4 @@
-"""The rows that a prompt starts from."""
+"""The rows a prompt is made from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROMPT = "chat"
 
 
 class Parts(NamedTuple):
-    """What a prompt starts from. `asked` is the question, `request` what came with it."""
+    """The rows a prompt is made from. `asked` is the question, `request` what came with it."""
 
     reply: Message
     conversation: Conversation
@@ -40,8 +40,8 @@ def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
 
 @cache
 def beginning() -> Select[*tuple[Any, ...]]:
-    """All that a prompt starts from, in one statement: reply, conversation, owner, question, how many
-    servers of tools there are for the owner, where their passages stand, and the prompt's version and text."""
+    """Everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of tool
+    servers the owner can use, the position of their passages, and the prompt's version and text."""
     asked = aliased(Message)
     tool_servers = (
         select(func.count())
@@ -67,7 +67,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
         .where(Message.message_id == bindparam("turn"))
-        # What is not needed for most prompts is looked up where it is: to set up a column costs more than to read it.
+        # Columns that few prompts need are loaded on demand: setting up a column costs more than reading it.
         .options(
             load_only(
                 Message.conversation_id,

@@ -1,4 +1,4 @@
-"""Text of others inside the marked blocks of a prompt."""
+"""Text from other people inside the marked blocks of a prompt."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def escape(text: str) -> str:
 
 
 def attribute(text: str) -> str:
-    """Make a text fit to stand between the quotes of an attribute."""
+    """Make a text fit between the quotes of an attribute: one line, 120 characters at most."""
     return " ".join(escape(text).replace('"', "'").replace(">", " ").split())[:120]

@@ -1,4 +1,4 @@
-"""What a prompt may take of the model's window, and each section of it; pure numbers."""
+"""How much of the model's window a prompt may take, and how much each of its sections; pure numbers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ __all__ = [
     "build_context",
 ]
 
-# The cut of a history that does not fit moves by this fraction of the prompt at a time.
+# A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4
 
 
@@ -90,7 +90,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         tokens = sum(message.size(count) + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
             break
-        # Counters are not quite additive: the whole may come to a little more than its pieces.
+        # Counters are not quite additive: the whole may come to slightly more than its pieces.
         room -= tokens - limits.prompt
     else:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")

@@ -33,7 +33,7 @@ from webapp.retrieval.lookup import LookUp, Question, Result
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A prompt with what went into it: what was looked up, and where it is for."""
+    """A prompt with what went into it: what was retrieved, and the place of its conversation."""
 
     context: Context
     found: Result
@@ -45,9 +45,9 @@ class Composed:
 class Particulars:
     """What a reply that is being written adds to the prompt of its conversation.
 
-    `instruction` is what the user asks of this version of it, `addition` what its model is told by an admin. `window`
-    is the model's, in tokens; `tool_tokens` stay free for what tools answer, and `longest` is how many tokens the reply
-    was said to take at most. `stands` is where the owner's passages stood, if that was read.
+    `instruction` is what the user asks of this version of it, `addition` what an admin tells its model. `window` is
+    the model's, in tokens; `tool_tokens` are kept free for tool results; `longest` is the most tokens that the model's
+    parameters allow a reply. `stands` is the position of the owner's passages, if that was read.
     """
 
     opening: Opening | None = None
@@ -69,7 +69,7 @@ def compose(
     settings: Settings,
     particulars: Particulars = Particulars(),
 ) -> Composed:
-    """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
+    """The prompt for a history, the summaries of what came before it, and this text as the system prompt.
 
     May give the connection back. Raises BudgetTooSmall.
     """
@@ -78,21 +78,21 @@ def compose(
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")
-    # Opening a point is a task of its own; every other reply of a journey is told where it stands.
+    # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
     task = opening or (guidance_for(conversation, question.text) if conversation.journey_id is not None else None)
     pieces = pieces_for(conversation, prompt)
     opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
     opens += [[Segment(text)] for text in journey_prompt(conversation)]
     custom = str((owner.settings or {}).get("custom_instructions") or "")
-    # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
+    # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
     may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
     spot, has_files = Spot.of(conversation), conversation.has_files
-    # No look at the rows from here on: when the connection is given back, each is read anew.
+    # No use of the rows from here on: once the connection has been given back, each would be read again.
     looking = LookUp(question, settings.index_wait_seconds, particulars.stands)
     place = place_of(spot, remembers=remembers, since=fixed_at, version=looking.memory_version)
     found = looking.finish()
-    if looking.was_long:  # what others withdrew meanwhile is not in it
+    if looking.was_long:  # anything others withdrew in the meantime is not in it
         place = place_of(spot, remembers=remembers, since=fixed_at)
     limits = Limits(
         window=window or settings.context_tokens,
@@ -119,7 +119,7 @@ def compose(
         directive="\n\n".join(
             filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
         ),
-        # What was known of the point then is not kept: it may be forgotten one day.
+        # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_kept=_directive(about_request(request), task.kept) if task else None,
         custom_instructions=custom,
         messages=history,
@@ -147,7 +147,7 @@ def _wanted(instruction: str) -> str:
 def _question(
     conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
 ) -> Question:
-    """What to look up: the last user message, with the one before it in case it says little by itself."""
+    """What to look up: the last user message, with the one before it in case it says little on its own."""
     said = [message.content for message in history if message.role == "user"]
     wished = UserSettings.of(owner.settings)
     elsewhere = wished.past_conversations_enabled and not conversation.is_temporary

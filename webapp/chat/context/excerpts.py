@@ -1,4 +1,4 @@
-"""What was found for a turn, as excerpts within a budget: small pieces by rank, those of one conversation together."""
+"""What was retrieved for a turn, as excerpts within a budget: small pieces by rank, grouped by conversation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from webapp.chat.context.values import Retrieved
 from webapp.text.tokens import Count
 
 IN_FULL = 1
-"""The best of what was found is shown whole from the start; the others first by their core."""
+"""How many of the best results are shown whole from the start; of the others, first only the core."""
 LEAST = 6
-"""Tokens that no excerpt is shorter than."""
+"""With fewer tokens than this left, nothing more is added."""
 PRESENT = "in the prompt already"
 _SAID_END = Segment("</said>")
 NO_ROOM = "over the section's budget"
@@ -21,12 +21,12 @@ NO_ROOM = "over the section's budget"
 
 @dataclass(slots=True)
 class Excerpt:
-    """What is shown together: one memory, summary or part of a document, or pieces of one conversation."""
+    """What is shown as one: a memory, a summary, part of a document, or pieces of one conversation."""
 
     parts: list[Retrieved] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
-        """The item of a prompt. Where it comes from is not kept: a conversation's title goes with the conversation."""
+        """The item of a prompt. Its source is not kept: a conversation's title is deleted with the conversation."""
         first = self.parts[0]
         said: Sequence[Segment]
         if first.group:
@@ -59,9 +59,9 @@ class Packed:
 
 
 def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, int]], count: Count) -> Packed:
-    """Take what was found by rank for as long as it fits; what does not is passed over, and nothing is said twice.
+    """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
 
-    The first few come whole, of the others the core; what room is left then goes to whole pieces, by rank.
+    The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
     """
     there, packed, left = set(present), Packed(), budget
     taken: dict[int, tuple[Excerpt, Retrieved]] = {}
@@ -104,14 +104,14 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
 
 
 def _price(excerpt: Excerpt | None, item: Retrieved, count: Count) -> int:
-    """The tokens that one more piece takes."""
+    """The tokens that one more piece costs."""
     if excerpt is None:
         return count(sent(Excerpt([item]).line(99))) + 1
     return count(sent(_said(item))) + count("\n")
 
 
 def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
-    """Pieces of one conversation in its order, those that overlap made one."""
+    """The pieces of one conversation in its order, overlapping ones merged."""
     last: Retrieved | None = None
     for part in sorted(parts, key=lambda part: (part.id, part.start)):
         if last is not None and last.id == part.id and part.start <= last.end:
@@ -126,7 +126,7 @@ def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
 
 
 def _said(part: Retrieved) -> Line:
-    """A piece of a message, after who said it, with a mark where the message goes on."""
+    """A piece of a message, after its speaker, with an ellipsis where the message continues."""
     before = "… " if part.start > 0 else ""
     after = " …" if part.end < part.length else ""
     is_cut = bool(before or after)

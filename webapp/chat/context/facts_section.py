@@ -1,4 +1,4 @@
-"""The section of a prompt that lists what is known about the person of a legacy, in the documented form. Pure."""
+"""The prompt section that lists what is known about the person of a legacy, in the documented form. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MORE = "- ({} more facts are known. Those that the message is about stand in th
 
 
 def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
-    """Fit the facts, one a line in order of extraction.
+    """Fit the facts, one per line in order of extraction.
 
-    Where that takes too much room they are grouped, a line a category; where that does too, the most telling stay, and
-    the prompt says how many more are known.
+    If that takes too much room they are grouped, one line per category; if that does too, the most telling stay and the
+    prompt says how many more are known.
     """
     part = Part("facts", budget)
     title = escape(source.facts_heading)
@@ -41,7 +41,7 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
 
 
 def _weight(fact: Fact) -> tuple[float, int]:
-    """The most telling first; of equals the newest."""
+    """The most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
 
@@ -67,7 +67,7 @@ def _line(fact: Fact) -> Line:
 
 
 def _grouped(facts: Sequence[Fact]) -> list[Line]:
-    """A line for all facts that begin and end alike: same category, same visibility, same member who said them."""
+    """One line for all facts that begin and end alike: same category, same visibility, same member who said them."""
     alike = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []
     for (before, after), group in groupby(alike, key=lambda fact: (fact.before, fact.after)):

@@ -1,4 +1,4 @@
-"""Fills in, for a reader, what a stored prompt only names (see `segments`): it says what may be read now."""
+"""Fills in, for a reader, what a stored prompt only names (see `segments`), with what they may read now."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _MARK = re.compile(
 
 
 def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of a stored prompt of a conversation as its owner may read them now.
+    """The messages of a conversation's stored prompt, as its owner may read them now.
 
-    What was filled in is not looked at again: a mark that stands in somebody's words stays as it is.
+    Inserted text is not scanned again: a mark that occurs in somebody's words stays as it is.
     """
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     said = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
@@ -50,7 +50,7 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
 
 
 def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:
-    """What stands for each mark of some texts."""
+    """A function that returns the text for each mark found in some texts."""
     marks = [found for text in texts for found in _MARK.finditer(text)]
     memories = _memories(user_id, {int(found["memory"]) for found in marks if found["memory"]})
     wanted = {(found["kind"], int(found["passage"])) for found in marks if found["kind"]}
@@ -78,7 +78,7 @@ def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> C
 def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
     """What memories that the user may read said, by id and revision.
 
-    Of others' memories only the revision that they share now: what they said before is theirs.
+    Of other people's memories only the revision they share now: what they said before is theirs alone.
     """
     ids = list(memory_ids)
     if not ids:

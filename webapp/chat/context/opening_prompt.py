@@ -17,8 +17,8 @@ from webapp.prompts.values import fill_for
 class Opening:
     """The task of a turn that opens a point.
 
-    `text` goes to the model; `kept` is what stays on record, without what was known of the user; `about` is what to
-    look things up for; `label` names the version of the prompt.
+    `text` goes to the model; `kept` is what stays on record, without what was known about the user; `about` is what
+    to retrieve for; `label` names the version of the prompt.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Opening:
 
 
 def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -> Opening | None:
-    """What a reply that opens a point is to do, by the point's guidance as it is now; None for any other reply."""
+    """The task of a reply that opens a point, from the point's current guidance; None for any other reply."""
     slug = messages.opened_point(reply)
     if slug is None or conversation.journey_id is None:
         return None

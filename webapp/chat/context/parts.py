@@ -1,7 +1,7 @@
-"""A reply in several parts: each but the last ends with calls that were handed to the client, which brings the answers.
+"""A reply in several parts: each except the last ends with calls handed to the client, which brings the results.
 
-The parts are rows behind one another, all replies to one message. The prompt of a part is that of the first one, with
-what the model said, what it called and what came of it behind the question.
+The parts are consecutive rows, all replying to one message. A part's prompt is that of the first one, followed by what
+the model has said since, the tools it called and their results.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from webapp.tools.of_clients import CLIENT, rounds_as_prompt
 from webapp.tools.toolset import Toolset
 
 RESULTS_SHARE = 0.4
-"""Of the model's window, for what the client's tools answered."""
+"""Of the model's window, for the results of the client's tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a prompt goes on with behind its question, its size, and what tools answered in it."""
+    """What a prompt has after its question, its size in tokens, and what the client's tools answered in it."""
 
     messages: Sequence[dict[str, Any]] = ()
     tokens: int = 0
@@ -35,7 +35,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The parts of a reply before the one to be written: id, text and calls of each; `asked_id` is the question's."""
+    """The parts of a reply before the one to be written: id, text and calls of each; `asked_id` is the user message."""
 
     asked_id: int
     rows: Sequence[tuple[int, str, Sequence[Mapping[str, Any]]]]
@@ -58,7 +58,7 @@ class Earlier:
 
 
 def parts_before(reply: Message) -> Earlier | None:
-    """What there is of a reply before this part of it; None where it is the first. One statement where there is any."""
+    """The parts of a reply before this one; None if it is the first. One statement, if there are any."""
     if reply.reply_to_id is None or reply.parent_id in (None, reply.reply_to_id):
         return None
     rows = db.session.execute(

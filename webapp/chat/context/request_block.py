@@ -1,5 +1,5 @@
-"""What a client said about a request beside the message: `purpose` and `context`, as reference, and a
-client's own prompt; pure."""
+"""What a client said about a request besides the message: `purpose` and `context` as reference, and the client's own
+prompt; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was learned and found for a turn, as the context takes it."""
+"""What was learned and retrieved for a turn, as the context builder takes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPEAKERS = {"user": "user", "assistant": "you"}
 
 
 def learned(place: Place) -> list[Retrieved]:
-    """What was learned since the prompt's beginning was fixed: it goes with the last message, and breaks no cache."""
+    """What was learned since the prompt's beginning was fixed: it goes with the last message, so no cache is lost."""
     return [
         Retrieved(
             "memory",
@@ -35,7 +35,7 @@ def learned(place: Place) -> list[Retrieved]:
 
 
 def retrieved(found: Result) -> list[Retrieved]:
-    """What was looked up, best first, as candidates for the excerpts of a prompt."""
+    """What was retrieved, best first, as candidates for the excerpts of a prompt."""
     return [
         Retrieved(
             item.kind,
@@ -49,7 +49,7 @@ def retrieved(found: Result) -> list[Retrieved]:
             end=item.start + len(item.content),
             length=item.length,
             core=partial(core_of, item.content, found.asked) if item.kind == "message" else None,
-            # What was said in one conversation on one day stands together.
+            # What was said in one conversation on one day is shown together.
             group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
             speaker=_SPEAKERS.get(item.role or "", ""),
         )
@@ -58,7 +58,7 @@ def retrieved(found: Result) -> list[Retrieved]:
 
 
 def with_found_pictures(history: Sequence[Message], found: Result, room: int) -> Sequence[Message]:
-    """The messages, the last with what was found and is a picture, documents and pages, as far as there is room."""
+    """The messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
     documents = [item.extra["picture"] for item in found.items if "picture" in item.extra]
     if not documents or not history or history[-1].role != "user":
         return history

@@ -1,7 +1,7 @@
-"""A prompt's text as segments, rendered twice: as it is sent, and as the account of the reply keeps it. Pure.
+"""A prompt's text as segments, rendered twice: as it is sent, and as it is stored with the reply. Pure.
 
-What a segment quotes from elsewhere (a memory, a summary, a message) is kept as a mark that names it, so that nothing
-forgotten or deleted later leaves a copy in the account. `masking` fills the marks in for a reader.
+What a segment quotes from elsewhere (a memory, a summary, a message) is stored as a mark that names it, so that
+something forgotten or deleted later leaves no copy behind. `masking` fills the marks in for a reader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from webapp.text.tokens import Count
 
 
 class Segment(NamedTuple):
-    """A piece of a prompt; `mark` is what the account keeps in its place, None the text itself."""
+    """A piece of a prompt; `mark` is stored in its place, None if the text itself is."""
 
     text: str
     mark: str | None = None
@@ -25,22 +25,22 @@ Line = Sequence[Segment]
 
 
 def memory_mark(memory_id: int, revision: int) -> str:
-    """Names a revision of a memory."""
+    """The mark of a memory's revision."""
     return f"[[memory {memory_id} revision {revision}]]"
 
 
 def passage_mark(kind: str, passage_id: int, place: tuple[int, int] | None = None) -> str:
-    """Names a message, a document or a chunk that was found for a turn, or a range of its characters."""
+    """The mark of a message, document or chunk retrieved for a turn, or of a range of its characters."""
     return f"[[{kind} {passage_id} from {place[0]} to {place[1]}]]" if place else f"[[{kind} {passage_id}]]"
 
 
 def summary_mark(chunk_id: int) -> str:
-    """Names a summary of the conversation itself."""
+    """The mark of a summary of the conversation itself."""
     return f"[[summary {chunk_id}]]"
 
 
 def filled_mark(placeholder: str) -> str:
-    """Names a placeholder, written with its braces."""
+    """The mark of a placeholder, given with its braces."""
     return f"[[filled {placeholder}]]"
 
 
@@ -50,12 +50,12 @@ def sent(segments: Iterable[Segment]) -> str:
 
 
 def kept(segments: Iterable[Segment]) -> str:
-    """The text as the account keeps it."""
+    """The text as it is stored."""
     return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
 
 
 def joined(between: str, texts: Iterable[Line]) -> list[Segment]:
-    """Texts one after the other with something between them; empty ones are left out."""
+    """Texts with a separator between them; empty ones are left out."""
     whole: list[Segment] = []
     for text in texts:
         if any(segment.text for segment in text):
@@ -65,9 +65,9 @@ def joined(between: str, texts: Iterable[Line]) -> list[Segment]:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """A message of a prompt: segments and, behind them, a message of the conversation, in full or shortened.
+    """A message of a prompt: segments, followed by a message of the conversation, in full or shortened.
 
-    `shortened_to` is the number of tokens that the message was given, where it is not shown in full.
+    `shortened_to` is the number of tokens the message was given, if it is not shown in full.
     """
 
     role: str
@@ -78,7 +78,7 @@ class PromptMessage:
     pictures: tuple[Picture, ...] = ()
 
     def sent(self) -> dict[str, Any]:
-        """The message as it goes to the model; of pictures only who they are."""
+        """The message as it goes to the model; pictures are only referred to."""
         text = sent(self.segments) + self.text
         return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
 

@@ -19,14 +19,14 @@ from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
 
 MOST_INSTANTS = 16
-"""How many conversations of a user are kept apart."""
+"""For how many conversations of a user the result is kept."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """What is always known of a user at a version of their memory, `by_instant` from which on changes are told apart.
+    """What is always known about a user at one version of their memory; `by_instant` sets later changes apart.
 
-    `quiet_since`: the earliest instant after which nothing is known to have changed; None as long as none is.
+    `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one.
     """
 
     by_instant: dict[datetime, list[Known]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ _kept = PerVersion[_Kept]()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`opens` takes the place of the active prompt, `label` that of its version; both empty outside a legacy."""
+    """`opens` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
 
     opens: str = ""
     label: str = ""
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a conversation is, of what was read before the connection was given back: no row is looked up again."""
+    """Where a conversation is, read before the connection was given back: no row is looked up again."""
 
     user_id: int
     conversation_id: int
@@ -62,16 +62,16 @@ class Spot:
 
     @classmethod
     def of(cls, conversation: Conversation) -> Spot:
-        """That of a conversation."""
+        """The spot of a conversation."""
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 
 def place_of(
     conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
 ) -> Place:
-    """The place of a conversation as it is now; without memory, only its instructions and who speaks.
+    """The place of a conversation as it is now; without memory, only its instructions and its persona.
 
-    Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if it was read.
+    Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if already read.
     """
     user_id, space_id = conversation.user_id, conversation.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
@@ -95,7 +95,7 @@ def place_of(
 
 
 def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
-    """Who speaks, and what the space asks for."""
+    """The persona, and the space's instructions."""
     if space is None:
         return Place()
     if space.kind != "legacy":
@@ -117,9 +117,9 @@ def _standing(conversation: Conversation | Spot, space: Space | None, version: i
 
 
 def _known(user_id: int, since: datetime | None, version: int) -> list[Known]:
-    """What is always known in the user's personal conversations: looked up once a version, for a few instants.
+    """What is always known in the user's personal conversations: read once per version, for a few instants.
 
-    Where nothing has changed since an instant, nothing has since a later one: a new conversation needs no look.
+    If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
     """
     kept = _kept.get(user_id, version, lambda _user_id: _Kept())
     if since is not None and (kept.quiet_since is None or since < kept.quiet_since):

@@ -1,4 +1,4 @@
-"""The summaries of a conversation in a prompt: all of it at some grain, the newest parts in full. Pure."""
+"""The summaries of a conversation in a prompt: all of it at some level of detail, the newest parts in full. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from webapp.text.tokens import Count
 _NOTE = "Summaries of earlier parts of this conversation, oldest first. They replace those messages."
 _CONDENSED_NOTE = " Of the oldest parts only a few words each are shown; ask the user if more is needed."
 CONDENSED_SHARE = 1 / 3
-"""Of the section, at most this much goes to parts of which only a few words are shown."""
+"""The most of the section that goes to parts of which only a few words are shown."""
 FEWEST = 8
-"""Tokens below which a part says nothing; where there are more parts than that allows, every so many are shown."""
+"""Tokens below which a part says nothing; if there are more parts than fit at that size, only every n-th is shown."""
 
 
 def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
-    """Fit the newest unbroken run of summaries in full, and before it all earlier ones at a coarser grain: by the
-    summaries of summaries that there are, of each as much as its share of the room holds. Oldest first."""
+    """Fit the newest unbroken run of summaries in full, and before it all earlier ones in less detail: by overviews
+    where they exist, each cut to its share of the room. Oldest first."""
     part = Part("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
@@ -47,7 +47,7 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
 
 
 def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
-    """What stands for some summaries: the coarsest overviews that reach over no other, and what none stands for."""
+    """What represents some summaries: the coarsest overviews that end within them, and the summaries none covers."""
     units: list[Chunk] = []
     last = oldest_first[-1].end if oldest_first else 0
     reach = 0
@@ -62,10 +62,10 @@ def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[
 
 
 def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict[int, str]:
-    """The beginning of each summary, as much as its equal share of the budget holds, by chunk."""
+    """The beginning of each summary that its equal share of the budget holds, by chunk id."""
     if not oldest_first:
         return {}
-    extra = count("- ") + 2  # the dash, the end of the line, and what counters are not additive by
+    extra = count("- ") + 2  # the dash, the end of the line, and a margin because counters are not additive
     most = max(0, budget // (FEWEST + extra))
     if not most:
         return {}

@@ -26,9 +26,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The summary of messages `start` to `end` (message ids, both included). Stale ones are not to be passed.
+    """The summary of messages `start` to `end` (message ids, both included). Do not pass stale ones.
 
-    One of a `level` above 0 stands for some of the level below.
+    One whose `level` is above 0 stands for several of the level below.
     """
 
     id: int
@@ -41,7 +41,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names who else said it."""
+    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names another member."""
 
     id: int
     content: str
@@ -55,7 +55,7 @@ class Known:
 class Fact:
     """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle.
 
-    `weight`: how telling it is, for when there is no room for all.
+    `weight`: how telling it is, used if there is no room for all.
     """
 
     id: int
@@ -72,8 +72,8 @@ class Fact:
 class Retrieved:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
 
-    Of a message, `content` is its piece from `start` to `end` of `length` characters, `core` finds the range within
-    the piece that tells most, `group` is its conversation and `speaker` who said it.
+    For a message, `content` is its piece from `start` to `end` of `length` characters, `core` finds the most telling
+    range within the piece, `group` is its conversation and day, and `speaker` who said it.
     """
 
     kind: str
@@ -97,7 +97,7 @@ class Retrieved:
 
     @property
     def by_core(self) -> Retrieved:
-        """It alone with what tells most of it."""
+        """Itself, reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:
             return self
@@ -111,8 +111,8 @@ class Retrieved:
 class ContextInput:
     """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
 
-    Of the directive the account of the reply keeps `directive_kept`. `files` stands in the stable part, `file_pages`
-    with the question.
+    If set, `directive_kept` is stored instead of the directive. `files` is in the stable part, `file_pages` with the
+    question.
     """
 
     prompt: str | Line
@@ -134,7 +134,7 @@ class ContextInput:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the prompt with the tokens it took and might have taken; `items` is how many it holds."""
+    """A part of the prompt with the tokens it took and its budget; `items` is how many it holds."""
 
     name: str
     tokens: int
@@ -144,7 +144,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not in the prompt as it stands, and why."""
+    """Something that is not in the prompt in full, and why."""
 
     kind: str
     id: int
@@ -155,7 +155,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptItem:
-    """A memory or passage that was looked at for this prompt; `injected` tells whether the model saw it."""
+    """A memory or passage that was considered for this prompt; `injected` tells whether the model saw it."""
 
     kind: str
     id: int
@@ -186,7 +186,7 @@ class Context:
     budget: int
 
     def kept(self) -> list[dict[str, Any]]:
-        """The messages with marks for what has a place elsewhere."""
+        """The messages with marks in place of what is stored elsewhere."""
         return [message.kept() for message in self.made_of]
 
 
@@ -194,7 +194,7 @@ class Context:
 class Step:
     """A pipeline step to be stored with the reply; duration in milliseconds.
 
-    What is long to write down may be given as a function, which is called when the reply is stored: nobody is to wait
+    Data that is slow to write down may be given as a function, called when the reply is stored: nobody should wait
     for the first word because of it.
     """
 

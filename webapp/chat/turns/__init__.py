@@ -1,1 +1,1 @@
-"""Turns while they run: from the lease to the last event, their streams, and those who watch them."""
+"""Turns while they run, from the lease to the last event: their streams, and the viewers of those."""

@@ -1,4 +1,4 @@
-"""Asks the person, in the middle of a turn, whether a tool that writes may be called; Redis brings the answer."""
+"""Asks the person, in the middle of a turn, whether a tool that writes may be called; Redis carries the answer."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from webapp.chat.turns import turnlog
 ASK_SECONDS = 120.0
 """How long a turn waits for an answer."""
 AWAY_SECONDS = 10.0
-"""How long it waits while Redis is away: nobody can be asked then."""
+"""How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
 SILENCE, AWAY = "silence", "away"
 Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
 Ask = Callable[[int, int], Awaitable[str]]
-"""What the person says to a call of a turn, by its number: a Decision, SILENCE or AWAY."""
+"""What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
 
 
 class Asker:
-    """Waits for what people say; belongs to one event loop."""
+    """Waits for people's answers; belongs to one event loop."""
 
     def __init__(self, client: AsyncRedis) -> None:
         self._client = client
 
     async def ask(self, turn_id: int, number: int) -> str:
-        """The answer to a question that the turn's stream has put."""
+        """The answer to a question that is on the turn's stream."""
         began = heard = time.monotonic()
         key = turnlog.allowed_key(turn_id, number)
         while time.monotonic() - began < ASK_SECONDS:

@@ -1,4 +1,4 @@
-"""Carries out the tools that the model asks for in one turn, within bounds: what goes wrong is a sentence to the model
+"""Carries out the tools that the model asks for in one turn, within bounds: a failure becomes a sentence to the model
 and a line under the reply, never a failed turn."""
 
 from __future__ import annotations
@@ -39,16 +39,15 @@ STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran.
 
 
 class ToolTables(Protocol):
-    """The way of tools that work on memory: blocking calls, made off the loop."""
+    """How to use tools that work on memory: blocking calls, made off the loop."""
 
     async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
 
 
 class Calling:
-    """The calls of one turn. `tokens` is what all results from outside may take, `words` those an address may be taken
-    from: what the user wrote; `ask` asks the person about a call that writes, and is None where nobody can be asked;
-    `told` is what tools of the client answered before. `has_handed_over`: calls were left to the client, and the turn
-    ends with them."""
+    """The calls of one turn. `tokens` is what all results from outside may take; `words` is the user's text, from which
+    addresses may be taken; `ask` asks the person about a call that writes, or is None; `told` is what the
+    client's tools answered before. `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(
         self,
@@ -77,9 +76,9 @@ class Calling:
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
-        """What the prompt goes on with: the model's message that asks for tools, and the answer to each call.
+        """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
 
-        What it thought before it asked goes along for the servers that insist on it (`llm/adapt.py`).
+        What it thought before asking goes along, for the servers that require it (`llm/adapt.py`).
         """
         prompt = [_asked(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
@@ -91,12 +90,12 @@ class Calling:
         return prompt
 
     def is_theirs(self, call: ToolCall) -> bool:
-        """Whether a call is one for the client."""
+        """Whether a call is for a tool of the client."""
         tool = self.toolset.get(call.name)
         return tool is not None and tool.kind == "client"
 
     def _hand_over(self, call: ToolCall) -> None:
-        """Leave a call to the client: what the program is to do stands in the record, and in the final event."""
+        """Leave a call to the client: what the program is to do is in the record, and in the final event."""
         one = self.toolset.parameters.get("parallel_tool_calls") is False
         most = 1 if one else MOST_HANDED
         tool = self.toolset.get(call.name)
@@ -124,7 +123,7 @@ class Calling:
         return run.answer
 
     async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
-        """A call that changes memory. A stop waits for it: what was done must stand in the record."""
+        """A call that changes memory. A stop waits for it: the record must say what was done."""
         told = [*self._told, *heard(self._progress.tool_calls)]
         task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, told))
         try:
@@ -134,7 +133,7 @@ class Calling:
             raise
 
     async def _far(self, call: ToolCall, tool: Tool, begun: float) -> ToolRun:
-        """A call that reaches out: shown while it runs, ended by a stop at once."""
+        """A call that reaches out: shown while it runs, and ended at once by a stop."""
         given = parsed(call.arguments)
         about: dict[str, Any] = {"number": len(self._progress.tool_calls)}
         about |= {"server": tool.server} if tool.server else {}
@@ -143,7 +142,7 @@ class Calling:
         starts = recorded(call, given, {}, **about).record
         try:
             refusal = await self._permission(tool, starts)
-            begun = time.perf_counter()  # how long the person took to answer is not the tool's
+            begun = time.perf_counter()  # the time the person took to answer is not the tool's
             self._writer.entry(self.turn_id, "tool_start", starts)
             output = await self._within_bounds(tool, given) if refusal is None else refusal
         except asyncio.CancelledError:
@@ -151,12 +150,12 @@ class Calling:
             raise
         run = recorded(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
-        kept = run.record["output"]  # not as it came: half a character in it would be more than a request can hold
+        kept = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
         said = str(kept.get("text") or kept.get("detail") or "")
         return ToolRun(run.record, marked(said, tool.server or tool.name))
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
-        """Nothing where a call may be made; why not, where the person does not allow it. Asks where it has to."""
+        """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""
         said = self._said.get(tool.name, "once" if not tool.asks else "")
         if not said:
             if self._ask is None:
@@ -168,7 +167,7 @@ class Calling:
         return None if said in ("once", "always") else {"status": "declined", "detail": _DECLINED[said]}
 
     async def _within_bounds(self, tool: Tool, given: dict[str, Any]) -> Output:
-        """The output of a call that reaches out, in the time and of the size that are left."""
+        """The output of a call that reaches out, within the time and size that are left."""
         if self._seconds <= 0:
             return failure(NO_TIME)
         if self._tokens < LEAST_TOKENS:
@@ -194,8 +193,8 @@ class Calling:
             return failure(str(error))
         except TimeoutError:
             raise
-        except Exception as error:  # whatever another's answer breaks here must not break the reply
-            # Without its words, which may be somebody's.
+        except Exception as error:  # nothing that another's answer breaks here may break the reply
+            # Without the exception's text, which may quote somebody.
             log.error("tool broke", extra={"turn_id": self.turn_id, "tool": tool.name, "error": type(error).__name__})
             return failure("This tool failed.")
 

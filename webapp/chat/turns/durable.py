@@ -1,4 +1,4 @@
-"""Makes durable what there is of running replies: one statement for many, so that a lost machine loses seconds."""
+"""Stores running replies as far as they are written, many per statement, so that a lost machine loses only seconds."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from webapp.conversations.models import Message
 from webapp.database import db, rows_changed
 
 BATCH = 200
-"""Turns written by one statement, and the bytes of text: a statement has to fit into `max_allowed_packet`."""
+"""How many turns one statement writes, and how many bytes of text: it has to fit into `max_allowed_packet`."""
 BATCH_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Replies that nobody is to write any more: others have ended them, or their rows are gone."""
+    """Replies that need no more writing: others have ended them, or their rows are gone."""
 
     ended: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
 
 
 def save_texts(texts: Mapping[int, str]) -> Left:
-    """Store what there is of replies, by id; those of them that are not being written any more. The caller commits."""
+    """Store the text so far of replies, by id; returns those that are no longer being written. The caller commits."""
     left = Left()
     for batch in _batches(texts):
-        # As text: to build such a statement of parts costs ten times as much as to send it.
+        # As text: building such a statement from parts costs ten times as much as sending it.
         numbers = range(len(batch))
         whens = " ".join(f"WHEN :i{n} THEN :t{n}" for n in numbers)
         ids = ", ".join(f":i{n}" for n in numbers)
@@ -50,7 +50,7 @@ def save_texts(texts: Mapping[int, str]) -> Left:
 
 
 def still_streaming(turn_ids: Collection[int]) -> set[int]:
-    """Those of some replies that are still being written."""
+    """Which of some replies are still being written."""
     return set(
         db.session.scalars(
             select(Message.message_id).where(Message.message_id.in_(list(turn_ids)), Message.status == "streaming")
@@ -59,7 +59,7 @@ def still_streaming(turn_ids: Collection[int]) -> set[int]:
 
 
 def _batches(texts: Mapping[int, str]) -> Iterator[list[tuple[int, str]]]:
-    """The texts by id, as everybody who locks several rows does, in pieces that fit a statement."""
+    """The texts ordered by id, as everyone who locks several rows does, in batches that fit a statement."""
     batch: list[tuple[int, str]] = []
     size = 0
     for turn_id in sorted(texts):

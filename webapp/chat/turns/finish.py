@@ -35,9 +35,9 @@ from webapp.usage.recording import record_reply
 from webapp.validation import MAX_TEXT_BYTES
 
 FIRST_EXCHANGE = 2
-"""Messages of a conversation that has just begun."""
+"""Messages in a conversation that has just begun."""
 FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
-"""Codes of errors that trying again does not cure."""
+"""Error codes for which trying again does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class Outcome:
     thoughts: str = ""
     thought_ms: int = 0
     stands_in_for: str | None = None
-    """The model that was asked and did not answer, where another one did."""
+    """The model that was asked but did not answer, if another one did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The final event of a turn, whose turn it was, the names and ids of the jobs it asks for, and the ids of the
+    """The final event of a turn, the user it belongs to, the names and ids of the jobs it asks for, and the ids of the
     memories that were in its prompt."""
 
     kind: str
@@ -81,14 +81,14 @@ class Finished:
     jobs: list[tuple[str, dict[str, Any]]]
     used: list[int]
     rewritten: str | None = None
-    """The reply as it is stored, where that is not what was streamed: something was forgotten meanwhile."""
+    """The reply as stored, if that is not what was streamed: something was forgotten in the meantime."""
 
 
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
-    """Make a streaming reply final; None when it is final already or gone. The caller commits."""
-    # Before anything is locked: a long prompt takes a while to write down, and SQLite has one writer.
+    """Make a streaming reply final; None if it already is, or is gone. The caller commits."""
+    # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
     steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
-    # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
+    # The conversation first, like everyone who changes one: two orders of locking end in deadlocks.
     found = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
     if found is None:
         return None
@@ -106,7 +106,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
         "tool_calls": tool_calls or None,
     }
-    offer = outcome.offer if text == outcome.text else Offer()  # it may say what was forgotten meanwhile
+    offer = outcome.offer if text == outcome.text else Offer()  # it may contain what was forgotten in the meantime
     if offer:
         values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
     cut: dict[str, Any] = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
@@ -116,7 +116,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if cut or offer.payload or thought:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
         values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut, **thought}
-    table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
+    table = table_of(Message)  # given the class, SQLAlchemy would track it in the session, which reads the row below
     claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
     if rows_changed(claim.values(**values)) != 1:
         return None
@@ -154,16 +154,16 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
     ids = {"conversation_id": conversation.conversation_id}
     if conversation.message_count <= FIRST_EXCHANGE:
         happenings.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
-    if handed_over(reply.tool_calls):  # it goes on when the client has answered
+    if handed_over(reply.tool_calls):  # it continues once the client has answered
         return
     state: dict[str, int | str] = {"message_id": reply.message_id, "status": reply.status}
     happenings.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
 
 
-# To build a statement costs about as much as to send it: those of every reply are built once.
+# Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _conversation_of() -> Select[Conversation, int | None, datetime]:
-    """The conversation of a turn and the version of its user's memory, both held, and when the turn began."""
+    """The conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
     of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
@@ -216,7 +216,7 @@ def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
 
 
 def _owe_search(conversation: Conversation, reply: Message) -> None:
-    """Let the exchange be found, ask for its vectors, and note whether a summary is due."""
+    """Make the exchange searchable, ask for its vectors, and note whether a summary is due."""
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
     many = conversation.message_count > settings.summary_threshold
@@ -246,9 +246,9 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
 
 
 def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
-    """Note that the conversation is to be read for memories.
+    """Note that the conversation is due to be read for memories.
 
-    Where memory is off the watermark passes by: what was said then is not read when it is switched on again.
+    While memory is off the watermark advances: what was said then is not read once it is switched on again.
     """
     conversation.extraction_due = extracts(conversation, owner)
     if not conversation.extraction_due:
@@ -258,8 +258,8 @@ def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> 
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
     """The background work a finished reply asks for, at most one model call.
 
-    The extraction titles the conversation as well; where there is none, the title has a job of its own. Work that
-    needs a call more on some turn takes the place of the extraction, which then waits for the next turn or the sweep.
+    The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
+    additional call replaces the extraction, which then waits for the next turn or the sweep.
     """
     if not reply.content or reply.superseded_by_id is not None or handed_over(reply.tool_calls):
         return []
@@ -272,7 +272,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
 
 
 def fit_column(text: str) -> str:
-    """The longest prefix that a message may have."""
+    """The longest prefix that fits a message's column."""
     raw = text.replace("\x00", "").encode("utf-8", "replace")
     if len(raw) <= MAX_TEXT_BYTES:
         return raw.decode()

@@ -22,12 +22,12 @@ from webapp.extensions import redis
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 4.0
-"""A dead client is noticed only by writing to it; the contract asks for a comment at least every 15 s."""
+"""A dead client is noticed only when writing to it; the contract asks for a comment at least every 15 s."""
 JOBS_SECONDS = 30.0
 FIRST_LOOK_SECONDS = 1.0
-"""After which a viewer that has seen nothing finds out whether Redis is there at all."""
+"""How long until a viewer that has received nothing checks whether Redis is there at all."""
 POLL_SECONDS = 0.5
-"""Between looks at the tables, where a running reply is stored every second or two (`durable.py`)."""
+"""Time between queries of the tables, where a running reply is stored every second or two (`durable.py`)."""
 
 
 def follow(
@@ -40,10 +40,10 @@ def follow(
     patience: float | None = None,
     launched: bool = False,
 ) -> Iterator[Entry | None]:
-    """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.
+    """Entries of a turn after a cursor, None as a heartbeat; ends after `done` or `error`.
 
-    With `jobs` it goes on until `settled`, JOBS_SECONDS at most after the end of the reply. `patience` bounds the
-    whole in seconds; a turn that was `launched` a moment ago cannot have ended yet. The generator holds no database
+    With `jobs` it continues until `settled`, at most JOBS_SECONDS after the end of the reply. `patience` limits the
+    total time in seconds; a turn that was just `launched` cannot have ended yet. The generator holds no database
     connection. A turn whose process died is finished on the way.
     """
     started = time.monotonic()
@@ -68,7 +68,7 @@ def follow(
             first_look = HEARTBEAT_SECONDS
             if item is not None:
                 if item.kind == SETTLED and ended_at is None:
-                    # Somebody else finished it, and said so on the stream behind the back of the one who wrote it.
+                    # Somebody else finished it, and said so on the stream unknown to the one who was writing it.
                     yield from _stored_end(app, turn_id)
                 yield item
                 if item.kind in FINAL_KINDS:
@@ -95,14 +95,14 @@ def follow(
 
 
 def _rest(stored: list[Entry], after: str) -> list[Entry]:
-    """What a viewer has not seen of a finished turn; its end in any case."""
+    """What a viewer has not seen of a finished turn; at least its end."""
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 
 def _from_tables(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
-    """A turn while Redis is away: all of it from its beginning, as far as it is stored, until it has ended.
+    """A turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has ended.
 
-    Whoever has some of the text already goes by the offsets.
+    A viewer that already has some of the text goes by the offsets.
     """
     length, told, heard = 0, False, time.monotonic()
     while patience is None or time.monotonic() - started < patience:
@@ -129,7 +129,7 @@ def _from_tables(app: Flask, turn_id: int, started: float, patience: float | Non
 
 
 def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
-    """What the tables have of a turn: its first event, its text, and its last event once it has one; None if it is
+    """A turn as the tables have it: its first event, its text, and its last event if it has ended; None if the turn is
     gone."""
     with app.app_context():
         row = db.session.get(Message, turn_id)
@@ -150,10 +150,10 @@ def _wait(started: float, ended_at: float | None, patience: float | None) -> flo
 
 
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
-    """The entries of a turn that nobody runs any more, finished here if need be; None for one that goes on.
+    """The entries of a turn that nobody runs any more, finished here if need be; None for one still running.
 
-    A turn can have ended without a word on its stream: its process died, or Redis was away at that moment. Raises
-    RedisError while it is: nobody knows who runs the turn then.
+    A turn can end without a word on its stream: its process died, or Redis was unreachable at that moment. Raises
+    RedisError while it is: then nobody knows who runs the turn.
     """
     try:
         if turnlog.has_lease(redis.of(app), turn_id):
@@ -177,7 +177,7 @@ def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
     """A finished turn as entries made from the tables, none for a deleted one; None while it is being written.
 
-    Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes at the right place.
+    Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
     """
     with app.app_context():
         row = db.session.get(Message, turn_id)

@@ -1,4 +1,4 @@
-"""What follows a reply once it is stored: its jobs, and the count of the memories it was given."""
+"""What happens once a reply is stored: its jobs are queued, and the uses of the memories in its prompt counted."""
 
 from __future__ import annotations
 

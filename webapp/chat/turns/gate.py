@@ -1,8 +1,8 @@
-"""Requests that start turns are served one after the other.
+"""Requests that start turns are served one after another.
 
-A request that starts a turn is some milliseconds of pure computing, and Python computes on one thread at a time: a
-hundred at once all end late, and every running stream waits for each of them. One after the other, half are done in
-half the time, and the streams go on in between.
+Such a request is a few milliseconds of pure computation, and Python computes on one thread at a time: a hundred at once
+all end late, and every running stream waits for each of them. One after another, half are done in half the time, and
+the streams continue in between.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from flask import Flask, current_app, g, request
 
 AT_ONCE = 1
-"""Requests that start turns at the same time in a process: with two, the running streams were measured to lag by half
-more, and the turns came no sooner."""
+"""How many requests of a process may start turns at the same time: with two, the running streams were measured to lag
+half as much again, and the turns came no sooner."""
 PATIENCE = 0.5
-"""Seconds after which a request goes on all the same: those before it may be waiting for a lock."""
+"""Seconds after which a request proceeds anyway: those before it may be waiting for a lock."""
 
 
 def starts_turn(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,24 +27,24 @@ def starts_turn(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def leave() -> None:
-    """Let the next request in: to be called by a view that goes on to wait for something."""
+    """Let the next request in; to be called by a view before it waits for something."""
     gate: threading.Semaphore | None = g.pop("gate", None)
     if gate is not None:
         gate.release()
 
 
 def init_gate(app: Flask) -> None:
-    """Hold marked requests back while others are being served; to be called before whatever computes for a request."""
+    """Hold marked requests back while others are served; register it before any hook that computes for a request."""
     gate = threading.Semaphore(AT_ONCE)
 
     @app.before_request
     def _enter() -> None:
         view = current_app.view_functions.get(request.endpoint or "")
         if getattr(view, "starts_turn", False):
-            request.get_data()  # all that is sent, however slowly: nobody waits in line for somebody's network
+            request.get_data()  # read the whole body, however slow: nobody waits in line for another's network
             if gate.acquire(timeout=PATIENCE):
                 g.gate = gate
 
     @app.teardown_request
     def _leave(_error: BaseException | None) -> None:
-        leave()  # before the body of a streamed answer, which has a thread to itself for as long as it lasts
+        leave()  # before the body of a streamed answer, which has its own thread for as long as it lasts

@@ -1,8 +1,8 @@
-"""Brings the streams of turns to all who watch them in this process.
+"""Brings the streams of turns to everyone who watches them in this process.
 
-A turn that this process runs is handed over by its writer, as soon as Redis has it: most viewers watch where they
-asked. The others are fed by one reader a process, which tails all their streams: a blocking XREAD a viewer would cost
-a connection and a wake-up each.
+A turn that this process runs is handed over by its writer as soon as Redis has it: most viewers watch in the process
+they asked. All other streams are tailed by one reader per process: a blocking XREAD per viewer would cost a connection
+and a wake-up each.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from webapp.chat.turns.turnlog import Entry, entry, log_key, order, read
 
 log = logging.getLogger(__name__)
 
-# With many streams a short pause after a wake-up lets one XREAD fetch what a hundred turns have just written.
+# With many streams, a short pause after a wake-up lets one XREAD fetch what a hundred turns have just written.
 BUSY_STREAMS = 24
 BUSY_PAUSE = 0.008
 BLOCK_MS = 2_000
 
 
 class Subscription:
-    """A viewer's queue of entries of one turn, each once and in order."""
+    """A viewer's queue of the entries of one turn, each once and in order."""
 
     def __init__(self, after: str):
         self.queue: SimpleQueue[Entry] = SimpleQueue()
@@ -39,11 +39,11 @@ class Subscription:
         self._last = order(after)
 
     def get(self, timeout: float) -> Entry | None:
-        """The next entry, or None when there is none in time."""
+        """The next entry, or None if none comes in time."""
         deadline = time.monotonic() + timeout
         while True:
             try:
-                # What was there before comes first: the reader may have put newer entries into the queue meanwhile.
+                # The backlog comes first: the reader may already have put newer entries into the queue.
                 item = (
                     self.backlog.popleft()
                     if self.backlog
@@ -58,7 +58,7 @@ class Subscription:
 
 
 class Hub:
-    """Starts its reader thread with the first subscription, in the process that made it (not before a fork)."""
+    """Starts its reader thread with the first subscription, in the process that subscribes (not before a fork)."""
 
     def __init__(self, client: Redis, tailing: Redis):
         self._client = client
@@ -73,18 +73,18 @@ class Hub:
 
     @property
     def viewers(self) -> int:
-        """How many viewers are connected to this process."""
+        """The number of viewers connected to this process."""
         with self._lock:
             return sum(len(queues) for queues in self._queues.values())
 
     def own(self, turn_id: int) -> None:
-        """Expect every entry of a turn, which is to begin in this process, from its writer, until it is disowned."""
+        """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
         with self._lock:
-            if turn_id not in self._positions:  # two who bring it would get ahead of each other
+            if turn_id not in self._positions:  # two sources would overtake each other
                 self._own[turn_id] = ""
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
-        """Bring what the writer of an own turn has appended to its viewers."""
+        """Bring to its viewers what the writer of an owned turn has appended."""
         with self._lock:
             if turn_id not in self._own:
                 return  # the reader brings it
@@ -93,7 +93,7 @@ class Hub:
         _put(queues, entries)
 
     def disown(self, turn_id: int) -> bool:
-        """Leave the rest of a turn's stream, such as what its jobs say, to the reader; whether it is to be woken."""
+        """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""
         with self._lock:
             last = self._own.pop(turn_id, None)
             if last is None or turn_id not in self._queues:
@@ -103,7 +103,7 @@ class Hub:
             return True
 
     def wake(self) -> None:
-        """Have the reader look anew at what it is to read; it would within BLOCK_MS."""
+        """Have the reader reload its list of streams now; on its own it would do so within BLOCK_MS."""
         with suppress(RedisError), self._client.pipeline(transaction=False) as pipe:
             pipe.xadd(self._wake_key, {"w": 1}, maxlen=1, approximate=False)
             pipe.expire(self._wake_key, 60)
@@ -111,9 +111,9 @@ class Hub:
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
-        """Every entry of a turn after an id (all without one), from now until the context ends.
+        """Every entry of a turn after an id (all if none is given), until the context ends.
 
-        Raises redis.RedisError when Redis is away at the start, unless the turn has yet to begin here.
+        Raises redis.RedisError if Redis is unreachable at the start, unless the turn has yet to begin here.
         """
         subscription = Subscription(after)
         with self._lock:
@@ -125,7 +125,7 @@ class Hub:
                 self._start()
         try:
             if last != "":
-                # Every viewer reads what is there already by itself: the queues get what comes from now on.
+                # Every viewer reads the existing entries itself: the queues get what comes from now on.
                 subscription.backlog.extend(read(self._client, turn_id, after))
             if is_new:
                 if subscription.backlog:

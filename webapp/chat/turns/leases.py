@@ -1,4 +1,4 @@
-"""The leases of a process's turns: the sign in Redis that somebody alive runs them."""
+"""The leases of a process's turns: the marker in Redis that a live process runs them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from webapp.chat.turns import turnlog
 log = logging.getLogger(__name__)
 
 LONGEST_RENEWAL = 2.0
-"""Seconds between renewals of the leases, however long they are: recovery suspects a turn without one after 4 s."""
+"""Seconds between renewals, however long the leases are: recovery suspects a turn without one after 4 s."""
 
 # Held (1), taken again after it had lapsed (0), or somebody else's (-1): a lease that lapsed may have been taken by
-# recovery, which has then stored what the stream held. To renew it unasked would let this process write on.
+# recovery, which then stored what the stream held. Renewing it without checking would let this process write on.
 _RENEW = """
 local owner = redis.call('get', KEYS[1])
 if owner == ARGV[1] then redis.call('pexpire', KEYS[1], ARGV[2]) return 1 end
@@ -37,8 +37,8 @@ Check = Callable[[Collection[int]], Awaitable[Collection[int]]]
 class Leases:
     """Belongs to one event loop.
 
-    `still_ours` says which of some turns are still being written, as the tables know it; `lost` is told of a turn that
-    somebody else has taken or ended.
+    `still_ours` says which of some turns are still being written according to the tables; `lost` is called for a turn
+    that somebody else has taken or ended.
     """
 
     def __init__(self, client: Redis, *, seconds: float, still_ours: Check, lost: Callable[[int], None]) -> None:
@@ -53,23 +53,23 @@ class Leases:
         self.turns: set[int] = set()
 
     async def take(self, turn_id: int) -> bool:
-        """Whether the turn is this process's to run; without Redis it is."""
+        """Whether this process may run the turn; without Redis it may."""
         key = turnlog.lease_key(turn_id)
         try:
             taken = await self._client.set(key, self._owner, nx=True, px=self._milliseconds)
-            # A command that was sent again, because its answer was lost, finds the lease of its first try.
+            # A command that was sent again because its answer was lost finds the lease of its first try.
             return bool(taken) or await self._client.get(key) == self._owner
         except RedisError as error:
-            # The answer matters more than the lease: the row's status is claimed in the database in the end.
+            # The answer matters more than the lease: in the end the row's status is claimed in the database.
             log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
             return True
 
     async def give_back(self, turn_id: int) -> None:
-        """Remove what is in Redis beside the stream of a turn that has ended here."""
+        """Remove what Redis holds besides the stream of a turn that has ended here."""
         await self._client.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
 
     async def keep(self) -> None:
-        """Renew the leases for ever."""
+        """Renew the leases forever."""
         while True:
             await asyncio.sleep(min(self._seconds / 4, LONGEST_RENEWAL))
             try:

@@ -1,4 +1,4 @@
-"""What of a reply there is so far, and the outcome it comes to."""
+"""A reply so far, and the outcome it leads to."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from webapp.text.tokens import estimate_tokens
 from webapp.validation import MAX_TEXT_BYTES
 
 MOST_THOUGHT = 200_000
-"""Characters kept of what a model thinks for one reply."""
+"""The most characters kept of what a model thinks for one reply."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """What of the reply there is so far; it outlives a cancelled model call."""
+    """A reply so far; it outlives a cancelled model call."""
 
     started: float = field(default_factory=time.perf_counter)
     text: str = ""
@@ -47,7 +47,7 @@ class Progress:
     _thinks_since: float | None = None
 
     def think(self, text: str) -> str:
-        """Take on what the model thinks; what of it is to be shown. A thought after an answer is a new paragraph."""
+        """Add what the model thinks; returns what of it to show. A thought after an answer is a new paragraph."""
         text = storable(text)
         if self._thinks_since is None:
             self._thinks_since = time.perf_counter()
@@ -62,13 +62,13 @@ class Progress:
             self._thinks_since = None
 
     def asked_again(self, tokens: int, added: Sequence[dict[str, Any]]) -> None:
-        """Note that the prompt, of so many tokens, goes out once more with what tools answered: for usage that no
-        provider reports."""
+        """Note that the prompt, of so many tokens, is sent once more with tool results: for providers that report no
+        usage."""
         self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in added)
         self.asked_again_tokens += tokens + self.answer_tokens
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
-        """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
+        """Add text as it arrives; returns what of it to show, as the database can hold it."""
         text = storable(text)
         if not text:
             return ""
@@ -87,7 +87,7 @@ class Progress:
         return text
 
     def switch(self, target: Target) -> None:
-        """Note that another model answers than the one asked first."""
+        """Note that a model other than the one asked first answers."""
         self.asked_first = self.asked_first or self.model
         self.model, self.target = target.model, target.id
 
@@ -100,7 +100,7 @@ class Progress:
             self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
 
     def complete(self, outcome: Outcome, assembled: Assembled | None) -> Outcome:
-        """The outcome with everything that is known of the prompt and of the model's calls."""
+        """The outcome with everything known about the prompt and the model's calls."""
         self._thought()
         usage = self.usage
         model = (self.finish.model if self.finish else None) or self.model
@@ -127,7 +127,7 @@ class Progress:
         )
 
     def measure(self, outcome: Outcome) -> None:
-        """Tell what the turn took and used, once it has ended."""
+        """Record how long the turn took and what it used, once it has ended."""
         recorder.observe(TURN, time.perf_counter() - self.started, outcome.status)
         if self.first_text_ms is not None:
             recorder.observe(FIRST_TOKEN, self.first_text_ms / 1000)
@@ -165,7 +165,7 @@ class Progress:
 
 
 def _result(record: dict[str, Any]) -> dict[str, Any]:
-    """What came of a call, without its words, which stand with the message."""
+    """The result of a call without its text, which is stored with the message."""
     output = record.get("output") or {}
     about: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
     tokens = estimate_tokens(str(output.get("text") or output))
@@ -173,12 +173,12 @@ def _result(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Text as the database can hold it: without NUL, and with a mark for halves of surrogate pairs."""
+    """Text as the database can hold it: without NUL, and with a replacement for halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 def _characters(assembled: Assembled) -> int:
-    """How long a prompt is; 0 for one with pictures or tools, of whose tokens that tells little."""
+    """The length of a prompt; 0 for one with pictures or tools, whose length says little about its tokens."""
     texts = [message.get("content") or "" for message in assembled.messages]
     if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):
         return 0

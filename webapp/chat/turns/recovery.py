@@ -20,18 +20,18 @@ from webapp.extensions import redis
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 4.0
-"""How long a turn must be seen without a lease: after Redis was emptied its runner renews within LONGEST_RENEWAL."""
+"""How long a turn must be seen without a lease: if Redis is emptied its runner renews within LONGEST_RENEWAL."""
 CLAIM_MS = 30_000
-"""For how long recovery holds a turn's lease at most: its process, if it lives after all, writes no more."""
+"""The longest that recovery holds a turn's lease; its process, if it is alive after all, writes no more."""
 
 INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
 CUT_OFF = {"status": "stopped", "detail": "The server stopped while this ran. Whether it was done is not known."}
 
 
 def recover_turn(turn_id: int) -> bool:
-    """Finish a turn as `interrupted`, with what had been streamed, if nobody runs it any more; whether it was done.
+    """Finish a turn as `interrupted`, with what had been streamed, if nobody runs it any more; returns whether it did.
 
-    Call it again after GRACE_SECONDS: the first call only notes the suspicion.
+    Call it again after GRACE_SECONDS: the first call only records the suspicion.
     """
     client = redis()
     if turnlog.has_lease(client, turn_id):
@@ -57,7 +57,7 @@ def _finish(turn_id: int) -> bool:
     entries = turnlog.read(client, turn_id)
     streamed, thoughts, tool_calls = turnlog.text_of(entries), turnlog.thoughts_of(entries), _tool_calls(entries)
     with write_transaction():
-        # What the process stored on its way, where Redis died with it.
+        # What the process stored while writing, in case Redis died with it.
         stored = db.session.scalar(select(Message.content).where(Message.message_id == turn_id)) or ""
         text = max(streamed, stored, key=len)
         outcome = Outcome(
@@ -78,7 +78,7 @@ def _finish(turn_id: int) -> bool:
 
 
 def _tool_calls(entries: Iterable[turnlog.Entry]) -> list[dict[str, Any]]:
-    """The calls of tools that the stream tells of, those that had only begun included: they may have done something."""
+    """The tool calls that the stream reports, including those that had only begun: they may have done something."""
     calls: dict[int | str, dict[str, Any]] = {}
     for item in entries:
         if item.kind in ("tool", "tool_start"):
@@ -88,7 +88,7 @@ def _tool_calls(entries: Iterable[turnlog.Entry]) -> list[dict[str, Any]]:
 
 
 def recover_all() -> int:
-    """Look at every reply that is being written; how many were finished as interrupted."""
+    """Check every reply that is being written; returns how many were finished as interrupted."""
     oldest_first = (
         select(Message.message_id)
         .where(Message.status == "streaming", Message.created_at < now() - timedelta(seconds=5))

@@ -1,4 +1,4 @@
-"""Runs all turns of a process on one asyncio loop in a thread of its own, off the request threads."""
+"""Runs all turns of a process on one asyncio loop in its own thread, off the request threads."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from webapp.tools.of_clients import ClientTools
 log = logging.getLogger(__name__)
 
 STOP_POLL = 0.2
-"""Seconds between looks at the stop flags; the promise is half a second."""
+"""Seconds between checks of the stop flags; half a second is what users are promised."""
 SAVE_SECONDS = 1.5
-"""Seconds between two times that a reply being written is stored as far as it is."""
+"""Seconds between two saves of a reply that is being written."""
 LONG_TEXT = 65_536
-"""Characters for which that takes twice as long, and so on: what is stored is all of it, each time."""
+"""That interval grows by SAVE_SECONDS for every so many characters, since each save stores the whole text."""
 
 
 class TurnRunner:
@@ -63,11 +63,11 @@ class TurnRunner:
 
     @property
     def active(self) -> int:
-        """How many turns this process is running, or about to run."""
+        """How many turns this process is running or about to run."""
         return len(self._tasks) + len(self._submitted)
 
     def require_room(self) -> None:
-        """Raise Unavailable when this process takes no more turns: to be asked before anything is written."""
+        """Raise Unavailable if this process takes no more turns; call it before anything is written."""
         if self._draining:
             raise Unavailable("The server is restarting. Nothing was sent; try again in a moment.")
         if self.active >= self._settings.max_turns_per_process:
@@ -82,11 +82,11 @@ class TurnRunner:
         attended: bool = True,
         client: ClientTools | None = None,
     ) -> None:
-        """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row.
+        """Run a turn whose rows are committed, unless this process is shutting down: then recovery finishes the row.
 
-        Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for. Nobody can
-        be asked anything while it runs unless it is `attended`. `client`: the tools of the program that asks, which are
-        kept nowhere else.
+        Its prompt is not started before `embedded` is done, for as long as a question's vector is waited for. If it is
+        not `attended`, nobody can be asked anything while it runs. `client`: the tools of the calling program, which
+        are kept nowhere else.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
@@ -99,14 +99,14 @@ class TurnRunner:
         loop.call_soon_threadsafe(self._spawn, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
-        """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
+        """Take no new turns and wait for the running ones; any not done in time are stored as interrupted."""
         self._draining = True
         if self._loop is None:
             return
         asyncio.run_coroutine_threadsafe(self._drain(seconds), self._loop).result(timeout=seconds + 15)
 
     def start(self) -> asyncio.AbstractEventLoop:
-        """Start the loop, unless it runs; a web process does so at its start, so that no turn waits for it."""
+        """Start the loop unless it runs; a web process does so at startup, so that no turn waits for it."""
         with self._lock:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
@@ -125,7 +125,7 @@ class TurnRunner:
 
     async def _open(self) -> None:
         settings = self._settings
-        # The writer tries again by itself; what else is asked can do without an answer.
+        # The writer retries by itself; everything else asked of Redis can do without an answer.
         self._redis = open_async_redis(
             settings.redis_url,
             socket_connect_timeout=CONNECT_SECONDS,
@@ -187,7 +187,7 @@ class TurnRunner:
                     await self._leases.give_back(turn.id)
 
     def _lose(self, turn_id: int) -> None:
-        """Write no more of a turn that somebody else has taken or ended."""
+        """Stop writing a turn that somebody else has taken or ended."""
         turn = self._turns.get(turn_id)
         if turn is not None and not turn.is_ending:
             self._leases.turns.discard(turn_id)
@@ -195,7 +195,7 @@ class TurnRunner:
             self._tasks[turn_id].cancel(LOST)
 
     async def _save_texts(self) -> None:
-        """Store, now and then, what there is of the replies that take longer."""
+        """Store, every now and then, the replies that take longer, as far as they are written."""
         while True:
             await asyncio.sleep(SAVE_SECONDS / 3)
             now = time.monotonic()
@@ -219,7 +219,7 @@ class TurnRunner:
     async def _honour_stops(self) -> None:
         while True:
             await asyncio.sleep(STOP_POLL)
-            turn_ids = list(self._turns)  # a task that has not come so far cannot store what it was stopped at
+            turn_ids = list(self._turns)  # a task that has not started running could not store a stopped reply
             if not turn_ids:
                 continue
             try:

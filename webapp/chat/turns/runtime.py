@@ -1,4 +1,4 @@
-"""The turn machinery of a process, made with the application and started when first used."""
+"""The turn machinery of a process, created with the application and started on first use."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ runtime: Part[ChatRuntime] = Part("chat")
 
 
 def init_chat(app: Flask, settings: Settings) -> None:
-    """Make the runtime of an application; no thread and no connection yet."""
+    """Create the runtime of an application; no thread and no connection yet."""
     texts_removed.connect(_drop_streams)
     hub = Hub(redis.of(app), make_redis(settings.redis_url, tailing=True))
     runtime.put(app, ChatRuntime(TurnRunner(app, settings, chat_client.of(app), hub), hub))
 
 
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:
-    """Drop the streams of replies that held a forgotten text; their readers go on from the tables."""
+    """Drop the streams of replies that contained forgotten text; their readers continue from the tables."""
     try:
         redis().delete(*map(turnlog.log_key, message_ids))
     except RedisError as error:

@@ -35,11 +35,11 @@ from webapp.tools.of_clients import ClientTools
 log = logging.getLogger(__name__)
 
 WAIT_FOR_EARLIER = 0.25
-"""Seconds between looks at an earlier reply of the conversation that is still being written."""
+"""Seconds between checks of an earlier reply of the conversation that is still being written."""
 FIRST_SAVE = 1.0
-"""Seconds after which what there is of a reply is stored for the first time: most are done sooner."""
+"""Seconds after which a reply so far is stored for the first time: most are done sooner."""
 FINISH_PATIENCE = 300.0
-"""Seconds to go on trying to store a reply while the database is away; after that the sweep finishes the row."""
+"""Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""
 
 STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
 
@@ -53,7 +53,7 @@ _WORDS = N_(
 
 
 class Tables(Protocol):
-    """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
+    """The turn's access to the database: blocking calls, made off the loop, each with its own connection."""
 
     async def assemble(
         self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
@@ -65,7 +65,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What all turns of a process work with."""
+    """What all turns of a process share."""
 
     tables: Tables
     chat: ChatPool
@@ -76,11 +76,11 @@ class Workshop:
 
 @dataclass(slots=True)
 class Turn:
-    """A turn being run. Every way it can end is stored in its row and said on its stream.
+    """A turn being run. Every way it can end is stored in its row and reported on its stream.
 
     The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded; without `attended` there is nobody to be asked about a call; `client`: the tools of
-    the program that asks.
+    the question has been embedded; if not `attended`, there is nobody to ask about a call; `client`: the tools of the
+    calling program.
     """
 
     id: int
@@ -111,15 +111,15 @@ class Turn:
             await _unstoppable(self._conclude(whole))
 
     def is_due(self, now: float) -> bool:
-        """Whether what there is of the reply should be stored before it ends."""
+        """Whether the reply so far should be stored before it ends."""
         return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
 
     def saved(self, text: str, next_at: float) -> None:
-        """Note what was stored, and when that is to be done again."""
+        """Note what was stored, and when to store again."""
         self._saved, self._save_at = len(text), next_at
 
     async def _outcome(self) -> Outcome | None:
-        """Write the reply; how that ended, None where it is for others to say."""
+        """Write the reply; returns how that ended, or None if others are to say so."""
         progress = self.progress
         try:
             assembled = self.assembled = await self._assemble()
@@ -169,7 +169,7 @@ class Turn:
             await asyncio.sleep(WAIT_FOR_EARLIER)
 
     async def _stream(self, assembled: Assembled) -> None:
-        """The reply: text, and between one model call and the next what the tools it asks for answer."""
+        """The reply: text, and between model calls the results of the tools the model asks for."""
         prompt = list(assembled.messages)
         toolset = assembled.toolset
         calling = Calling(
@@ -199,7 +199,7 @@ class Turn:
             self.progress.asked_again(assembled.tokens, added)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
-        """One model call, streamed; the tools that it asks for."""
+        """One model call, streamed; returns the tools it asks for."""
         calls: list[ToolCall] = []
         progress = self.progress
         follows = bool(progress.text)
@@ -235,13 +235,13 @@ class Turn:
         return calls
 
     def _targets(self, assembled: Assembled) -> Sequence[Target]:
-        """The models to ask, the chosen one first; once one has stood in for it, that one goes on."""
+        """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
         ids = [target.id for target in assembled.targets]
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
         return assembled.targets[start:]
 
     def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
-        """Say what the trailer held back, and note what it offers."""
+        """Emit what the trailer held back, and note what it offers."""
         left, offer = trailer.end()
         text = self.progress.add(left, new_paragraph=new_paragraph)
         if text:
@@ -251,7 +251,7 @@ class Turn:
             self.shop.writer.entry(self.id, "suggestions", offer.data)
 
     async def _conclude(self, outcome: Outcome) -> None:
-        """Store the outcome, then say `done` or `error`, then ask for the turn's jobs: in this order."""
+        """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
         tables, writer = self.shop.tables, self.shop.writer
         deadline = time.monotonic() + FINISH_PATIENCE
         pause = 0.2
@@ -270,14 +270,14 @@ class Turn:
         if finished is None:  # somebody else finished the row, or it was deleted: they said so on the stream
             await writer.end(self.id, "settled", {})
             return
-        if finished.rewritten is not None:  # something was forgotten meanwhile
+        if finished.rewritten is not None:  # something was forgotten in the meantime
             await writer.replace(self.id, finished.rewritten)
         await writer.end(self.id, finished.kind, finished.data)
         await tables.follow_up(self.id, finished)
 
 
 async def _unstoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end even when a stop arrives in the meantime: there is nothing left to stop."""
+    """Run to the end even if a stop arrives in the meantime: there is nothing left to stop."""
     task = asyncio.create_task(work)
     while not task.done():
         try:
@@ -289,12 +289,12 @@ async def _unstoppable(work: Coroutine[Any, Any, None]) -> None:
 
 
 def said(content: object) -> str:
-    """The words of a message, without its pictures."""
+    """The text of a message, without its pictures."""
     return content if isinstance(content, str) else text_of_parts(content)
 
 
 def _go_on() -> None:
-    """Take back the cancellation of the present task, which has been dealt with."""
+    """Undo the cancellation of the current task, which has been dealt with."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

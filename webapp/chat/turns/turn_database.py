@@ -1,4 +1,4 @@
-"""The turns' way to the database: blocking calls on a few threads, off the loop."""
+"""The turns' access to the database: blocking calls on a few threads, off the loop."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from webapp.tools.memory import run_tool
 from webapp.tools.of_clients import ClientTools
 
 STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
-"""Threads that read for turns that begin, that write for those that end or use a tool, that store what there is of
-those that go on, and that read pictures for prompts: none waits for the other. More would not make it faster, for
-Python computes on one thread at a time, but would hold up the running streams."""
+"""How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read
+pictures for prompts: none waits for another. More would not be faster, since Python computes on one thread at a time,
+but would hold up the running streams."""
 
 PAUSES = (0.2, 0.6, 1.8)
 """Seconds between tries to read what a turn needs, while the database is away."""
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class TurnDatabase:
-    """Each call has an application context of its own: nothing is held in between."""
+    """Each call has its own application context: nothing is held in between."""
 
     def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
         self._app = app
@@ -57,9 +57,10 @@ class TurnDatabase:
     async def assemble(
         self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
     ) -> assembly.Assembled:
-        """The prompt of the turn, whose question is `embedded` sooner or later.
+        """The prompt of a turn whose question will be `embedded` sooner or later.
 
-        Alone it is begun meanwhile. A thread that others have work for does not wait.
+        If no other prompt is being read it starts at once; otherwise it first waits for the vector off the thread,
+        which others need.
         """
         if self._reading and embedded is not None and not embedded.done():
             await settled(embedded, self._settings.embedding_query_seconds)
@@ -78,11 +79,11 @@ class TurnDatabase:
         return assembled
 
     async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun:
-        """Carry out what the model asks for."""
+        """Carry out a tool call of the model."""
         return await self._call(self._ends, lambda: run_tool(turn_id, call, told))
 
     async def save(self, texts: Mapping[int, str]) -> durable.Left:
-        """Store what there is of replies, by id; those of them that nobody is to write any more."""
+        """Store replies as far as they are written, by id; returns those that nobody should write any more."""
 
         def work() -> durable.Left:
             with write_transaction():
@@ -91,7 +92,7 @@ class TurnDatabase:
         return await self._call(self._saves, work)
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
-        """Those of some replies that are still being written; all of them while the database is away."""
+        """Which of some replies are still being written; all of them while the database is away."""
         try:
             return await self._call(self._saves, lambda: durable.still_streaming(turn_ids))
         except SQLAlchemyError:
@@ -107,18 +108,18 @@ class TurnDatabase:
         return await self._call(self._ends, work)
 
     async def follow_up(self, turn_id: int, finished: Finished) -> None:
-        """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
+        """Put the turn's jobs on their queues, and make its exchange searchable for the user's next turn here."""
 
         def work() -> None:
             queue_jobs(turn_id, finished)
-            if self._is_quiet():  # else each turn that begins does so for all that have ended
+            if self._is_quiet():  # otherwise each turn that begins does so for all that have ended
                 with suppress(SQLAlchemyError):
                     catch_up(finished.user_id)
 
         await self._call(self._ends, work)
 
     async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """The same for what only reads: a database that fails over is there again in a moment."""
+        """The same for reads only: a database that fails over is back in a moment."""
         for pause in PAUSES:
             try:
                 return await self._call(pool, work)
@@ -143,7 +144,7 @@ class TurnDatabase:
 
 
 async def settled(future: Future[Any], seconds: float) -> None:
-    """Wait for what another thread makes, however it ends."""
+    """Wait for another thread's result, however that ends."""
     waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # its errors are for others to handle
     await asyncio.wait([waited], timeout=seconds)

@@ -1,9 +1,8 @@
 """The Redis stream of a turn: its keys, its entries, and the short commands around it.
 
-Entries have a kind and a JSON object. Text travels in `delta` entries that carry the offset of their first
-character, so that a reader can tell a gap or a repetition from progress; a `snapshot` holds all text so far and
-replaces it; `reasoning` entries, with offsets of their own, hold what the model thinks. The stream's keys live in one
-hash slot, `{turn:<id>}`.
+Entries have a kind and a JSON object. Text is sent in `delta` entries with the offset of their first character, so that
+a reader can tell a gap or a repetition from progress; a `snapshot` holds all text so far and replaces it; `reasoning`
+entries, with their own offsets, hold what the model thinks. The stream's keys share one hash slot, `{turn:<id>}`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from redis import Redis
 
 TEXT_KINDS = ("delta", "snapshot")
 REASONING = "reasoning"
-"""What the model thinks before it answers; with an offset, as text has."""
+"""What the model thinks before it answers; with an offset, like text."""
 _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
@@ -39,7 +38,7 @@ def lease_key(turn_id: int) -> str:
 
 
 def stop_key(turn_id: int) -> str:
-    """Set when somebody asked the turn to stop."""
+    """Set when somebody has asked the turn to stop."""
     return f"{{turn:{turn_id}}}:stop"
 
 
@@ -49,12 +48,12 @@ def owed_key(turn_id: int) -> str:
 
 
 def allowed_key(turn_id: int, number: int) -> str:
-    """What the person said to a call of the turn that they were asked about."""
+    """What the person answered when asked about a call of the turn."""
     return f"{{turn:{turn_id}}}:allowed:{number}"
 
 
 def suspect_key(turn_id: int) -> str:
-    """Set by whoever first saw the turn without a lease."""
+    """Set by whichever process first sees the turn without a lease."""
     return f"{{turn:{turn_id}}}:suspect"
 
 
@@ -68,15 +67,15 @@ class Entry:
     offset: int = 0
 
 
-_LAST_SEQUENCE = 10**16 - 1  # as long as a cursor takes; far more entries than a millisecond has
+_LAST_SEQUENCE = 10**16 - 1  # the most digits a cursor takes; far more entries than fit in a millisecond
 _CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a viewer has come: the last entry it saw, and how many characters of the reply it has.
+    """How far a viewer has got: the last entry it saw, and how many characters of the reply it has.
 
-    The length says where to go on when the stream the id belongs to is gone: expired, or lost and begun anew.
+    The length tells where to resume if the stream the id belongs to is gone: expired, or lost and begun again.
     """
 
     id: str = ""
@@ -95,7 +94,7 @@ BEGINNING = Cursor()
 
 
 def order(entry_id: str) -> tuple[int, int]:
-    """Stream ids compare as two numbers. What is no id comes before everything."""
+    """A stream id as two numbers that compare in stream order. Anything else comes before every id."""
     milliseconds, _, sequence = entry_id.partition("-")
     if not milliseconds.isdecimal() or not (sequence or "0").isdecimal():
         return (-1, 0)
@@ -103,7 +102,7 @@ def order(entry_id: str) -> tuple[int, int]:
 
 
 def before(entry_id: str) -> str:
-    """An id right before another, for a cursor after which that one comes first."""
+    """An id just before another, for a cursor after which that one comes first."""
     milliseconds, sequence = order(entry_id)
     return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
 
@@ -128,7 +127,7 @@ def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
 
 
 def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> list[Entry]:
-    """The entries after an id (all without one), through another one where given, oldest first."""
+    """The entries after an id (all if none is given) and up to another if given, oldest first."""
     rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", through or "+")
     return [entry(entry_id, raw) for entry_id, raw in cast(Rows, rows)]
 
@@ -142,7 +141,7 @@ def text_of(entries: Iterable[Entry]) -> str:
 
 
 def advance(text: str, item: Entry) -> str:
-    """The text after an entry, given the text before it; repeated and replaced text is accounted for."""
+    """The text after an entry, given the text before it; repeated and replaced text is handled."""
     if item.kind == "snapshot":
         return str(item.data["text"])
     if item.kind == "delta" and item.offset <= len(text):
@@ -160,7 +159,7 @@ def thoughts_of(entries: Iterable[Entry]) -> str:
 
 
 def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:
-    """Append what a job has to say to a turn's stream, if anybody may still be reading it."""
+    """Append what a job reports to a turn's stream, if anybody may still be reading it."""
     client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 
@@ -187,7 +186,7 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
 
 
 def is_settling(client: Redis, turn_id: int) -> bool:
-    """Whether a reply is finished and the background work that follows it is not, as far as its stream tells."""
+    """Whether a reply is finished but its background work is not, as far as its stream tells."""
     newest = cast(Rows, client.xrevrange(log_key(turn_id), count=1))
     return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
 

@@ -20,22 +20,22 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 0.5
 
 FEW, MANY = 8, 64
-"""Turns up to which text is written as it comes, and from which on it waits the whole of its time; in between, part."""
+"""Up to FEW turns, text is written as it comes; from MANY on it waits the full time; in between, part of it."""
 LEISURE = 2.0
-"""How many times as long as the last write took passes before the next: a busy machine coalesces in any case."""
+"""The next write waits this many times as long as the last one took: a busy machine coalesces in any case."""
 
 HandOver = Callable[[int, Sequence[Entry]], None]
 MayWrite = Callable[[], Awaitable[None]]
 
 
 async def _always() -> None:
-    """Nothing is in the way of writing."""
+    """Nothing stands in the way of writing."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A turn being written: all its text, how much of it is in Redis, entries waiting behind the text, and, as with
-    the text, what the model thinks."""
+    """A turn being written: all its text and how much of it is in Redis, the same for what the model thinks, and
+    entries waiting behind the text."""
 
     text: str = ""
     written: int = 0
@@ -51,10 +51,10 @@ _Unsent = tuple[str, dict[str, Any], int]
 
 
 class TurnWriter:
-    """Belongs to one event loop. While Redis is away everything is kept and written when it is back.
+    """Belongs to one event loop. While Redis is away everything is kept, and written once it is back.
 
-    What Redis has taken is given to `hand_over`, with the turn's id, for those who read it in this process. Before
-    anything is written `may_write` drops the turns that are not this process's any more; it may raise RedisError.
+    What Redis has taken is passed to `hand_over`, with the turn's id, for readers in this process. Before anything is
+    written, `may_write` drops the turns that are no longer this process's; it may raise RedisError.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class TurnWriter:
         self._mark(turn_id, urgent=urgent)
 
     def think(self, turn_id: int, text: str) -> None:
-        """Append what the model thinks; it waits for more of it as text does."""
+        """Append what the model thinks; like text, it waits for more."""
         turn = self._open[turn_id]
         urgent = not turn.thoughts
         turn.thoughts += text
@@ -106,7 +106,7 @@ class TurnWriter:
         self._mark(turn_id, urgent=True)
 
     async def replace(self, turn_id: int, text: str, *, patience: float = 10.0) -> None:
-        """Begin the stream anew with another text, once all is written: what it told is not to be read any more."""
+        """Start the stream again with another text once all is written: the old one must not be read any more."""
         await self._written(turn_id, patience)
         turn = self._open[turn_id]
         try:
@@ -117,7 +117,7 @@ class TurnWriter:
         turn.thoughts = ""
 
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
-        """Append the final entry and wait until it is written, or until patience runs out: the truth is in MySQL."""
+        """Append the final entry and wait until it is written or patience runs out: the database has the truth."""
         self.entry(turn_id, kind, data)
         await self.flush(turn_id, patience=patience)
 
@@ -136,7 +136,7 @@ class TurnWriter:
             log.warning("turn stream not finished: redis is away", extra={"turn_id": turn_id})
 
     def drop(self, turn_id: int) -> None:
-        """Write no more of a turn."""
+        """Stop writing a turn."""
         self._open.pop(turn_id, None)
         self._dirty.discard(turn_id)
         self._urgent.discard(turn_id)
@@ -156,7 +156,7 @@ class TurnWriter:
             self._due = time.monotonic() + self._wait()
 
     def _wait(self) -> float:
-        """Seconds that later text waits for more: none while there is time, all of them under load."""
+        """Seconds that later text waits for more: none while there is time, the full time under load."""
         share = min(1.0, max(0.0, (len(self._open) - FEW) / (MANY - FEW)))
         return min(self._pause, max(self._pause * share, self._took * LEISURE))
 
@@ -181,8 +181,8 @@ class TurnWriter:
                 self._work.set()
 
     def _next(self) -> list[int]:
-        """The turns to write now: what is urgent does not take along what is not, or each turn that begins would
-        interrupt the readers of all that are running."""
+        """The turns to write now: urgent ones do not take the others along, or each turn that begins would interrupt
+        the readers of all that are running."""
         self._work.clear()
         self._hurry.clear()
         is_due = self._due is None or self._due <= time.monotonic()
@@ -193,7 +193,7 @@ class TurnWriter:
         return list(turns)
 
     async def _write(self, turns: list[int]) -> None:
-        """Flush turns. One that cannot be written keeps no other from it; its reply is stored all the same."""
+        """Flush turns. One that cannot be written does not hold up the others; its reply is stored all the same."""
         try:
             await self._flush(turns)
         except RedisError:
@@ -209,7 +209,7 @@ class TurnWriter:
             self._flushed.notify_all()
 
     async def _flush(self, turns: list[int]) -> None:
-        """Write turns in one round trip. Nothing is taken off the books before Redis has answered."""
+        """Write turns in one round trip. Nothing is marked as written before Redis has answered."""
         pipe = self._client.pipeline(transaction=False)
         batch: list[tuple[int, _Open, tuple[int, int, int], list[_Unsent], int]] = []
         for turn_id in turns:
@@ -222,7 +222,7 @@ class TurnWriter:
         for turn_id, turn, (length, thought, waiting), sent, first in batch:
             ids = results[first : first + len(sent)]
             if any(entry_id is None for entry_id in ids):
-                # The stream is gone (Redis was emptied): begin it anew, with everything there is.
+                # The stream is gone (Redis was emptied): start it again with everything there is.
                 turn.created, turn.written = False, 0
                 continue
             turn.created, turn.written, turn.thought = True, length, thought
@@ -235,7 +235,7 @@ class TurnWriter:
                 )
 
     def _add(self, pipe: Any, turn_id: int, turn: _Open) -> list[_Unsent]:
-        """Append what is new of a turn to the pipeline, one command an entry, first of all; the entries."""
+        """Append a turn's new entries to the pipeline, one command per entry; returns the entries."""
         key = log_key(turn_id)
         unsent: list[_Unsent] = [(kind, data, 0) for kind, data in turn.waiting]
         text = turn.text[turn.written :]

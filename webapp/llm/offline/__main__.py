@@ -5,7 +5,7 @@ import types
 from pathlib import Path
 
 if not __package__:
-    # By path: make the parent packages importable without running the application's own __init__.
+    # Run by path: make the parent packages importable without running the application's own __init__.
     root = Path(__file__).resolve().parents[2]
     application = types.ModuleType(root.name)
     application.__path__ = [str(root)]

@@ -27,7 +27,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def solve(text: str) -> tuple[str, str] | None:
-    """The first sum in `text` and its result, both as text; None when there is none, or it cannot be worked out."""
+    """The first sum in `text` and its result, both as text; None if there is none or it cannot be worked out."""
     for pattern, sign in _WORDS:
         text = re.sub(pattern, sign, text, flags=re.IGNORECASE)
     for found in _EXPRESSION.finditer(text):

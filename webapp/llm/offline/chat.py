@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: what to answer, and sending it, streamed or whole."""
+"""`/v1/chat/completions`: what to answer, and sending it, streamed or in one piece."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tasks.request import task_request
 from .temperaments import Temperament
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
 
-FIRST_DELAY = 0.25  # seconds: enough to see that something is being waited for
+FIRST_DELAY = 0.25  # seconds: long enough to see that something is coming
 
 Frame = bytes | Callable[[], bytes]
 
@@ -40,7 +40,7 @@ class Refusal(Exception):
 
 
 def checked(body: Any, script: Script | None) -> dict[str, Any]:
-    """The body of a chat request; `Refusal` when it is not one."""
+    """The body of a chat request; raises `Refusal` if it is not one."""
     if not isinstance(body, dict):
         raise Refusal(400, error("The body must be a JSON object."))
     messages = body.get("messages")
@@ -57,13 +57,13 @@ def checked(body: Any, script: Script | None) -> dict[str, Any]:
 
 
 def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
-    """Raise the `Refusal` that a scripted fault asks for before anything is answered."""
+    """Raise the `Refusal` that a scripted fault asks for, before anything is answered."""
     if rule is not None:
         refuse(rule.fault, body)
 
 
 def refuse(fault: Fault, body: dict[str, Any]) -> None:
-    """Raise the `Refusal` of a request that has what a fault refuses."""
+    """Raise `Refusal` if a request contains something that a fault refuses."""
     wanted = body.get("response_format") or {}
     kinds = fault.refuse_response_format
     if fault.refuse_tools and "tools" in body:
@@ -97,7 +97,7 @@ def refuse(fault: Fault, body: dict[str, Any]) -> None:
 def answer_for(
     body: dict[str, Any], rule: Rule | None, script: Script | None, rate: float, temperament: Temperament
 ) -> Answer:
-    """What to say, by script, by structured task or by the demonstration's rules, in a temperament."""
+    """What to answer, by script, by structured task or by the demonstration's rules, in a temperament."""
     if rule is not None:
         answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:
@@ -117,7 +117,7 @@ def answer_for(
 
 
 async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) -> web.Response:
-    """The answer in one piece, after the time that saying it takes in a script."""
+    """The answer in one piece; with a script, after the time that streaming it would take."""
     if rule is not None:
         await asyncio.sleep(answer.first_delay + answer.token_delay * len(answer.tokens))
         if rule.fault.raw is not None:
@@ -132,7 +132,7 @@ async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) ->
 async def send_stream(
     request: web.Request, body: dict[str, Any], answer: Answer, rule: Rule | None, pacer: Pacer, call: dict[str, Any]
 ) -> web.StreamResponse:
-    """The answer as server-sent events at its pace, with what the script breaks; `call` is told how far it got."""
+    """The answer as server-sent events at its pace, with the script's faults; `call` records how far it got."""
     fault = rule.fault if rule else Fault()
     frames, ends_early = _frames(body, answer, fault)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
@@ -163,7 +163,7 @@ async def send_stream(
 
 
 def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequence[Frame], bool]:
-    """The pieces to send, and whether the connection is dropped after them."""
+    """The frames to send, and whether the connection is dropped after them."""
     if fault.raw is not None:
         return _split([fault.raw.encode()], fault.split_bytes), False
     events = StreamEvents(body["model"])

@@ -1,4 +1,4 @@
-"""What the prompt says about the user, read by rule: memory lines and what the user said earlier; pure."""
+"""What the prompt says about the user, found by rules: memory lines and what the user said earlier; pure."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Statements about the user in the user's perspective ("Your …", "You …"), best source first, and the name."""
+    """Statements about the user, addressed to them ("Your …", "You …"), best source first, and the name."""
 
     statements: tuple[str, ...]
     name: str | None
 
 
 def split_question(text: str) -> tuple[str, str]:
-    """(context blocks, what the user wrote) of a user message that begins with marked blocks."""
+    """(context blocks, what the user wrote) of a user message that may begin with marked blocks."""
     blocks = []
     while match := _BLOCK.match(text):
         blocks.append(match[0])
@@ -77,7 +77,7 @@ def split_question(text: str) -> tuple[str, str]:
 
 
 def known_about_user(messages: Sequence[dict[str, Any]]) -> Known:
-    """Everything the prompt holds about the user, except what the last message itself says."""
+    """Everything the prompt says about the user, except what the last message itself says."""
     system = [text_of(m.get("content")) for m in messages if m.get("role") in ("system", "developer")]
     asked = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     blocks = [split_question(text) for text in asked]
@@ -89,7 +89,7 @@ def known_about_user(messages: Sequence[dict[str, Any]]) -> Known:
 
 
 def matching(statements: Sequence[str], question: str, limit: int = 3) -> list[str]:
-    """The statements that share the most words with `question`, best first; none when no word is shared."""
+    """The statements that share the most words with `question`, best first; none if no word is shared."""
     wanted = _stems(question)
     scored = [(len(wanted & _stems(s)), -position, s) for position, s in enumerate(statements)]
     best = max((score for score, _, _ in scored), default=0)
@@ -128,7 +128,7 @@ def _addressed(text: str) -> str:
 
 
 def _fact_lines(text: str) -> list[str]:
-    """The bullets under headings about memory; without such a heading, the bullets that speak of the user."""
+    """The bullets under headings about memory; without such a heading, the bullets that are about the user."""
     titled: list[str] = []
     loose: list[str] = []
     relevant = False
@@ -153,7 +153,7 @@ def _own_sentences(text: str) -> list[str]:
 
 
 def _name(lines: Sequence[str], asked: Sequence[str]) -> str | None:
-    """The name last said in the conversation, else the one in memory."""
+    """The name last given in the conversation, otherwise the one in memory."""
     for text in reversed(asked):
         if said := _NAME_SAID.search(text):
             return said[1]

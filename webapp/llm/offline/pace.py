@@ -1,7 +1,7 @@
-"""Sending many streams at their own pace from one timer.
+"""Sends many streams, each at its own pace, from one timer.
 
-A task that sleeps and writes for every token costs several times as much as the token; here one callback of the event
-loop writes what is due for all streams, straight to their transports, and sets itself up for the next.
+A task that sleeps and writes for every token costs several times as much as the token; instead, one callback of the
+event loop writes what is due for all streams, straight to their transports, and schedules itself again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HIGH_WATER = 1 << 20  # bytes waiting for a slow reader before its stream pause
 
 
 class Flow:
-    """One stream being sent: frames at a pace; `done` resolves to the number of frames sent."""
+    """One stream being sent: frames at a certain pace; `done` resolves to the number of frames sent."""
 
     __slots__ = ("_frames", "_position", "_transport", "closed", "delay", "done")
 
@@ -36,7 +36,7 @@ class Flow:
         return self._position
 
     def step(self) -> bool:
-        """Send the next frame (all of them at pace zero); False when there is nothing left to do."""
+        """Send the next frame (all of them at pace zero); False if there is nothing left to do."""
         transport = self._transport
         if self.closed or transport.is_closing():
             self._resolve()
@@ -70,7 +70,7 @@ class Pacer:
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(self, flow: Flow, first_delay: float) -> int:
-        """Send the whole flow; cancelling stops it."""
+        """Send the entire flow; cancelling stops it."""
         self._push(self._loop.time() + first_delay, flow)
         self._arm()
         try:
@@ -97,6 +97,6 @@ class Pacer:
         while self._due and self._due[0][0] <= now + _COALESCE:
             when, _, flow = heapq.heappop(self._due)
             if flow.step():
-                # From the time it was due, not from now: a busy moment must not slow the stream down for good.
+                # From the time it was due, not from now: a busy moment must not slow the stream down permanently.
                 self._push(max(when + flow.delay, now - 1.0) if flow.delay > 0 else now + 0.01, flow)
         self._arm()

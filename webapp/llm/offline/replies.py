@@ -40,13 +40,13 @@ _SUM = re.compile(r"=\s*$|\b(?:calculate|compute|work out|sum)\b", _I)
 _DIRECTIVE = re.compile(r"^## Conversation Point: (?P<title>.+)$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^## Example Questions You Could Adapt\n(?P<lines>(?:- .+\n?)+)", re.MULTILINE)
 _PICTURE = re.compile(r"(?:\[[^\[\]\n]{1,300}\]\s*)?\[A picture was attached here\.[^\[\]\n]*\]\s*")
-"""What stands in the place of a picture for a model that sees none, and the name before it."""
+"""What stands in place of a picture for a model without vision, and the name before it."""
 UNSEEN = "I cannot see pictures; a model that can will be shown them."
 _STATEMENT = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our)\b|\bcall me\b|\bremember that\b", _I)
 
 
 def reply_to(messages: Sequence[dict[str, Any]]) -> str:
-    """Markdown in answer to the last user message, using what the rest of the prompt says about the user."""
+    """A Markdown answer to the last user message, using what the rest of the prompt says about the user."""
     asked = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     if asked and _DIRECTIVE.search(asked[-1]):
         return _about_point(asked[-1], messages)
@@ -145,7 +145,7 @@ def _about_point(task: str, messages: Sequence[dict[str, Any]]) -> str:
 
 
 def _opening(messages: Sequence[dict[str, Any]]) -> str:
-    """For turns that the assistant begins: the first question the prompt suggests, or an open one."""
+    """For turns that the assistant begins: the first question in the last message that has one, or an open one."""
     for message in reversed(messages):
         for line in text_of(message.get("content")).splitlines():
             text = line.strip().lstrip("-*•0123456789.) ").strip('"“”')

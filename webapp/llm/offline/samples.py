@@ -1,4 +1,4 @@
-"""Ready-made texts of the demonstration: Markdown, code, a table and a story long enough to reload in the middle of."""
+"""Ready-made texts for the demonstration: Markdown, code, a table, and a story long enough to reload halfway."""
 
 import re
 
@@ -96,7 +96,7 @@ there was space left on the page, she added in a smaller hand: *keep the lamp re
 story begins.
 """
 
-# Lines are wrapped for the editor only: a paragraph is one line of Markdown.
+# Lines are wrapped only for the editor: a paragraph is one line of Markdown.
 STORY = "# The lamp at the end of the bay\n\n" + re.sub(r"(?<!\n)\n(?=\S)", " ", _CHAPTERS)
 
 HELP = """An administrator connects a language model under **Administration → Models**: the address of an \

@@ -17,29 +17,29 @@ from .temperaments import EVEN, Temperament
 from .wire import Answer, text_of, tokens_of
 
 DEFAULT_TOKENS = 20
-_LOOK = 0.01  # seconds between two looks at whether a held reply may go on
+_LOOK = 0.01  # seconds between checks whether a held reply may continue
 
 
 class Hold:
-    """A place in a streamed reply, after `after` of its pieces, where it waits until a test lets it go on."""
+    """A point in a streamed reply, after `after` of its frames, where it waits until a test releases it."""
 
     def __init__(self, after: int) -> None:
         self.after = after
         self._released = threading.Event()
 
     def release(self) -> None:
-        """Let the reply go on."""
+        """Let the reply continue."""
         self._released.set()
 
     async def passed(self) -> None:
-        """Return once it may go on."""
+        """Return once the reply may continue."""
         while not self._released.is_set():  # noqa: ASYNC110 - set in another thread
             await asyncio.sleep(_LOOK)
 
 
 @dataclass(slots=True)
 class Rule:
-    """One scripted behaviour; the newest rule that matches is used, `times` times (None: always).
+    """One scripted behaviour; the newest matching rule is used, `times` times (None: always).
 
     `match` is a regular expression searched in the last user message, the schema name and, for embeddings, the inputs.
     The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls` (`[{name, arguments}]`) or
@@ -53,7 +53,7 @@ class Rule:
     tool_calls: list[dict[str, Any]] | None = None
     tokens: int | None = None
     stamp: bool = False
-    reasoning: str | None = None  # thought before the answer, in a field of its own
+    reasoning: str | None = None  # thought before the answer, in a separate field
     first_delay: float = 0.0
     token_delay: float = 0.0
     tokens_per_second: float | None = None
@@ -61,19 +61,19 @@ class Rule:
     times: int | None = None
     fault: Fault = field(default_factory=Fault)
     hold: Hold | None = None  # in a test's own process, too
-    # In a test's own process: fields of the rule, worked out from the body of the request.
+    # Only in a test's own process: computes fields of the rule from the body of the request.
     respond: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @classmethod
     def parse(cls, data: dict[str, Any]) -> Rule:
-        """A rule from JSON; TypeError or re.error when it is not one."""
+        """A rule from JSON; raises TypeError or re.error if it is not one."""
         fault = Fault(**data.get("fault", {}))
         rule = cls(**{**data, "fault": fault})
         re.compile(rule.match)
         return rule
 
     def answer(self) -> Answer:
-        """What this rule says."""
+        """The answer that this rule gives."""
         delay = 1 / self.tokens_per_second if self.tokens_per_second else self.token_delay
         pace: dict[str, Any] = {
             "first_delay": self.first_delay,
@@ -99,7 +99,7 @@ def _call(index: int, call: dict[str, Any]) -> dict[str, Any]:
 
 
 class Script:
-    """The rules and the record of calls; thread-safe, so that a test can use it beside the server."""
+    """The rules and the record of calls; thread-safe, so that a test can use it alongside the server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -108,7 +108,7 @@ class Script:
         self._calls: deque[dict[str, Any]] = deque(maxlen=10_000)
 
     def add(self, rule: Rule) -> None:
-        """Add a rule before those that are there."""
+        """Add a rule before the existing ones."""
         with self._lock:
             self._rules.insert(0, rule)
 
@@ -120,7 +120,7 @@ class Script:
             self._calls.clear()
 
     def calls(self) -> list[dict[str, Any]]:
-        """What was asked so far, oldest first."""
+        """The requests so far, oldest first."""
         with self._lock:
             return [dict(call) for call in self._calls]
 

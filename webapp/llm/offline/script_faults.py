@@ -1,4 +1,4 @@
-"""How a scripted answer goes wrong, and whether a request has what a fault refuses."""
+"""How a scripted answer fails, and whether a request contains what a fault refuses."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 
 @dataclass(slots=True)
 class Fault:
-    """How a scripted answer goes wrong; counts are in tokens."""
+    """How a scripted answer fails; counts are in frames."""
 
     http_status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
     cut_after: int | None = None  # the connection is dropped
-    hang_after: int | None = None  # nothing more comes, the connection stays
+    hang_after: int | None = None  # nothing more is sent, the connection stays open
     error: dict[str, Any] | None = None  # an error object in the stream ...
-    error_after: int = 0  # ... after that many tokens
+    error_after: int = 0  # ... after that many frames
     no_done: bool = False  # the stream ends properly but without its end mark
     split_bytes: int | None = None  # the stream's bytes are sent that many at a time
-    raw: str | None = None  # sent as the whole body of the stream
+    raw: str | None = None  # sent as the entire body
     refuse_tools: bool = False
     refuse_stream_options: bool = False
     refuse_response_format: bool | list[str] = False  # or the types refused
     refuse_max_tokens: bool = False
     refuse_parameters: list[str] = field(default_factory=list)  # by name
     refuse_base64: bool = False
-    refuse_system: bool = False  # as Gemma's template does
-    strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
+    refuse_system: bool = False  # like Gemma's template
+    strict_roles: bool = False  # like Gemma's and Mistral's: user and assistant alternate, the user first
     refuse_images: bool = False
-    refuse_bare_calls: bool = False  # as DeepSeek does: calls of tools must come back with what was thought before them
+    refuse_bare_calls: bool = False  # like DeepSeek: tool calls must come back with the reasoning before them
 
     def applies_only_to(self, body: dict[str, Any]) -> bool | None:
-        """None for faults that always apply; otherwise whether the request has what this fault refuses."""
+        """None for faults that always apply; otherwise whether the request contains what this fault refuses."""
         wanted = body.get("response_format") or {}
         kinds = self.refuse_response_format
         found = [present for asked, present in _pairs(self, body) if asked]
@@ -61,7 +61,7 @@ def refused_parameter(fault: Fault, body: dict[str, Any]) -> str | None:
 
 
 def alternates(body: dict[str, Any]) -> bool:
-    """Whether user and assistant speak in turn, the user first, after one system message at most."""
+    """Whether user and assistant alternate, the user first, after at most one system message."""
     spoken = [role for role in _roles(body) if role != "tool"]
     spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
     has_tools = "tool" in _roles(body)
@@ -69,13 +69,13 @@ def alternates(body: dict[str, Any]) -> bool:
 
 
 def has_images(body: dict[str, Any]) -> bool:
-    """Whether a message carries a picture."""
+    """Whether a message contains a picture."""
     contents = [message.get("content") for message in body.get("messages") or ()]
     return any(part.get("type") == "image_url" for parts in contents if isinstance(parts, list) for part in parts)
 
 
 def has_bare_calls(body: dict[str, Any]) -> bool:
-    """Whether a call of a tool comes back without what was thought before it."""
+    """Whether a tool call comes back without the reasoning before it."""
     asked = [message for message in body.get("messages") or () if message.get("tool_calls")]
     return any(not message.get("reasoning_content") for message in asked)
 

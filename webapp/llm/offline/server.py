@@ -1,4 +1,4 @@
-"""The offline model's HTTP server: routes, embeddings, the script's door and the command line."""
+"""The offline model's HTTP server: routes, embeddings, the script endpoints and the command line."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ MAX_BODY = 32 * 1024 * 1024
 MAX_INPUTS = 2048
 _SLICE = 8
 DEFAULT_RATE = 45.0  # tokens a second: a pace to read along with
-DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is given back
+DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is unloaded
 
 
 class OfflineServer:
-    """State of one server: the embedding model, the pacer and, when scripted, the script."""
+    """The state of one server: the embedding model, the pacer and, if scripted, the script."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class OfflineServer:
             return refusal.response()
         loop = asyncio.get_running_loop()
         rows: list[Any] = []
-        for start in range(0, len(texts), _SLICE):  # in slices, so that a query does not wait for somebody's document
+        for start in range(0, len(texts), _SLICE):  # so that a query does not wait for somebody's document
             rows.extend(await loop.run_in_executor(self._executor, self._embed, texts[start : start + _SLICE]))
         encoded = body.get("encoding_format") == "base64"
         data = [
@@ -163,7 +163,7 @@ class OfflineServer:
 
     def _embed(self, texts: list[str]) -> Any:
         if self._embedder is None:
-            # Here and not above: a server that is only chatted with never pays for the model's libraries.
+            # Here and not above: a server used only for chat never loads the model's libraries.
             from webapp.llm.local import LocalEmbedder  # noqa: PLC0415
 
             self._embedder = LocalEmbedder()
@@ -194,7 +194,7 @@ class OfflineServer:
 
 async def start(server: OfflineServer, host: str, port: int) -> tuple[web.AppRunner, int]:
     """Serve until the runner is cleaned up; returns it and the port (useful with port 0)."""
-    # A client that leaves must end the stream, as real servers do: aiohttp does not by itself.
+    # A client that disconnects must end the stream, as with real servers: aiohttp does not do so on its own.
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.5)
     await runner.setup()
     site = web.TCPSite(runner, host, port, backlog=4096)

@@ -1,4 +1,4 @@
-"""Temperaments of real providers, which the offline server can play in all it answers, whatever else a script says."""
+"""Temperaments of real providers, which the offline server can imitate in all its answers, whatever a script says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .script_faults import Fault
 
 @dataclass(frozen=True, slots=True)
 class Temperament:
-    """What a provider refuses, whether its model thinks aloud, and whether it says what a call took."""
+    """What a provider refuses, whether its model sends its reasoning, and whether it reports usage."""
 
     fault: Fault = field(default_factory=Fault)
     reasoning: str = ""
@@ -31,4 +31,4 @@ TEMPERAMENTS: dict[str, Temperament] = {
     "max_completion_tokens": Temperament(Fault(refuse_max_tokens=True, refuse_parameters=_NOT_OF_THINKERS)),
     "usage missing": Temperament(Fault(refuse_stream_options=True), tells_usage=False),
 }
-"""By what they are known for."""
+"""By what the providers are known for."""

@@ -1,4 +1,4 @@
-"""The offline server inside a test: a thread, a free port, and its script at hand."""
+"""The offline server within a test: in a thread, on a free port, with its script at hand."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .temperaments import TEMPERAMENTS
 
 
 class ServerHandle:
-    """A running server: `base_url` for clients, and the script when it has one."""
+    """A running server: `base_url` for clients, and its script if it has one."""
 
     def __init__(self, base_url: str, script: Script | None) -> None:
         self.base_url = base_url
         self._script = script
 
     def script(self, **rule: Any) -> None:
-        """Add a rule (see `script.Rule`), which is used before those already there."""
+        """Add a rule (see `script.Rule`), which takes precedence over the existing ones."""
         self._scripted().add(Rule.parse(rule))
 
     def play(self, temperament: str) -> None:
-        """Answer from now on as providers of a kind do (see `temperaments.TEMPERAMENTS`)."""
+        """From now on, answer like a certain kind of provider (see `temperaments.TEMPERAMENTS`)."""
         self._scripted().temperament = TEMPERAMENTS[temperament]
 
     def calls(self) -> list[dict[str, Any]]:
-        """What was asked, oldest first."""
+        """The requests so far, oldest first."""
         return self._scripted().calls()
 
     def reset(self) -> None:
-        """Forget rules and calls."""
+        """Forget rules, calls and the temperament."""
         self._scripted().reset()
 
     def wait_for(
         self, condition: Callable[[list[dict[str, Any]]], bool], timeout: float = 10.0
     ) -> list[dict[str, Any]]:
-        """The calls once `condition` holds for them; AssertionError when it does not in time."""
+        """The calls once `condition` holds for them; AssertionError if it does not in time."""
         deadline = time.monotonic() + timeout
         while not condition(calls := self.calls()):
             assert time.monotonic() < deadline, f"calls did not become as expected: {calls}"

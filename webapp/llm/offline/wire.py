@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 @dataclass(slots=True)
 class Answer:
-    """What to say: text already cut into tokens, or tool calls, and at what pace (seconds)."""
+    """What to say: text already cut into tokens, or tool calls, and its pace (in seconds)."""
 
     tokens: list[str] = field(default_factory=list)
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
@@ -48,12 +48,12 @@ def tokens_of(text: str) -> list[str]:
 
 
 def count_tokens(text: str) -> int:
-    """An estimate for usage, as cheap as can be: prompts are long and benchmarks share the processor."""
+    """An estimate for usage, as cheap as possible: prompts are long and benchmarks share the processor."""
     return (len(text) + 3) // 4
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content, be it a string or a list of parts."""
+    """The text of a message's content, whether a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -72,7 +72,7 @@ def usage(messages: Sequence[dict[str, Any]], completion_tokens: int) -> dict[st
 
 
 def completion(answer: Answer, model: str, usage_object: dict[str, int] | None) -> dict[str, Any]:
-    """The object of a request without streaming."""
+    """The response object of a request without streaming."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     if answer.reasoning:
         message["reasoning_content"] = "".join(answer.reasoning)
@@ -89,7 +89,7 @@ def completion(answer: Answer, model: str, usage_object: dict[str, int] | None) 
 
 
 class StreamEvents:
-    """Events of one streamed completion; what does not change between tokens is encoded once."""
+    """Events of one streamed completion; what is the same for every token is encoded once."""
 
     def __init__(self, model: str) -> None:
         base = {

@@ -1,4 +1,4 @@
-"""Admission: from a proposed operation to a claim to be weighed, or the reason why it is not admitted."""
+"""Admission: from a proposed operation to a claim to be weighed, or to the reason it is not admitted."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Refusal(StrEnum):
 class Claim:
     """A grounded, credible statement (or retraction) of the user's, with the memory it was aimed at.
 
-    `may_be_quoted`: the user's words themselves may stand as a memory, being none that was forgotten. `is_doubtful`:
-    it says something else than its quote, as far as words can tell, and waits for the user. `sentence` is the one in
-    which the quote stands.
+    `may_be_quoted`: the user's own words may become a memory, since they were not forgotten. `is_doubtful`: as far as
+    words can tell, it does not say what its quote says, and waits for the user. `sentence` is the one that contains the
+    quote.
     """
 
     index: int
@@ -105,10 +105,10 @@ _NO_EVIDENCE = {
 def admit(
     index: int, operation: MemoryOperation, state: State, policy: Policy, origin: Origin = "extraction"
 ) -> Claim | Refusal:
-    """Check one operation by itself: the quote and how it is meant, confidence, importance, secrets and tombstones.
+    """Check one operation on its own: the quote and how it is meant, confidence, importance, secrets and tombstones.
 
-    Form is forgiven: a quote in another message than the one named, a number of no memory, a key that its value does
-    not hold. A statement that shares no telling word with its quote waits for the user.
+    Errors of form are forgiven: a quote from another message than the one named, a number without a memory, a key that
+    does not match its value. A statement that shares no telling word with its quote waits for the user.
     """
     retracts = operation.action is Action.RETRACT
     place = place_of(operation, state.messages, origin)
@@ -132,10 +132,10 @@ def admit(
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
     if target is not None and not retracts and origin == "extraction" and target.slot and is_longing(quote):
-        action, target = Action.ADD, None  # what somebody would like replaces nothing
+        action, target = Action.ADD, None  # a wish replaces nothing
     unrelated = target is not None and origin == "extraction" and not _is_related(operation, target, state, policy)
     if unrelated and not retracts:
-        # A number taken at random must not cost the memory that has it.
+        # A number chosen at random must not cost the memory that has it.
         action, target = Action.ADD, None
     draft = _draft(operation, quote, target, origin)
     if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, quote):
@@ -164,7 +164,7 @@ def admit(
 
 
 def _invents(content: str, quote: str, state: State) -> bool:
-    """Whether a statement in the language of its English quote names somebody or something nobody has mentioned."""
+    """Whether a statement made from an English quote names somebody or something nobody has mentioned."""
     texts = [*(m.content for m in state.messages), *state.context, *(m.content for m in state.memories)]
     return bool(names_unsaid(content, quote, texts))
 
@@ -172,7 +172,7 @@ def _invents(content: str, quote: str, state: State) -> bool:
 def place_of(
     operation: MemoryOperation, messages: Sequence[SourceMessage], origin: Origin
 ) -> tuple[SourceMessage, Span] | Refusal:
-    """Where the quote stands: in the message named, or in the only one that holds it; no more of it than says it."""
+    """Where the quote is: in the named message, or in the only one that contains it; only the part that says it."""
     named = next((message for message in messages if message.number == operation.message_number), None)
     own = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
     found = [(message, span) for message in own if (span := find_quote(operation.quote, message.content))]
@@ -191,14 +191,14 @@ def place_of(
             and (said := find_quote(operation.content, message.content))
             and speech_of(said, message.content) is Speech.TOLD
         ):
-            span = said  # the statement itself is what the user said, in another place of the same message
+            span = said  # the user said the statement itself elsewhere in the same message
         span = governed(narrowed(span, message.content, operation.content), message.content)
         span = with_whom(span, message.content, operation.content)
     return message, span
 
 
 def _refused_as_said(operation: MemoryOperation, span: Span, message: SourceMessage, policy: Policy) -> Refusal | None:
-    """Why the words are not evidence about the user, however well they are quoted."""
+    """Why the words are not evidence about the user, even if quoted exactly."""
     refusal = _NO_EVIDENCE.get(speech_of(span, message.content))
     if refusal is Refusal.OF_OTHERS and not policy.about_the_user:
         refusal = None
@@ -225,7 +225,7 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
     if target.memory_type == MemoryType.INSTRUCTION == operation.memory_type and (
         names_language(target.content) and names_language(f"{operation.content} {operation.quote}")
     ):
-        return True  # each says in which language to answer, and in another language than the other
+        return True  # each names a language to answer in, a different one
     similarity = cosine(target.embedding, state.embeddings.get(operation.content))
     if operation.action is Action.UPDATE:
         return 2 * shared >= len(known) or similarity >= 2 * policy.related_similarity
@@ -233,7 +233,7 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
 
 
 def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
-    """What a claim says; a sound operation is left unchanged, so that doing this twice changes nothing."""
+    """What a claim says; a sound operation is unchanged, so that doing this twice changes nothing."""
     sounder = reworded(operation, quote, target.slot if target else None) if origin == "extraction" else operation
     key = canonical_fact_key(sounder.fact_key, sounder.category)
     if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
@@ -254,9 +254,9 @@ def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, o
 def sound(
     operation: MemoryOperation, messages: Sequence[SourceMessage], keys: Mapping[int, str] | None = None
 ) -> MemoryOperation:
-    """An extracted operation as it will be weighed: what is stored is what is looked for and embedded before.
+    """An extracted operation as it will be weighed, so that what is searched for and embedded before is what is stored.
 
-    `keys` are those of the known memories by their numbers in the call.
+    `keys` are the keys of the known memories, by their numbers in the call.
     """
     place = place_of(operation, messages, "extraction")
     if isinstance(place, Refusal):

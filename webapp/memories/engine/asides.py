@@ -1,6 +1,6 @@
-"""What is not a statement by its form: a request without a question mark, a daydream, a name in jest; data.
+"""What is not a statement because of its form: a request without a question mark, a daydream, a name in jest; data.
 
-As in `phrases`, words stand apart by spaces and `_` is the space inside a phrase.
+As in `phrases`, words are separated by spaces and `_` is the space within a phrase.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REQUEST = re.compile(
     + r"(?!\w)",
     re.IGNORECASE,
 )
-"""The user wants something of this reply."""
+"""The user wants something from this reply."""
 DAYDREAM = re.compile(
     r"(?<!\w)"
     + any_of(
@@ -44,7 +44,7 @@ DAYDREAM = re.compile(
     + r"(?!\w)",
     re.IGNORECASE,
 )
-"""What somebody will do once they are what hardly anybody becomes."""
+"""What people will do once they become what hardly anybody becomes."""
 IN_JEST = re.compile(
     r"^\W*(?:(?:hi|hello|hey|hallo|hola|ciao)\W+)?"
     r"(?:i['’]?m|i\s+am|my\s+name(?:\s+is|['’]s)|call\s+me|ich\s+bin|ich\s+heiße|je\s+suis|soy|me\s+llamo|sono|mi\s+chiamo|"
@@ -56,7 +56,7 @@ IN_JEST = re.compile(
     r"[^\W\d_][\w'’-]*(?:\s+[\w'’-]+){0,2}\W+(?:lol|lmao|rofl|ha(?:ha)+h?|jaja|mdr|kkk+|😂|🤣|😜)(?!\w))",
     re.IGNORECASE,
 )
-"""Who nobody is, and what somebody calls themselves with a laugh."""
+"""Famous names that nobody really has, and what people call themselves with a laugh."""
 ON_CONDITION = re.compile(
     r"^\W*(?:(?:and|but|so|also|und|aber|et|y|e)\W+)*(?:if|unless|in\s+case|falls|wenn|sofern|si|se|als)(?!\w)",
     re.IGNORECASE,
@@ -66,4 +66,4 @@ WILL_DO = re.compile(
     r"je\s+(?:vais|resterai|ferai)|voy\s+a|me\s+quedo|vou|fico)(?!\w)",
     re.IGNORECASE,
 )
-"""What begins a condition, and what somebody would do on it."""
+"""The beginning of a condition, and of what somebody would do under it."""

@@ -27,7 +27,7 @@ from webapp.text.words import stems, words
 
 @dataclass(frozen=True)
 class Rejection:
-    """An operation, by its place in the answer, that had no effect."""
+    """An operation, by its position in the answer, that had no effect."""
 
     index: int
     reason: Refusal
@@ -48,10 +48,10 @@ class Became(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The single outcome of an operation, by its place in the answer.
+    """The single outcome of an operation, by its position in the answer.
 
-    `ref` is the memory made, changed or confirmed, `against` the one it replaced, waits beside or yielded to; `reason`
-    says why it was refused.
+    `ref` is the memory created, changed or confirmed; `against` the one it replaced, waits beside or yielded to;
+    `reason` says why it was refused.
     """
 
     index: int
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effects in the order of their application, the operations that had none, and the outcome of each operation."""
+    """The effects in the order to apply them, the operations without any, and the outcome of each operation."""
 
     effects: tuple[Effect, ...] = ()
     rejections: tuple[Rejection, ...] = ()
@@ -93,7 +93,7 @@ class Plan:
 
 
 class Board:
-    """Memory as it will be: every effect is applied as it is decided, so that later claims see earlier ones."""
+    """Memory as it will be: every effect is applied when it is decided, so that later claims see earlier ones."""
 
     def __init__(self, memories: Iterable[KnownMemory]) -> None:
         self._memories = {memory.ref: memory for memory in memories}
@@ -105,7 +105,7 @@ class Board:
         return self._memories.get(ref) if ref is not None else None
 
     def find(self, wanted: Callable[[KnownMemory], bool]) -> KnownMemory | None:
-        """The first match: current before waiting before archived before closed, then the oldest reference."""
+        """The first match: current before waiting before archived before closed, then the lowest reference."""
         return next(self.find_all(wanted), None)
 
     def find_all(self, wanted: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
@@ -118,7 +118,7 @@ class Board:
         return list(self.find_all(lambda memory: memory.slot == slot))
 
     def saying(self, content: str) -> KnownMemory | None:
-        """An open memory with this very statement."""
+        """An open memory with exactly this statement."""
         form = canonical_statement(content)
         return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
 
@@ -149,7 +149,7 @@ class Board:
         self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
-        """File a memory under the key of a claim that says the same; whichever says more keeps its words."""
+        """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
         more = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
         draft = replace(
             claim.draft,
@@ -179,7 +179,7 @@ class Board:
 
 
 def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
-    """What the effects of one operation come to for the user; an operation without any has been refused."""
+    """What the effects of one operation amount to for the user; there must be at least one."""
     closed = next((effect for effect in effects if isinstance(effect, Close)), None)
     for effect in effects:
         if isinstance(effect, Insert):
@@ -202,5 +202,5 @@ def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
 
 
 def _standing(memory: KnownMemory) -> tuple[Any, ...]:
-    # Stored references count up and planned ones down from -1, so the absolute value is the age among its kind.
+    # Stored references count up and planned ones down from -1, so the absolute value orders each kind by age.
     return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

@@ -1,6 +1,6 @@
-"""Whether a statement is carried by somebody's own words, and whether those words name a memory. Pure.
+"""Whether somebody's own words support a statement, and whether those words name a memory. Pure.
 
-Quoting a word or two of the user is not enough: the author of a document could have the rest remembered.
+Quoting a word or two of the user's is not enough: otherwise the author of a document could have the rest remembered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from webapp.text.words import stem
 LETTERS = 4
 """Shorter words mean little, unless they are names or numbers."""
 OWN_SHARE = 0.5
-"""Of the words that tell something, at least this part is the user's; the rest may be how it is put."""
+"""The share of a statement's telling words that must be the user's; the rest may be how it is phrased."""
 
 _WRITTEN = (
     "user users user's person their they them there that this these those with from have been about would could should "
@@ -32,7 +32,7 @@ _SMALL = (
 
 
 def is_carried(statement: str, own_words: Iterable[str]) -> bool:
-    """Whether what a statement tells was said in these words: half of it, and all of its names and numbers."""
+    """Whether these words say what a statement tells: half of it, and all of its names and numbers."""
     said = {form for text in own_words for word in _words(text) for form in _forms(word)}
     words = _words(statement)
     exact = [word for number, word in enumerate(words) if _is_exact(word, first=number == 0)]
@@ -43,13 +43,13 @@ def is_carried(statement: str, own_words: Iterable[str]) -> bool:
 
 
 def names_it(request: str, *parts: str | None) -> bool:
-    """Whether a request names a memory, given by its statement, key and value: they share a word that is not little."""
+    """Whether a request names a memory, given by its statement, key and value: they share a significant word."""
     asked = {form for word in _words(request) for form in _forms(word)} - _LITTLE
     return any(not asked.isdisjoint(_forms(word)) for part in parts for word in _words(re.sub("[_/]", " ", part or "")))
 
 
 def _is_exact(word: str, *, first: bool) -> bool:
-    """A number, or a name: a capital that does not come from the beginning of a sentence."""
+    """A number, or a name: a capital that is not due to the beginning of a sentence."""
     return word.isdigit() or (word[0].isupper() and not first and word.casefold() not in _PUT_BY_WRITER)
 
 
@@ -58,7 +58,7 @@ def _is_telling(word: str) -> bool:
 
 
 def _forms(word: str) -> set[str]:
-    """What stands for a word: its stems, or, where words are not set apart, its pairs of characters."""
+    """The forms of a word: its stems or, in scripts without spaces, its pairs of characters."""
     folded = word.casefold()
     if word.isascii():
         return {stem(folded), Stemmer("english", 0).stemWord(folded)}

@@ -1,7 +1,7 @@
 """The rules of memory: what happens to every operation a model proposes.
 
-`decide` is deterministic, does not depend on the order of the operations, and decides nothing new when asked again
-after its plan was applied.
+`decide` is deterministic, does not depend on the order of the operations, and decides nothing new when called again
+after its plan has been applied.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     current = next((memory for memory in history if memory.is_current), None)
     same = next((memory for memory in history if memory.is_open and memory.value == value), None)
     if same is not None and not notes and is_more_than(claim, same):
-        # The same value never swallows another statement: "physiotherapist in Leeds" is more than "lives in Leeds".
+        # The same value never absorbs another statement: "physiotherapist in Leeds" is more than "lives in Leeds".
         return _weigh_statement(without_key(claim), board, policy)
     if same is not None:
         for note in notes:
@@ -129,13 +129,13 @@ def _contest(
     policy: Policy,
     notes: Sequence[KnownMemory] = (),
 ) -> Refusal | None:
-    """Another value for a fact that is known: the person's later word wins if it is sure enough, and it shows.
+    """Another value for a known fact: the person's later word wins if it is sure enough, and the change is shown.
 
-    What was noted of the same words without the key (`notes`) goes with it, whatever becomes of it.
+    Notes of the same words without the key (`notes`) are replaced by it, whatever becomes of it.
     """
     standing = standing_of(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
-        # It may have waited beside a value that was replaced since: what it disputes is the fact, not that value.
+        # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
         disputed = board.get(same.contradicts)
         against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
         promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
@@ -159,7 +159,7 @@ def _contest(
 
 
 def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
-    """A keyed fact that is stored without that key, in its very words or as a note of the same: it gets the key."""
+    """Handle a keyed fact stored without that key, in the same words or as a note of them: it gets the key."""
     usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
     if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
         if twin.rests_on(claim.evidence):
@@ -180,14 +180,14 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
     if board.find(lambda memory: is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
         return Refusal.KNOWN
     if board.find(lambda m: (m.is_current or not m.is_open) and m.rests_on(claim.evidence) and holds(m, claim)):
-        return Refusal.KNOWN  # also by what later words of the turn closed: deciding again would find it so
+        return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
     content = claim.draft.content
     same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
     if same is not None:
         board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
     if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
-        return Refusal.OLDER  # closed or reworded since: what was said before does not bring it back
+        return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
     fuller = board.find(lambda m: m.is_current and holds(m, claim))
     if fuller is not None:
         board.add_evidence(fuller, claim)
@@ -228,7 +228,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
 
 
 def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
-    """Two stored memories contradict each other and the user said one of them again: it wins, or both are shown."""
+    """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
     if standing_of(claim, target, policy) is Standing.REPLACES:
         board.supersede(target, known, claim)
         return
@@ -238,7 +238,7 @@ def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: 
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    """The user said that something is no longer true: it is closed, not forgotten. What they wrote waits for them."""
+    """The user said that something is no longer true: close it, do not forget it. What they wrote waits for them."""
     target = board.get(claim.target)
     if target is None and claim.draft.slot:
         target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)
@@ -257,7 +257,7 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
 
 
 def _propose_retraction(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
-    """Put the user's words beside the memory that they deny; they are about its fact but not a value of it."""
+    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
     words = next((text for text in texts if not board.saying(text)), None)
     if words is None:

@@ -1,4 +1,4 @@
-"""Is a quote really the user's own words? The rule that every memory rests on."""
+"""Is a quote really the user's own words? Every memory rests on this rule."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from webapp.text.canonical import canonical_statement
 from webapp.text.quotes import Span, places_of
 from webapp.text.words import stem
 
-# Blocks that the application itself puts in front of a user's message (retrieved memories, documents). What is in
-# them is not something the user said.
+# Blocks that the application itself puts before a user's message (retrieved memories, documents). The user did not say
+# what is in them.
 INJECTED_TAGS = (
     "reference",
     "known",
@@ -29,7 +29,7 @@ _INJECTED = re.compile(
     rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
 
-# Saying yes to what the assistant proposed quotes nothing: the words would be the assistant's.
+# Saying yes to the assistant's proposal quotes nothing: the words would be the assistant's.
 _ASSENTS = (
     "yes|yeah|yep|yup|ok|okay|sure|right|correct|exactly|no|nope|thanks|thank you|please|go on|continue|true|fine|"
     "great|good|cool|yes please|no thanks|that's right|that is right|sounds good|of course|got it|perfect|"
@@ -41,7 +41,7 @@ BARE_ASSENT = frozenset(_ASSENTS.split("|"))
 _PUT_AROUND = re.compile(
     r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
 )
-"""What models write before and after the words that they copy."""
+"""What models write before and after the words they copy."""
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
 _SALIENT_LETTERS = 4
@@ -55,11 +55,11 @@ BORROWED_SHARE = 2 / 3
 
 
 def find_quote(quote: str, message: str) -> Span | None:
-    """The first place where `quote` stands verbatim in the user's own part of `message`, or None.
+    """The first place where `quote` occurs verbatim in the user's own part of `message`, or None.
 
-    White space, case, the form of quotation marks and dashes, marks of emphasis and Unicode normal forms are set
-    aside, and the punctuation that was put round the words; nothing else is.
-    A match may not lie in an injected block, split a character, or begin or end inside a word.
+    Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
+    punctuation around the words are ignored. A match may not lie in an injected block, split a character, or begin or
+    end in a word.
     """
     blocks = injected_spans(message)
     bare = _PUT_AROUND.sub("", quote)
@@ -71,9 +71,9 @@ def find_quote(quote: str, message: str) -> Span | None:
 
 
 def has_substance(quote: str, message: str) -> bool:
-    """Whether a quote says enough to carry a memory: more than an assent, and more than a crumb of its message.
+    """Whether a quote says enough to support a memory: more than an assent, and more than a fragment of its message.
 
-    A short answer ("42", "🍕") counts when it is the whole of what the user said.
+    A short answer ("42", "🍕") counts if it is everything the user said.
     """
     said = canonical_statement(quote)
     if said in BARE_ASSENT:
@@ -91,7 +91,7 @@ def is_whole(quote: str, message: str) -> bool:
 
 
 def injected_spans(message: str) -> list[Span]:
-    """The marked blocks of `message` that are not the user's words; an unclosed block runs to the end."""
+    """The marked blocks of `message` that are not the user's words; an unclosed block extends to the end."""
     return [Span(*match.span()) for match in _INJECTED.finditer(message)]
 
 
@@ -103,22 +103,22 @@ def user_words(message: str) -> str:
 def is_borrowed(statement: str, message: str, others: Iterable[str]) -> bool:
     """Whether a statement repeats what others said (assistant, memory, document) and nothing of the user's message.
 
-    Only telling words count (names, numbers, words of four letters and more). A statement with one telling word of
-    the user's own is not borrowed, nor is one that takes only a word or so from the others: it may well be a
-    translation of what the user said.
+    Only telling words count (names, numbers, words of four or more letters). A statement with one telling word of the
+    user's own is not borrowed, nor is one that shares only a word or so with the others: it may well be a translation
+    of what the user said.
     """
     telling = _telling_words(statement)
     own = _stems(user_words(message))
     if not telling or telling & own:
         return False
-    if len(telling) == 1:  # the very word: "lovely" is not "loves"
+    if len(telling) == 1:  # exactly this word: "lovely" is not "loves"
         made = {word.casefold() for word in _words(statement) if stem(word.casefold()) in telling}
         return any(made <= {word.casefold() for word in _words(text)} for text in others)
     return any(len(telling & _stems(text)) >= BORROWED_SHARE * len(telling) for text in others)
 
 
 def _weight(text: str) -> int:
-    """Letters and digits of a text, those of scripts that say much with few counting double."""
+    """The letters and digits of a text, counting double in scripts that say much with few characters."""
     return sum(
         2 if not ch.isascii() and unicodedata.name(ch, "").startswith(_WIDE) else 1 for ch in text if ch.isalnum()
     )

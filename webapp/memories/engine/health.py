@@ -29,7 +29,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the health view needs of a memory. Times are aware; `embedding` is a float32 vector."""
+    """What the health view needs to know about a memory. Times are aware; `embedding` is a float32 vector."""
 
     ref: int
     memory_type: str
@@ -59,8 +59,8 @@ class HealthPolicy:
 
 @dataclass(frozen=True)
 class Health:
-    """Groups of duplicates (oldest first in each) and the ids of the other findings, each in order of id; what may
-    be over (`still_true`) the longest past first."""
+    """Groups of duplicates (oldest first in each) and the ids of the other findings, in order of id; those that may be
+    over (`still_true`) start with the longest past."""
 
     duplicates: tuple[tuple[int, ...], ...]
     awaiting_review: tuple[int, ...]
@@ -71,7 +71,7 @@ class Health:
 
     @property
     def counts(self) -> dict[Finding, int]:
-        """How many of each kind, for the badges."""
+        """The number of each kind, for the badges."""
         return {
             Finding.STILL_TRUE: len(self.still_true),
             Finding.DUPLICATES: len(self.duplicates),
@@ -86,9 +86,9 @@ DEFAULT_HEALTH = HealthPolicy()
 
 
 def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = DEFAULT_HEALTH) -> Health:
-    """All findings over one user's open memories; closed and archived ones are at rest and pass.
+    """All findings about one user's open memories; closed and archived ones are skipped.
 
-    What the user wrote needs no evidence, and what is pinned is never stale.
+    What the user wrote needs no evidence, and pinned memories are never stale.
     """
     open_ones = sorted((m for m in memories if m.valid_to is None and not m.is_archived), key=lambda m: m.ref)
     in_use = [memory for memory in open_ones if not memory.needs_review]
@@ -136,7 +136,7 @@ def find_duplicates(memories: Sequence[Checkup], similarity: float) -> list[tupl
 
 
 def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Checkup, Checkup, float]]:
-    """Pairs by cosine, a block of rows at a time, so that memory stays bounded for large collections."""
+    """Pairs by cosine, one block of rows at a time, so that memory use stays bounded for large collections."""
     matrix = np.stack([memory.embedding for memory in memories if memory.embedding is not None]).astype(np.float32)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     matrix /= np.where(norms > 0, norms, 1)
@@ -150,7 +150,7 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
-    """What has a natural end that has passed, longest past first."""
+    """Memories whose natural end has passed, longest past first."""
     due = [
         (day, memory)
         for memory in memories

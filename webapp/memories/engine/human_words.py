@@ -1,4 +1,4 @@
-"""A statement in the words in which a person would note it, and what in it is only about the act of saying; pure."""
+"""Rewords a statement as a person would note it, and detects what is only about the act of saying; pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TELLING = re.compile(
 
 
 def plainly(statement: str) -> str:
-    """A statement without "The user" in front, where what is left can stand: "Lives in Porto", "Dog is called Rex"."""
+    """A statement without "The user" in front, if the rest can stand alone: "Lives in Porto", "Dog is called Rex"."""
     found = _SUBJECT.match(statement)
     if found is None:
         return statement
@@ -46,8 +46,8 @@ def plainly(statement: str) -> str:
 
 
 def tells_of_telling(statement: str, quote: str) -> bool:
-    """Whether a statement says that something was said, changed or asked, in a word that is not the quote's: "Updated
-    coffee habit"."""
+    """Whether a statement says that something was said, changed or asked, in a word that the quote does not have:
+    "Updated coffee habit"."""
     found = _TELLING.match(statement)
     return found is not None and not any(
         is_said(term, set(stems(words(quote)))) for term in stems(words(found.group()))
@@ -55,7 +55,7 @@ def tells_of_telling(statement: str, quote: str) -> bool:
 
 
 def speaks_as_another(statement: str, quote: str) -> bool:
-    """Whether a statement says "I" or "my" in words that are not those of its quote: "Calls me Nadia"."""
+    """Whether a statement says "I" or "my" in words other than those of its quote: "Calls me Nadia"."""
     if FIRST_PERSON.search(statement) is None or CLOSE_NAMED.search(statement):
         return False
     made, said = words(statement), words(quote)

@@ -1,4 +1,4 @@
-"""What a model filed under a key, or as the user's own: whether the quote gives it them, and else in what words."""
+"""Whether a quote supports the key, or the ownership, that a model gave a statement, and how to word it if not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PERSONAL = ("identity/", "work/", "health/")
 _STATES = frozenset(
     ("identity/location", "identity/relationship", "work/job", "work/employer", "health/diet", "identity/origin")
 )
-"""What somebody may wish to be otherwise."""
+"""What people may wish to be otherwise."""
 _BEING = re.compile(
     r"(?<!\w)(?:i['’]?m|i\s+am|ich\s+bin|je\s+suis|soy|sono|sou|ik\s+ben|this\s+is)\W+"
     r"(?:(?:called|named|actually|still|just|der|die|el|la|il|o|a)\s+)?[\"“'‘]?$",
@@ -126,16 +126,16 @@ _STATES_OF_LIFE = tuple(
 
 
 def _same_state(value: str, quote: str) -> bool:
-    """Whether a value and a quote name one state of life in other forms: "verheiratet", "ich habe geheiratet"."""
+    """Whether a value and a quote name one marital status in different forms: "verheiratet", "ich habe geheiratet"."""
     return any(state.search(value) and state.search(quote) for state in _STATES_OF_LIFE)
 
 
 def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False) -> bool:
     """Whether a quote really gives the user a value of a key.
 
-    The value stands in it, and it is theirs: not that of somebody close to them, and for a name, with words by which
-    people say who they are. What takes the place of a known value of that key (`is_known`) needs no words for it:
-    "Scheveningen it is" is enough for somebody whose home is known.
+    The quote must contain the value, and it must be the user's: not that of somebody close to them and, for a name,
+    with words by which people say who they are. A new value for a known value of that key (`is_known`) needs no such
+    words: "Scheveningen it is" is enough for somebody whose home is known.
     """
     if value is None:
         return key not in NAME_KEYS
@@ -160,7 +160,7 @@ def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False
 
 
 def _is_named(quote: str, start: int, end: int) -> bool:
-    """Whether the words around a name say that it is the speaker's; after a bare "I'm" it has its capital."""
+    """Whether the words around a name say that it is the speaker's; after a bare "I'm" it must be capitalised."""
     before = quote[:start]
     if _NAMED.search(before) or _NAMING_AFTER.search(quote[end:]):
         return True
@@ -168,13 +168,13 @@ def _is_named(quote: str, start: int, end: int) -> bool:
 
 
 def home_in(quote: str) -> str | None:
-    """Where a quote says that the speaker lives, in the commonest words for it; None where it does not."""
+    """Where a quote says that the speaker lives, in the most common words for it; otherwise None."""
     found = _HOME.search(quote[:1].lower() + quote[1:]) or _HOME.search(quote) or _IS_HOME.search(quote)
     return found["value"] if found else None
 
 
 def status_in(quote: str) -> str | None:
-    """Whether a quote says that the speaker is married, single, divorced …, in the commonest words for it."""
+    """The speaker's marital status in a quote (married, single, divorced …), in the most common words for it."""
     if found := _STATUS.search(quote):
         return found["value"]
     wedding = _WEDDING.search(quote)
@@ -182,7 +182,7 @@ def status_in(quote: str) -> str | None:
 
 
 def _unfiled(content: str, quote: str) -> tuple[str | None, str | None]:
-    """The key and value of what was said in so many words, yet not filed: without its key a move would leave two homes,
+    """The key and value of something said explicitly but not filed: without its key, a move would leave two homes, and
     a wedding somebody who is single."""
     for key, value in (("identity/location", home_in(quote)), ("identity/relationship", status_in(quote))):
         if value and value_stands(value, content) and key_holds(key, value, quote):
@@ -191,12 +191,12 @@ def _unfiled(content: str, quote: str) -> tuple[str | None, str | None]:
 
 
 def is_users_own(key: str | None) -> bool:
-    """Whether a key, or none, files a statement as one about the user; others name whom they are about themselves."""
+    """Whether a key, or none, files a statement as being about the user; others say themselves whom they are about."""
     return key is None or key.startswith(_PERSONAL)
 
 
 def reworded(operation: MemoryOperation, quote: str, known_key: str | None = None) -> MemoryOperation:
-    """An operation whose key, kind and words hold to its quote; a retraction, and what is sound already, as it is.
+    """An operation whose key, kind and words match its quote; a retraction, or one that is already sound, is unchanged.
 
     `known_key` is the key of the known memory that it changes.
     """
@@ -205,13 +205,13 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
     kind, content = operation.memory_type, operation.content
     if value and not value_stands(value, content) and is_translated(content, quote):
-        content = own_words(quote)  # in the language in which it was said, which holds the value too
+        content = own_words(quote)  # in the language in which it was said, which contains the value too
     if tells_of_telling(content, quote) or speaks_as_another(content, quote):
         content = own_words(quote, value if value_stands(value, quote) else None)
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
-        key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
+        key = key if about_somebody_close(quote, value) else None  # filed under something it does not say
     if key is not None and not key_holds(key, value, quote, is_known=key == known_key):
-        # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
+        # What was filed as the user's own name or home is somebody else's: the words themselves say whose.
         if value_stands(value, quote) and (key in NAME_KEYS or about_somebody_close(quote, value)):
             content = own_words(quote, value)
         key = None
@@ -247,15 +247,15 @@ _OLD = re.compile(
 
 
 def _without_old(operation: MemoryOperation, quote: str) -> str:
-    """What of a quote is to be kept: what takes the place of something need not name it, "I switched from A to B"."""
+    """The part of a quote to keep: a replacement need not name what it replaces, "I switched from A to B"."""
     if operation.action is not Action.SUPERSEDE:
         return quote
     return _OLD.sub(" ", quote)
 
 
 def _gives_way(content: str, quote: str, value: str | None, is_name: bool, beside: tuple[str, ...]) -> bool:
-    """Whether the user's own words say better what a statement says: all of it that no other of the same words
-    (`beside`) says, and in their language."""
+    """Whether the user's own words are better than a statement: they hold everything that no other statement of the
+    same words (`beside`) says, and are in the user's language."""
     if is_translated(content, quote):
         return True
     if is_name and value_stands(value, content):

@@ -11,8 +11,8 @@ VALUE_MAX = 255
 KEY_MAX = 100
 CATEGORY_MAX = 100
 
-# Models name the same attribute in many ways; without this, "one current value per key" would hold for
-# the spelling of the key and not for what it means.
+# Models name the same attribute in many ways; without this, "one current value per key" would apply to the spelling of
+# the key and not to its meaning.
 KEY_ALIASES = {
     "identity/full_name": "identity/name",
     "identity/user_name": "identity/name",
@@ -37,7 +37,7 @@ DEFAULT_NAMESPACE = "general"
 
 
 def canonical_category(raw: str | None) -> str | None:
-    """The slug of a category, or None when nothing is left of it."""
+    """The slug of a category, or None if nothing is left of it."""
     return slug(raw or "") or None
 
 
@@ -58,10 +58,10 @@ def canonical_fact_key(raw: str | None, category: str | None = None) -> str | No
 
 
 def category_of(fact_key: str | None, category: str | None) -> str | None:
-    """The category under which a memory is filed: the namespace of its key, or its own when it has no key."""
+    """The category under which a memory is filed: the namespace of its key, or its own if it has no key."""
     return fact_key.split("/", 1)[0] if fact_key else canonical_category(category)
 
 
 def canonical_value(value: str | None, content: str) -> str:
-    """The comparable value of a keyed fact; its statement stands in when no value was given."""
+    """The comparable value of a keyed fact; its statement is used if no value was given."""
     return canonical_statement(value) if value and value.strip() else canonical_statement(content)

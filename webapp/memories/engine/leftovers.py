@@ -1,6 +1,6 @@
-"""What a statement quotes and does not say: "my best half marathon is 1:42 and I run on Tuesdays" is two things; pure.
+"""What a statement quotes but does not say: "my best half marathon is 1:42 and I run on Tuesdays" is two things; pure.
 
-Small models quote two statements and reword one. The other is kept in the user's own words, as a statement of its own.
+Small models quote two statements and reword one. The other is kept in the user's own words, as a separate statement.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OWN_VERB = (
     r"(?:wohne|lebe|arbeite|habe|spiele|lerne|studiere|komme|trinke|fahre|heiße|vivo|trabajo|tengo|soy|estudio|juego|toco|hablo|"
     r"lavoro|ho|abito|suono|parlo|moro|trabalho|tenho|sou|estudo|falo|woon|heb|ben)(?!\w)"
 )
-"""Verbs that say by their form who speaks, without a word for it."""
+"""Verbs whose form shows who is speaking, without a pronoun."""
 _BY_FORM = re.compile(rf"^\W*{_OWN_VERB}", re.IGNORECASE)
 _AND = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)|"
@@ -28,12 +28,12 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"^\W*i\s+(?:live|work)\s+(?:in|at|as|for)\s", re.IGNORECASE)
-"""Said in words that every statement has, and all the same something."""
+"""Said in words that every statement has, and yet it says something."""
 CONFIDENCE = 0.7
 
 
 def with_leftovers(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """The operations, each quoting what it says; followed by what else its quote said, unless another tells that."""
+    """The operations, each quoting only what it says, followed by what else its quote said, unless another says it."""
     found: list[MemoryOperation] = []
     for operation in operations:
         clauses = [clause.strip() for clause in _AND.split(operation.quote) if clause.strip()]

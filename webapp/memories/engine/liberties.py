@@ -1,6 +1,6 @@
 """The liberties models take with the form of an answer, and what they mean; pure.
 
-A wrong number, a word that is not on the list or a list of one costs a statement nothing: what counts is the quote.
+A wrong number, a word that is not on the list or a one-element list does a statement no harm: the quote is what counts.
 What a statement is about is never guessed.
 """
 
@@ -13,9 +13,9 @@ from webapp.memories.engine.operations import Action
 from webapp.text.canonical import plain_text
 
 NO_MESSAGE = 1_000_000
-"""The number of no message: the quote itself finds the one that holds it."""
+"""The number of no message: the quote itself finds the message."""
 UNSURE = 0.7
-"""How sure somebody is who does not say it in numbers."""
+"""The confidence of an answer that does not give it as a number."""
 
 _ACTIONS = {
     Action.UPDATE: "edit modify change revise refine extend",
@@ -41,12 +41,12 @@ _NOTHING = frozenset(("", "null", "none", "n/a"))
 
 
 def text(value: object) -> object:
-    """A text, or the only one of a list."""
+    """A text, or the only item of a list."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def optional_text(value: object) -> object:
-    """A text on one line, a number as one; None for nothing, or for what is neither."""
+    """A text on one line, or a number as text; None for nothing, or for anything else."""
     value = text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -55,7 +55,7 @@ def optional_text(value: object) -> object:
 
 
 def message_number(value: object) -> object:
-    """A number from 1; that of no message for anything else."""
+    """A number from 1; for anything else, the number of no message."""
     return _number(value) or NO_MESSAGE
 
 
@@ -65,13 +65,13 @@ def memory_number(value: object) -> object:
 
 
 def class_word(value: object) -> object:
-    """What a statement is about, by the commonest other words for it."""
+    """What a statement is about, translating the most common other words for it."""
     word = _word(value)
     return _CLASSES.get(word, word) if isinstance(word, str) else word
 
 
 def action_word(value: object) -> object:
-    """What is asked for; an unknown word means add, which removes nothing."""
+    """The action asked for; an unknown word means add, which removes nothing."""
     word = _word(value)
     if not isinstance(word, str):
         return Action.ADD.value
@@ -86,7 +86,7 @@ def kind_word(value: object) -> object:
 
 
 def sureness(value: object) -> object:
-    """A number in 0–1: of a hundred, in words, and doubtful where it is none of these."""
+    """A number in 0–1, from a fraction, a percentage or a word; doubtful if it is none of these."""
     if isinstance(value, str):
         word = value.strip().casefold().rstrip("%")
         if word in _SURE:

@@ -1,6 +1,6 @@
 """How long a statement is likely to stay true: when to ask about it, and when it leaves every prompt. Pure.
 
-Nothing here ends a memory: what has faded is found when it is asked for, and its user says what is over.
+Nothing here ends a memory: what has faded can still be found, and its user says what is over.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from webapp.text.words import MONTHS, WEEKDAYS
 
 FADES_AFTER = timedelta(days=365)
-"""Without a word of it for so long, a statement is in a prompt only when the question calls for it."""
+"""After this long without a mention, a statement is in a prompt only if the question calls for it."""
 
 _LIVES: tuple[tuple[int, str], ...] = (
     (3, "today tonight tomorrow heute morgen aujourd['’]hui demain hoy mañana oggi domani"),
@@ -29,7 +29,7 @@ _LIVES: tuple[tuple[int, str], ...] = (
     (180, "project thesis course working_on preparing training_for renovating projekt pregnant"),
     (365, r"currently at_the_moment for_now this_year temporar\w+ zurzeit momentan actuellement actualmente"),
 )
-"""Days, and the words of what is over by then."""
+"""Days, and the words for what is over by then."""
 _RECENTLY = rf"(?:yesterday|last\b|this\b|{'|'.join(WEEKDAYS)})"
 _LASTING = re.compile(
     rf"\b(?:chronic|always|never|every|each|usually|often|since(?! {_RECENTLY})|for years|allerg\w+)\b", re.IGNORECASE
@@ -44,9 +44,9 @@ _MONTH_FIRST = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?,
 _SINCE = re.compile(r"\b(?:born|since|until|married|founded|geboren|seit|née?|depuis|nacid[oa]|desde)\b", re.IGNORECASE)
 
 
-@lru_cache(maxsize=4_096)  # every prompt asks it of what is always known
+@lru_cache(maxsize=4_096)  # every prompt calls it for what is always known
 def ask_again_on(content: str, last_sign: datetime) -> datetime | None:
-    """When to ask whether a statement last confirmed then is still true; None if it has no natural end."""
+    """When to ask whether a statement, last confirmed then, is still true; None if it has no natural end."""
     days = [] if _SINCE.search(content) else [day for day in _dates(content) if day > last_sign]
     if days:
         return max(days) + timedelta(days=1)

@@ -31,7 +31,7 @@ _SYNONYMS = {word: group.split()[0] for group in _ALIKE for word in group.split(
 
 
 MORE_SAME_AT = 0.93
-"""Cosine below which a telling word more makes another statement."""
+"""The cosine below which one more telling word makes another statement."""
 
 
 class Likeness(StrEnum):
@@ -43,7 +43,7 @@ class Likeness(StrEnum):
 
 
 def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
-    """The cosine of two vectors of the same length; 0 if one is missing, empty or of another model's length."""
+    """The cosine of two vectors of the same length; 0 if one is missing or zero, or their lengths differ."""
     if left is None or right is None or left.shape != right.shape:
         return 0.0
     norm = float(np.linalg.norm(left) * np.linalg.norm(right))
@@ -51,10 +51,10 @@ def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
 
 
 def compare(left: str, right: str, similarity: float, same_at: float, opposed_at: float) -> Likeness:
-    """Judge two statements by the similarity of their vectors and by what vectors are blind to.
+    """Judge two statements by the similarity of their vectors and by what vectors do not show.
 
-    Vectors hardly see a "not", a number or a name, so those decide: the same but for a negation is a contradiction,
-    the same but for a name or number is another statement, and so is one with another word in the place of one.
+    Vectors hardly reflect a "not", a number or a name, so those decide: the same except for a negation is a
+    contradiction; the same except for a name or number is another statement, and so is one with a word exchanged.
     """
     if similarity < min(same_at, opposed_at) or _particulars(left) != _particulars(right):
         return Likeness.DIFFERENT
@@ -62,37 +62,37 @@ def compare(left: str, right: str, similarity: float, same_at: float, opposed_at
     if negative != is_negative(right):
         return Likeness.OPPOSED if similarity >= opposed_at else Likeness.DIFFERENT
     if not negative and is_ending(left) != is_ending(right):
-        return Likeness.DIFFERENT  # who used to work as a nurse does not; "stopped" and "not" say the same
+        return Likeness.DIFFERENT  # someone who used to be a nurse no longer is one; "stopped" and "not" say the same
     if similarity < same_at or swaps_a_word(left, right):
         return Likeness.DIFFERENT
     if similarity < MORE_SAME_AT and _terms(left) != _terms(right):
-        return Likeness.DIFFERENT  # a daughter's allergy is not the user's, and who rarely eats meat is told apart
+        return Likeness.DIFFERENT  # a daughter's allergy is not the user's, and rarely eating meat is not eating meat
     return Likeness.SAME
 
 
 def may_be_same(left: str, right: str, similarity: float, maybe_at: float) -> bool:
-    """Whether two statements may say the same in other words, which somebody has to read to tell."""
+    """Whether two statements may say the same in other words, so that somebody has to read them to tell."""
     alike = similarity >= maybe_at and _particulars(left) == _particulars(right)
     return alike and is_negative(left) == is_negative(right)
 
 
 def swaps_a_word(left: str, right: str) -> bool:
-    """Whether one statement has another word where the other has one: "bought a house", "sold a house".
+    """Whether one statement has a different word in the place of one of the other's: "bought a house", "sold a house".
 
-    Where words are not set apart, another character.
+    In scripts without spaces, a different character.
     """
     changes = SequenceMatcher(None, _terms(left), _terms(right), autojunk=False).get_opcodes()
     return any(kind == "replace" for kind, *_ in changes)
 
 
 def _terms(statement: str) -> list[str]:
-    """The telling words, stemmed, without what turns them round; of words for liking and having one stands for all."""
+    """The telling words, stemmed, without negations; all words of liking count as one, as do those of having."""
     plain = [word for word in words(statement) if word.replace("'", "") not in _NEGATIONS]
     return stems([_SYNONYMS.get(word, word) for word in plain]) or plain
 
 
 def is_negative(statement: str) -> bool:
-    """Whether a statement denies: an odd number of negations and words of dislike."""
+    """Whether a statement denies something: an odd number of negations and words of dislike."""
     words = [word.replace("'", "").replace("’", "") for word in _WORD.findall(statement.casefold())]
     turns = sum(word in _NEGATIONS or word in _DISLIKES for word in words)
     return (turns + len(_CJK_NEGATION.findall(statement))) % 2 == 1
@@ -108,7 +108,7 @@ _ENDING = re.compile(
 
 
 def negates_in_cjk(text: str) -> bool:
-    """Whether a text of a script without spaces, or Korean, denies: an odd number of negations."""
+    """Whether a text in a script without spaces, or in Korean, denies something: an odd number of negations."""
     return len(_CJK_NEGATION.findall(text)) % 2 == 1
 
 
@@ -133,12 +133,12 @@ _CORRECTING = re.compile(
 
 
 def is_correcting(statement: str) -> bool:
-    """Whether a statement says that something is different from before, or from what was said."""
+    """Whether a statement says that something differs from before, or from what was said."""
     return _CORRECTING.search(statement) is not None
 
 
 def differs_in_particulars(left: str, right: str) -> bool:
-    """Whether two statements each name or number something that the other does not."""
+    """Whether two statements each contain a name or number that the other does not."""
     mine, theirs = _particulars(left), _particulars(right)
     return bool(mine - theirs) and bool(theirs - mine)
 
@@ -149,7 +149,7 @@ def particulars_of(statement: str) -> frozenset[str]:
 
 
 def _particulars(statement: str) -> frozenset[str]:
-    """Numbers, names (capitals inside the sentence) and emoji: what makes a statement about this and not that."""
+    """Numbers, names (capitals within the sentence) and emoji: what makes a statement about this and not that."""
     found = set()
     for match in _WORD.finditer(statement):
         word = match.group()

@@ -43,7 +43,7 @@ from stdnum.tr import tckimlik
 from stdnum.us import ssn
 from stdnum.za import idnr as za_idnr
 
-# Forms of their own that hardly anything else has: these count wherever they stand.
+# Distinctive forms that hardly anything else has: these count wherever they occur.
 _TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
     (re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"), ssn),
     (re.compile(r"(?<!\d)[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)"), nir),
@@ -62,7 +62,7 @@ _TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
 _UK_INSURANCE = re.compile(
     r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)"
 )
-# Plain digits alone mean nothing; after one of these words, one of these checksums is enough.
+# Plain digits alone mean nothing; after one of these words, any one of these checksums is enough.
 _LABEL = re.compile(
     r"(?<!\w)(?:ssn|social (?:security|insurance)(?: number| no)?|national (?:id|insurance|identity)|tax (?:id|file)|"
     r"taxpayer|identity (?:card|number)|id (?:card|number)|personal (?:code|number|id)|nhs|sin|tfn|nino|aadhaar|aadhar|"
@@ -78,7 +78,7 @@ _LABELLED = (
     *(nric, il_idnr, ric, rrn, ch_ssn, za_idnr, ar_dni),
 )
 _AMERICAN = re.compile(r"\d{3}-\d{2}-\d{4}")
-# Behind its label nine digits in the American form are one, given out or not: people show examples, and mistype.
+# After its label, nine digits in the American form are one, issued or not: people show examples, and mistype.
 _AMERICAN_LABELLED = re.compile(
     r"(?<!\w)(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:\w+\W+){0,2}?\d{3}[- .]?\d{2}[- .]?\d{4}(?!\d)",
     re.IGNORECASE,
@@ -86,7 +86,7 @@ _AMERICAN_LABELLED = re.compile(
 _BRITISH_LICENCE = re.compile(r"(?<!\w)[A-Z9]{5}\d{6}[A-Z9]{2}\d[A-Z]{2}(?!\w)")
 _AFTER_LABEL = 60
 _NUMBER = re.compile(r"(?<!\w)[A-Za-z]{0,6}\d[\dA-Za-z ./+-]{4,22}")
-# Papers without a public checksum: the word says it, and most of what follows is digits.
+# Documents without a public checksum: the word identifies them, and most of what follows is digits.
 _PAPERS = re.compile(
     r"(?<!\w)(?:passport|passeport|reisepass|pasaporte|passaporto|driver'?s? licen[cs]e|driving licen[cs]e|"
     r"führerschein|permis de conduire)(?:\s+(?:number|no\.?|nummer|numéro|número|numero|n°))?\s*"
@@ -112,7 +112,7 @@ def _holds(after: str) -> bool:
     if match is None:
         return False
     parts = match.group().split(" ")
-    # The pattern may have run on into the words behind the number.
+    # The pattern may have extended into the words after the number.
     candidates = [" ".join(parts[:count]).strip(" .-/+") for count in range(len(parts), 0, -1)]
     return any(
         module.is_valid(candidate)

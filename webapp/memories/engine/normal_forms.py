@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them in words, so that "42" stands where "forty-two" was said; pure."""
+"""Numbers and dates as people write them in words, so that "42" matches "forty-two"; pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Day = tuple[int, int]
 
 
 def numerals(text: str) -> set[str]:
-    """The numbers that a text has in words, as figures: those up to ninety-nine in English, elsewhere up to twelve."""
+    """The numbers that a text has in words, as figures: up to ninety-nine in English, up to twelve in others."""
     found = set()
     for match in _IN_WORDS.finditer(text.casefold()):
         tens, unit = match.group(1), match.group(2)
@@ -52,7 +52,7 @@ def numerals(text: str) -> set[str]:
 
 
 def days_in(text: str) -> dict[Day, str]:
-    """The days a text names, as month and day, with the year where it has one; both orders of what may be either."""
+    """The days a text names, as month and day, with the year if given; ambiguous ones in both orders."""
     found: dict[Day, str] = {}
     for match in _NAMED.finditer(text.casefold()):
         day, month, year = match.group(1, 2, 3) if match.group(1) else match.group(5, 4, 6)
@@ -68,6 +68,6 @@ def days_in(text: str) -> dict[Day, str]:
 
 
 def same_day(value: str, quote: str) -> bool:
-    """Whether a value is a day that the quote names, in whatever form; a year must be the quote's, too."""
+    """Whether a value is a day that the quote names, in whatever form; a year must also match the quote's."""
     wanted, said = days_in(value), days_in(quote)
     return any(day in said and (not year or year == said[day]) and len(value) <= 30 for day, year in wanted.items())

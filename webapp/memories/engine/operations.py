@@ -64,7 +64,7 @@ class MemoryOperation(BaseModel):
     confidence: Unit
     importance: Unit
     beside: tuple[str, ...] = ()
-    """What other operations of the same answer say on account of the same words."""
+    """What other operations of the same answer say based on the same words."""
 
     @model_validator(mode="before")
     @classmethod

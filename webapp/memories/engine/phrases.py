@@ -1,7 +1,7 @@
-"""Words and phrases of the commonest languages by which people ask, suppose, joke, report and speak of others; data.
+"""Words and phrases of common languages with which people ask, suppose, joke, report and speak of others; data.
 
-Each list holds words apart by spaces, `_` standing for the space inside a phrase. What a language lacks here only means
-that a rule does not hold anything back in it.
+Words in a list are separated by spaces, and `_` stands for the space within a phrase. What is missing
+for a language only means that a rule holds nothing back in it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ WOULD_BE = re.compile(
     r"\w+(?:rei|resti|rebbe|remmo)|zou(?:den)?)(?!\w)",
     re.IGNORECASE,
 )
-"""The mood of what follows from a condition that does not hold."""
+"""The mood of a clause that depends on an unfulfilled condition."""
 LANGUAGE = re.compile(
     r"(?<!\w)(?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|turkish|arabic|chinese|mandarin|japanese|korean|"
     r"swedish|danish|norwegian|finnish|greek|hindi|ukrainian|czech|romanian|hungarian|englisch|deutsch|französisch|spanisch|italienisch|"
@@ -185,7 +185,7 @@ CLOSE = any_of(
 POSSESSIVE = any_of(
     "my our mein\\w* unser\\w* mon ma mes notre nos mis? nuestr\\w* mio mia i_miei il_nostro meus? minhas? mijn onze"
 )
-# Where the word for "my" is a part of the word, is left out, or is written as one with what follows.
+# Languages in which "my" is part of the word, is left out, or is written together with what follows.
 CLOSE_ELSEWHERE = (
     r"(?:我(?:的)?(?:妻子|太太|老婆|爱人|丈夫|老公|先生|儿子|女儿|孩子|妈妈|母亲|爸爸|父亲|哥哥|弟弟|姐姐|妹妹|朋友|男朋友|女朋友|狗|猫)|"
     r"(?:私の|僕の|うちの)?(?:妻|夫|息子|娘|母|父|兄|弟|姉|妹|友人|友達|彼女|彼氏|犬|猫)(?=[はがもの])|"
@@ -231,7 +231,7 @@ PASSING_NOW = re.compile(
     + r"(?!\w)",
     re.IGNORECASE,
 )
-"""What is soon over, where it is said of today."""
+"""What is soon over, if it is said about today."""
 NOW = re.compile(
     r"(?<!\w)"
     + any_of(

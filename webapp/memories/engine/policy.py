@@ -1,4 +1,4 @@
-"""The thresholds and the rule of precedence between two statements of one fact."""
+"""The thresholds, and the rule of precedence between two statements about one fact."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _TOLERANCE = 1e-6
 
 
 SAME_AT = 0.84
-"""Cosine from which on two statements are one, if they differ in no telling word (`likeness`). Fitted by `bench
-duplicates` on labelled pairs in 14 languages: of 76 that differ none is merged, of 61 that say the same 7. The same
-pairs fitted it and are counted: that says nothing about others. Without the rule about words no threshold will do: at
-.93, as it was, "lives in Busan" became "lives in Seoul"."""
+"""The cosine from which two statements are one, if no telling word differs (`likeness`). Fitted by `bench duplicates`
+on labelled pairs in 14 languages: none of the 76 that differ is merged, and 7 of the 61 that say the same. The counts
+are on the pairs it was fitted on, so they say nothing about others. Without the rule about words no threshold works: at
+.93, as it once was, "lives in Busan" became "lives in Seoul"."""
 MAYBE_SAME_AT = 0.70
-"""Cosine from which on a pair is put before the model at night: 35 of the 61, and 37 others."""
+"""The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
 
 
 class Standing(StrEnum):
@@ -40,7 +40,7 @@ class Policy:
     contradiction_similarity: float = 0.85
     related_similarity: float = 0.35
     about_the_user: bool = True
-    """Whether statements are about who makes them; in a legacy they are about the person remembered."""
+    """Whether statements are about the person making them; in a legacy they are about the person remembered."""
 
     def is_credible(self, confidence: float) -> bool:
         """Certain enough to be kept at all."""
@@ -55,25 +55,25 @@ class Policy:
         return at_least(confidence, self.review_below)
 
     def standing(self, confidence: float, current: float) -> Standing:
-        """What happens to a value other than the current one, said later."""
+        """What happens to a value that differs from the current one and was said later."""
         if not self.is_usable(confidence):
             return Standing.WAITS if at_least(confidence, current) else Standing.YIELDS
         return Standing.REPLACES if self.may_replace(confidence, current) else Standing.WAITS
 
     def may_replace(self, confidence: float, current: float) -> bool:
-        """What was said later replaces at equal or higher confidence, and whenever it is sure enough by itself."""
+        """A later statement replaces at equal or higher confidence, and always if it is sure enough in itself."""
         return at_least(confidence, current) or at_least(confidence, self.correction_at)
 
 
 def at_least(value: float, bound: float) -> bool:
-    """`value >= bound`, forgiving what single precision loses."""
+    """`value >= bound`, allowing for what single precision loses."""
     return value >= bound - _TOLERANCE
 
 
 def is_older(moment: Moment, memory: KnownMemory) -> bool:
     """Whether something was said before the memory was last confirmed: an old statement never replaces a newer one.
 
-    It happens when a conversation is read again, or an old one imported.
+    This happens when a conversation is read again, or an old one is imported.
     """
     last = memory.last_moment
     return last is not None and moment < last

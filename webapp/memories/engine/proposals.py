@@ -1,4 +1,4 @@
-"""What a plan may do on somebody's behalf who did not speak just now: propose, and change its own proposals."""
+"""What a plan may do for somebody who was not speaking just now: propose, and change its own proposals."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from webapp.memories.engine.state import AddEvidence, Close, Effect, Insert, Mem
 
 
 def for_review(effects: Iterable[Effect], proposed: Collection[MemoryRef]) -> list[Effect]:
-    """The effects as proposals: what is new waits in review; memories in use are not touched, whatever was said.
+    """The effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
 
-    `proposed` are memories that wait in review themselves: they may be reworded, confirmed and closed by what was said
-    later. What was heard and is weaker than what is known is dropped.
+    `proposed` are memories that are themselves waiting in review: later statements may reword, confirm and close them.
+    Anything weaker than what is known is dropped.
     """
     found: list[Effect] = []
     mine = set(proposed)

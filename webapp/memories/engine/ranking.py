@@ -1,4 +1,4 @@
-"""Which memories matter most: the score of retrieval, and what every prompt always holds."""
+"""Which memories matter most: the score used in retrieval, and what every prompt always holds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RankedMemory:
 
 @dataclass(frozen=True)
 class RankingPolicy:
-    """Decay halves what is above `decay_floor` every `half_life_days` since last use; the rest are the documented
+    """Decay halves what is above `decay_floor` every `half_life_days` since the last use; the rest are the documented
     limits of what is always known."""
 
     half_life_days: float = 180.0
@@ -54,7 +54,7 @@ DEFAULT_RANKING = RankingPolicy()
 
 @dataclass(frozen=True)
 class AlwaysKnown:
-    """What every prompt contains, by section, in the order of the prompt; `dropped` counts what did not fit."""
+    """What every prompt contains, by section, in prompt order; `dropped` counts what did not fit."""
 
     pinned: tuple[RankedMemory, ...]
     facts: tuple[RankedMemory, ...]
@@ -78,7 +78,7 @@ def decay(memory: RankedMemory, now: datetime, policy: RankingPolicy = DEFAULT_R
 
 
 def score(memory: RankedMemory, relevance: float, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
-    """relevance × confidence × importance × decay. A relevance below 0 counts as none."""
+    """relevance × confidence × importance × decay. A negative relevance counts as 0."""
     return max(0.0, relevance) * memory.confidence * memory.importance * decay(memory, now, policy)
 
 
@@ -98,9 +98,8 @@ def always_known(
 ) -> AlwaysKnown:
     """Pinned memories, keyed facts by importance, and the most recent others, within `budget` tokens.
 
-    Items are dropped whole: one that does not fit is passed over, and a smaller one after it may still fit. The order
-    depends on the memories alone, not on their use or the time, so that the prompt's prefix stays the same until
-    memory changes.
+    Items are never cut: one that does not fit is skipped, and a smaller one after it may still fit. The order depends
+    only on the memories, not on their use or the time, so that the prompt's prefix stays the same until memory changes.
     """
     usable = sorted((memory for memory in memories if memory.is_usable), key=lambda memory: memory.ref)
     pinned = [memory for memory in usable if memory.is_pinned]
@@ -124,7 +123,7 @@ def always_known(
 def fit(
     memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[tuple[RankedMemory, ...], int]:
-    """Those that fit, in order, each whole, and the tokens they take (including a line break each)."""
+    """The memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
     kept: list[RankedMemory] = []
     used = 0
     for memory in memories:

@@ -1,8 +1,8 @@
-"""Whether a text a model wrote retells what is being forgotten, and the text without it; pure.
+"""Whether a text written by a model retells what is being forgotten, and the text without it; pure.
 
-A summary tells in words of its own, so words are compared, not letters: a sentence goes when it holds two thirds of
-what makes up the statement or a quote behind it: of all its words, or of their weight, in which "must" and "never" have
-no part and verbs that stand in every second sentence half of one. Too much rather than too little.
+A summary tells things in its own words, so words are compared, not letters: a sentence is removed if it has two thirds
+of the words of the statement or a quote behind it, or of their weight, in which "must" and "never" count nothing and
+verbs found in every second sentence count half. Better too much than too little.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from webapp.text.words import stems, words
 
 SHARE = 2 / 3
 LEAST = 2
-"""Words by whose weight alone a sentence may go."""
+"""The fewest words for which a sentence may be removed by weight alone."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
 _SENTENCES = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
 _ABOUT = frozenset(stems(words("user person assistant")))
-"""What statements begin with, and says nothing."""
+"""What statements begin with, which says nothing."""
 
 _NO_PART = frozenset(stems(words("must never always may might need needs cannot should shall would could please")))
 _HALF = frozenset(
@@ -40,7 +40,7 @@ def _weight(term: str) -> int:
 
 
 class Told:
-    """What is being forgotten: for each statement the stems that make it up, those of stop words alone left out."""
+    """What is being forgotten: the stems that make up each statement; statements of stop words alone are left out."""
 
     def __init__(self, said: Iterable[str]) -> None:
         found = {frozenset(stems(words(text))) - _ABOUT for text in said} - {frozenset()}
@@ -52,7 +52,7 @@ class Told:
                 self._with[term].append(number)
 
     def is_retold_in(self, sentence: str) -> bool:
-        """Whether a sentence says what one of the statements does."""
+        """Whether a sentence says what one of the statements says."""
         if not self.may_be_in(sentence):
             return False
         held: Counter[int] = Counter()
@@ -67,7 +67,7 @@ class Told:
         )
 
     def may_be_in(self, text: str) -> bool:
-        """A cheap look first: stems differ from their words in the ending, and other scripts are not folded here."""
+        """A cheap check first: stems differ from words in their endings, and other scripts are not folded here."""
         if len(self._needed) > _FEW:
             return True
         folded = text.lower()
@@ -77,7 +77,7 @@ class Told:
 
 
 def without_retold(text: str, told: Told, mark: str = "") -> str:
-    """A text without the sentences that retell; NOTHING_LEFT if that is all of it. A `mark` stands in their place."""
+    """A text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
     if not told.may_be_in(text):
         return text
     lines, is_changed = [], False

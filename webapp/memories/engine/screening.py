@@ -1,4 +1,4 @@
-"""Screening of secrets: what must never become a memory, whoever asks for it."""
+"""Screening for secrets: what must never become a memory, whoever asks for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Secret(StrEnum):
 def find_secret(*texts: str | None) -> Secret | None:
     """The first kind of secret found in any of `texts`, or None.
 
-    Numbers count only when their checksum holds and their form or the words around them say what they are, so that
+    Numbers count only if their checksum is valid and their form or the words around them say what they are, so that
     phone numbers, dates, order numbers and other long numbers pass.
     """
     for text in texts:
@@ -41,7 +41,7 @@ def find_secret(*texts: str | None) -> Secret | None:
 
 
 def _plain(text: str) -> str:
-    """Compatibility forms folded, digits of any script as ASCII, and nothing that is not seen between the letters."""
+    """Compatibility forms folded, digits of any script as ASCII, and invisible characters removed."""
     if text.isascii():
         return text
     seen = (ch for ch in unicodedata.normalize("NFKC", text) if unicodedata.category(ch) != "Cf")
@@ -73,7 +73,7 @@ _TALK = re.compile(
 )
 
 
-# `DB_PASSWORD=…`, `smtp-pass: …`: a setting of a program, whose name ends in the word.
+# `DB_PASSWORD=…`, `smtp-pass: …`: a program's setting whose name ends in the word.
 _ASSIGNED = re.compile(
     r"(?<!\w)[A-Za-z][\w-]{0,60}[_-](?:password|passwd|passphrase|pwd|pass)\s*[:=]\s*[\"'`]?(?P<value>[^\s\"'`]{3,})",
     re.IGNORECASE,
@@ -85,8 +85,8 @@ _CARD_CODE = re.compile(
 )
 
 
-# "the password's hunter2", "hunter2 is my password", "login: ana / hunter2": without a verb between, a word counts that
-# mixes letters with digits, as names of things seldom do.
+# "the password's hunter2", "hunter2 is my password", "login: ana / hunter2": without a verb in between, a word counts
+# if it mixes letters with digits, as names of things seldom do.
 _BARE_PASSWORD = re.compile(
     r"(?<![^\W_])(?:password|passwd|passphrase|passcode|pwd?|passwort|kennwort|wachtwoord|contraseña|senha|"
     r"mot de passe|hasło|пароль|şifrem?|parolam?|كلمة (?:السر|المرور)|(?:recovery|backup)[ -]codes?|"
@@ -112,7 +112,7 @@ _WIFI = re.compile(
     r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
     re.IGNORECASE,
 )
-# Google's for one program: four groups of four letters.
+# Google's password for one app: four groups of four letters.
 _APP_PASSWORD = re.compile(
     r"(?<!\w)pass(?:word)?s?\W+(?:is\s+)?[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![\w ])", re.IGNORECASE
 )
@@ -131,7 +131,7 @@ _LOCK_CODE = re.compile(
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a word holds letters and digits, and is no plain version, date or size."""
+    """Whether a word of six or more characters has a digit and two letters in a row, as passwords do."""
     value = value.strip(".,;!?()")
     return len(value) >= 6 and bool(re.search(r"\d", value) and re.search(r"[^\W\d_]{2}", value))
 
@@ -184,9 +184,9 @@ _AZURE = re.compile(
     r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{20,}={0,2}|[?&]sig=[A-Za-z0-9%+/]{20,}", re.IGNORECASE
 )
 _WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43}=", re.IGNORECASE)
-# Of a wallet: its root, or a key in the form that wallets import.
+# A wallet's root key, or a key in the form that wallets import.
 _WALLET = re.compile(r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}|private key\W+(?:is\s+)?[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b")
-# Whoever knows such an address writes where it leads.
+# Anyone who knows such an address can post to where it leads.
 _WEBHOOK = re.compile(
     r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
     r"webhook\.office\.com/webhookb2/\S{30,}",
@@ -202,7 +202,7 @@ _LABELLED_TOKEN = re.compile(
 _URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
 
 
-# A secret of AWS has no mark of its own: forty characters of base64 in both cases, which hashes and paths are not.
+# An AWS secret has no marker: forty base64 characters in both cases, unlike hashes and paths.
 _FORTY = re.compile(
     r"(?<![A-Za-z0-9/+=_.-])(?=[A-Za-z0-9/+]*[a-z])(?=[A-Za-z0-9/+]*[A-Z])(?=[A-Za-z0-9/+]*\d)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])"
 )
@@ -220,14 +220,14 @@ def _has_token(text: str) -> bool:
 
 
 def _looks_random(value: str) -> bool:
-    """Letters mixed with digits and an entropy that words and identifiers do not reach."""
+    """Letters mixed with digits, and an entropy that words and identifiers do not reach."""
     if not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
         return False
     return _entropy(value) >= 3.0
 
 
 def _entropy(value: str) -> float:
-    """Bits a character."""
+    """Bits per character."""
     counts = [value.count(ch) for ch in set(value)]
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
@@ -268,7 +268,7 @@ def _has_iban(text: str) -> bool:
         return True
     for match in _IBAN.finditer(text.upper()):
         compact = match.group().replace(" ", "")
-        # The pattern may have run on into the words behind the number.
+        # The pattern may have extended into the words after the number.
         if any(iban.is_valid(compact[:length], check_country=False) for length in range(15, len(compact) + 1)):
             return True
     return False

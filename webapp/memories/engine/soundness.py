@@ -1,7 +1,7 @@
-"""Whether what a model made of a quote holds to it: the words of the statement, its key and its value.
+"""Whether what a model made of a quote is true to it: the words of the statement, its key and its value.
 
-Form is forgiven: the part of the quote that says it is found, a statement that says too little gives way to the user's
-own words, and a key whose value is not the user's is dropped. Substance is not.
+Errors of form are forgiven: the part of the quote that says it is found, a statement that says too little gives way to
+the user's own words, and a key whose value is not the user's is dropped. Errors of substance are not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OTHER_WORDS = (
     "nous yo soy mi mis el los una y es io sono mio mia il gli e è eu sou meu minha o os uma ik ben mijn het een en van"
 )
 _ELSEWHERE_TOO = frozenset(("a", "an", "is", "on", "for", "at", "of", "name", "has"))
-"""Words that stand for something in other languages, too."""
+"""Words that also mean something in other languages."""
 _SHARED = frozenset(("me", "die", "mi", "a", "no", "so", "is", "le", "son", "las", "des", "den", "was", "un"))
 _CALENDAR = frozenset(stems((*MONTHS, *WEEKDAYS)))
 _LATIN = re.compile(r"[A-Za-z]")
@@ -64,19 +64,19 @@ _CLAUSES = re.compile(
 
 
 class Fit(StrEnum):
-    """How a statement stands to the quote under it."""
+    """How a statement relates to its quote."""
 
     SAYS_IT = "says_it"
     FOREIGN = "foreign"
 
 
 def telling(text: str) -> list[str]:
-    """The terms of a text that say something: stemmed, without stop words, "我" and what every statement says."""
+    """The telling terms of a text: stemmed, without stop words, "我" and what every statement says."""
     return [term for term in stems(words(text)) if term not in _GENERIC and not term.startswith("我")]
 
 
 def is_said(term: str, terms: set[str]) -> bool:
-    """Whether a term stands among others, in any form: "vegetarisch" says "vegetarian"."""
+    """Whether a term is among others, in any form: "vegetarisch" says "vegetarian"."""
     if term in terms:
         return True
     need = max(_LEAST_PREFIX, -(-len(term) * 2 // 3))
@@ -86,7 +86,7 @@ def is_said(term: str, terms: set[str]) -> bool:
 def narrowed(span: Span, message: str, content: str) -> Span:
     """The sentences of the quote at `span` that say what the statement says: models quote more than they mean.
 
-    All of it when the statement shares nothing with it.
+    All of it if the statement shares nothing with it.
     """
     wanted = set(telling(content))
     sentences = [
@@ -98,7 +98,7 @@ def narrowed(span: Span, message: str, content: str) -> Span:
     holding = [n for n, (_, terms) in enumerate(sentences) if any(is_said(term, terms) for term in wanted)]
     if not holding:
         return span
-    # The fewest sentences that hold all that any of them holds: a word said twice needs one place only.
+    # The fewest adjacent sentences with everything that any of them has: a word said twice is needed only once.
     best: tuple[int, int] | None = None
     held = {term for term in wanted if any(is_said(term, sentences[n][1]) for n in holding)}
     for first in holding:
@@ -126,7 +126,7 @@ def fit(content: str, quote: str) -> Fit:
 
 
 def value_stands(value: str | None, quote: str) -> bool:
-    """Whether the value of a key stands in the quote, or the normal form of it does (dates, numbers, plurals)."""
+    """Whether the quote contains the value of a key, or its normal form (dates, numbers, plurals)."""
     wanted = stems(words(value or "")) or words(value or "")
     said = set(stems(words(quote))) | set(words(quote)) | numerals(quote)
     return bool(wanted) and (all(is_said(term, said) for term in wanted) or same_day(value or "", quote))
@@ -135,10 +135,10 @@ def value_stands(value: str | None, quote: str) -> bool:
 def is_complete(
     content: str, quote: str, value: str | None = None, *, is_name: bool = False, beside: tuple[str, ...] = ()
 ) -> bool:
-    """Whether a statement keeps what its quote says: every name and number, and, in the quote's words, most of it.
+    """Whether a statement keeps what its quote says: every name and number and, if in the quote's words, most of it.
 
-    Beside the `value` of a key only names and numbers are asked for, and beside the user's own name nothing. What other
-    statements of the same words say (`beside`) this one need not.
+    If it has the `value` of a key, only names and numbers must be kept, and with the user's own name nothing else. What
+    other statements of the same words say (`beside`) need not be repeated.
     """
     held = bool(value) and all(is_said(term, set(stems(words(content)))) for term in stems(words(value or "")))
     if held and is_name:
@@ -160,13 +160,13 @@ def is_complete(
 
 
 def is_miscounted(content: str, quote: str) -> bool:
-    """Whether a statement has another number, in figures or words, in the place of one of its quote's."""
+    """Whether a statement has another number, in figures or words, in place of one of its quote's."""
     made, said = numerals(content), numerals(quote)
     return bool(made - said) and bool(said - made)
 
 
 def _part_of(content: str, quote: str) -> str:
-    """The clauses of a quote in which the statement's terms stand."""
+    """The clauses of a quote that contain the statement's terms."""
     wanted = telling(content)
     clauses = [clause for clause in _CLAUSES.split(quote) if clause.strip()]
     holding = [c for c in clauses if any(is_said(term, set(stems(words(c)))) for term in wanted)]
@@ -174,7 +174,7 @@ def _part_of(content: str, quote: str) -> str:
 
 
 def _particulars(text: str) -> set[str]:
-    """The numbers of a text, and the names: words with a capital that do not begin it."""
+    """The numbers of a text, and the names: capitalised words that do not begin it."""
     found = set()
     for match in _WORD.finditer(text):
         word = match.group()
@@ -185,7 +185,7 @@ def _particulars(text: str) -> set[str]:
 
 
 def names_unsaid(content: str, quote: str, texts: Iterable[str]) -> set[str]:
-    """The names in an English statement, made of an English quote, that stand nowhere in `texts`."""
+    """The names in an English statement, made from an English quote, that occur nowhere in `texts`."""
     made, heard = set(_WORD.findall(content.casefold())), set(_WORD.findall(quote.casefold()))
     if not quote.isascii() or not content.isascii() or (made | heard) & (_NOT_ENGLISH - _ENGLISH - _SHARED):
         return set()
@@ -202,7 +202,7 @@ def names_unsaid(content: str, quote: str, texts: Iterable[str]) -> set[str]:
 
 
 def is_translated(content: str, quote: str) -> bool:
-    """Whether a statement puts into English what was said in another language that is written in Latin letters."""
+    """Whether a statement puts into English what was said in another language, as far as words and script tell."""
     said, made = set(_WORD.findall(quote.casefold())), set(_WORD.findall(content.casefold()))
     if not LATIN_OR_CYRILLIC.search(quote):
         return len(_LATIN.findall(content)) > len(content) // 2
@@ -215,14 +215,14 @@ def is_translated(content: str, quote: str) -> bool:
 
 
 def places(value: str, text: str) -> list[tuple[int, int]]:
-    """Where a value stands in a text as words of its own, whatever the case."""
+    """Where a value occurs in a text as separate words, ignoring case."""
     spaced = LATIN_OR_CYRILLIC.search(value) is not None or value.isascii()
     edge = r"(?<!\w){}(?!\w)" if spaced else "{}"
     return [found.span() for found in re.finditer(edge.format(re.escape(value)), text, re.IGNORECASE)]
 
 
 def own_words(quote: str, value: str | None = None) -> str:
-    """The user's words as a statement: the clause with the value, or all of the quote, on one line."""
+    """The user's words as a statement: the clause with the value, or the entire quote, on one line."""
     text = plain_text(quote)
     if value and (found := places(value, text)):
         place, end_of_value = found[0]
@@ -234,11 +234,11 @@ def own_words(quote: str, value: str | None = None) -> str:
 
 
 def is_bare(content: str, value: str | None) -> bool:
-    """Whether a statement says nothing beside the value of its key."""
+    """Whether a statement says nothing besides the value of its key."""
     return bool(value) and canonical_statement(content) == canonical_statement(value or "")
 
 
 def says_more(content: str, than: str, similarity: float) -> bool:
-    """Whether a statement says something that another does not: two telling words more, and not the same meaning."""
+    """Whether a statement says something that another does not: two more telling words, and not the same meaning."""
     known = set(stems(words(than)))
     return similarity < 0.8 and sum(not is_said(term, known) for term in telling(content)) >= 2

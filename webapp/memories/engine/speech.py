@@ -1,7 +1,7 @@
-"""How a quote is meant: told of the user, or asked, supposed, joked, reported, pasted, or of somebody else.
+"""How a quote is meant: told about the user, or asked, supposed, joked, reported, pasted, or about somebody else.
 
-Rules for what models get wrong however they are told. They look at the quote and the sentence around it, know the
-commonest words of some languages, and hold back only where the words leave no doubt.
+Rules for what models get wrong however they are instructed. They look at the quote and the sentence around it, know the
+most common words of some languages, and hold back only if the words leave no doubt.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _NAMED_CLOSE = re.compile(
     rf"(?<!\w)(?i:{CLOSE})(?!\w),?\s+(?i:(?:is|are|was)?\s*(?:called|named)\s+|heißt\s+|s['’]appelle\s+|se\s+llama\s+|si\s+chiama\s+|"
     rf"chama-se\s+|heet\s+)?(?P<after>{_NAME})|(?P<before>{_NAME}),?\s+(?i:{POSSESSIVE})\s+(?:\w+\s+)?(?i:{CLOSE})(?!\w)"
 )
-"""A name beside the word for whose it is: nouns elsewhere may have capitals, too."""
+"""A name next to the word for whose it is: in other languages nouns may be capitalised, too."""
 
 
 def speech_of(span: Span, message: str) -> Speech:
@@ -112,7 +112,7 @@ def speech_of(span: Span, message: str) -> Speech:
 
 
 def is_question(span: Span, message: str) -> bool:
-    """Whether a quote does nothing but ask, or set a task: no clause of it states anything."""
+    """Whether a quote only asks, or sets a task: no clause of it states anything."""
     quote = message[span.start : span.end]
     rest = message[span.end :]
     mark = re.match(r"[^.!?…\n。！？,;:，；：]*([.!?…。！？,;:，；：\n]|$)", rest)
@@ -146,7 +146,7 @@ def is_question(span: Span, message: str) -> bool:
 
 
 def _is_asked_about(span: Span, message: str, asks: bool) -> bool:
-    """Whether a quote is a part of a question or a task: "Should [I become a vegetarian]?"."""
+    """Whether a quote is part of a question or a task: "Should [I become a vegetarian]?"."""
     sentence = next((part for part in SENTENCE.finditer(message) if part.start() <= span.start < part.end()), None)
     before = message[sentence.start() : span.start] if sentence else ""
     clause = CLAUSE.split(before)[-1].strip(" ¿\"'“‘")
@@ -156,13 +156,13 @@ def _is_asked_about(span: Span, message: str, asks: bool) -> bool:
 
 
 def is_one_off(span: Span, message: str) -> bool:
-    """Whether a wish about the answer is for this once."""
+    """Whether a wish about the answer is for this time only."""
     sentence = sentence_around(span, message)
     return bool(NOW.search(sentence)) and not STANDING.search(message[span.start : span.end])
 
 
 def names_language(text: str) -> bool:
-    """Whether a wish says in which language to answer."""
+    """Whether a wish names the language to answer in."""
     return LANGUAGE.search(text) is not None and ANSWERING.search(text) is not None
 
 
@@ -174,7 +174,7 @@ def split_language(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def with_whom(span: Span, message: str, content: str) -> Span:
-    """A quote about "her" or "him", with the sentence before that says who it is, unless the statement does."""
+    """A quote about "her" or "him", with the preceding sentence that says who it is, unless the statement does."""
     quote = message[span.start : span.end]
     if not THIRD.search(quote) or FIRST_PERSON.search(quote) or CLOSE_WORD.search(content):
         return span
@@ -191,7 +191,7 @@ def with_whom(span: Span, message: str, content: str) -> Span:
 
 
 def of_them(quote: str) -> str:
-    """The last sentence of what names somebody and goes on about them, with whom it is about in the place of "she"."""
+    """The last sentence of a quote that names somebody and continues about them, with the name in place of "she"."""
     *before, last = [part.group().strip() for part in SENTENCE.finditer(quote)] or [quote]
     named = list(CLOSE_NAMED.finditer(" ".join(before)))
     if not named:
@@ -202,13 +202,13 @@ def of_them(quote: str) -> str:
 
 
 def told_of_them(quote: str) -> bool:
-    """Whether a quote names somebody close and goes on about them: "My sister moved. She is a pilot."."""
+    """Whether a quote names somebody close and continues about them: "My sister moved. She is a pilot."."""
     *before, last = [part.group() for part in SENTENCE.finditer(quote)] or [""]
     return bool(before) and bool(THIRD.search(last)) and CLOSE_NAMED.search(" ".join(before)) is not None
 
 
 def about_somebody_close(quote: str, value: str | None = None) -> bool:
-    """Whether a quote is about somebody of the user's (or their pet): as its subject, or, with `value`, as its owner.
+    """Whether a quote is about somebody close to the user (or their pet): as its subject or, with `value`, its owner.
 
     "My dog Biscuit is a beagle" is; "I live with my dog" is not, but "I have a dog, Biscuit" is for "Biscuit".
     """
@@ -221,7 +221,7 @@ def about_somebody_close(quote: str, value: str | None = None) -> bool:
 
 
 def names_somebody(content: str, quote: str) -> bool:
-    """Whether a statement says of whom it is: it holds the word for them ("dog") or the name given in the quote."""
+    """Whether a statement says whom it is about: it has the word for them ("dog") or the name given in the quote."""
     subject = CLOSE_SUBJECT.search(quote)
     others = {found.group().casefold() for found in CLOSE_WORD.finditer(quote, subject.end())} if subject else set()
     if any(found.group().casefold() not in others for found in CLOSE_WORD.finditer(content)):
@@ -230,7 +230,7 @@ def names_somebody(content: str, quote: str) -> bool:
 
 
 def pasted_spans(message: str) -> list[Span]:
-    """The parts of a message that are somebody's text: fenced, quoted at length, a letter, or given to be worked on."""
+    """The parts of a message that are quoted text: fenced, quoted at length, a letter, or given to be worked on."""
     text = message[:_MOST_SEARCHED]
     spans = [Span(*found.span()) for pattern in (FENCED, QUOTED, LETTER) for found in pattern.finditer(text)]
     if work := TEXT_WORK.match(text):
@@ -239,7 +239,7 @@ def pasted_spans(message: str) -> list[Span]:
 
 
 def _is_condition(span: Span, message: str, sentence: str) -> bool:
-    """Whether a quote stands in the condition of what would be: "if I moved to Peru, what would I miss?"."""
+    """Whether a quote is in the condition of a hypothetical: "if I moved to Peru, what would I miss?"."""
     upto = _upto(span, message)
     found = list(CONDITION.finditer(upto))
     if not found or WOULD_BE.search(sentence, found[-1].end()) is None:
@@ -249,7 +249,7 @@ def _is_condition(span: Span, message: str, sentence: str) -> bool:
 
 
 def _depends(span: Span, message: str) -> bool:
-    """Whether a quote is what will be done on a condition that it leaves out: "if it rains, [I'll stay at home]"."""
+    """Whether a quote is what will be done under a condition that it leaves out: "if it rains, [I'll stay at home]"."""
     before = _upto(Span(span.start, span.start), message)
     return ON_CONDITION.match(before) is not None and WILL_DO.match(message[span.start : span.end]) is not None
 
@@ -260,7 +260,7 @@ def _begins_with_others(sentence: str) -> bool:
 
 
 def sentence_around(span: Span, message: str, before: int = 0) -> str:
-    """The sentence of a quote, from where it begins to the end of the one in which the quote ends; `before` more."""
+    """The sentences that a quote touches, from the beginning of the first to the end of the last, and `before` more."""
     found = list(SENTENCE.finditer(message))
     inside = [n for n, part in enumerate(found) if part.start() < span.end and part.end() > span.start]
     if not inside:
@@ -269,7 +269,7 @@ def sentence_around(span: Span, message: str, before: int = 0) -> str:
 
 
 def _upto(span: Span, message: str, whole: bool = False) -> str:
-    """The sentence of a quote up to the quote and some words into it, or with all of it."""
+    """The sentence of a quote up to a few words into the quote, or up to its end."""
     found = next((part for part in SENTENCE.finditer(message) if part.start() <= span.start < part.end()), None)
     start = found.start() if found else span.start
     return message[start : span.end] if whole else message[start : min(span.end, span.start + 60)]

@@ -2,8 +2,8 @@
 
 A service loads a `State`, calls `decisions.decide`, and applies the effects of the returned plan in order, in one
 transaction. References to memories are database ids; memories that a plan creates have negative references, -1, -2 …,
-which the service replaces by ids after inserting. `Close` stands before the `Insert` that succeeds it, so that the
-database never sees two current facts of one key; its `superseded_by` is therefore set after the last insert.
+which the service replaces with ids after inserting. `Close` precedes the `Insert` that succeeds it, so that the
+database never sees two current facts with one key; its `superseded_by` is therefore set after the last insert.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Evidence:
 
     @property
     def moment(self) -> Moment:
-        """When it was said, exactly enough to order two statements of one message."""
+        """When it was said, precisely enough to order two statements in one message."""
         return (self.said_at, self.message_id, self.start)
 
     def overlaps(self, other: Evidence) -> bool:
-        """Whether both quote the same words of the same message, at least in part."""
+        """Whether both quote the same words of the same message, at least partly."""
         return self.message_id == other.message_id and self.start < other.end and other.start < self.end
 
 
@@ -70,7 +70,7 @@ class Draft:
 
     @property
     def slot(self) -> str | None:
-        """The place for which only one current memory exists, or None for a memory without a key."""
+        """The slot for which only one current memory exists, or None for a memory without a key."""
         return canonical_fact_key(self.fact_key, self.category)
 
     @property
@@ -81,11 +81,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class KnownMemory(Draft):
-    """A stored memory, closed ones included, as far as decisions need it.
+    """A stored memory, closed ones included, with what decisions need to know.
 
-    `asserted_at` is when the user last wrote or edited it by hand; `settled_with` names memories of which the user
-    said that both are true; `said_before` holds the canonical statements of earlier revisions; `embedding` is a
-    float32 vector.
+    `asserted_at` is when the user last wrote or edited it by hand; `settled_with` names memories that the user said are
+    true as well; `said_before` holds the canonical statements of earlier revisions; `embedding` is a float32 vector.
     """
 
     ref: MemoryRef = 0
@@ -114,7 +113,7 @@ class KnownMemory(Draft):
 
     @property
     def is_protected(self) -> bool:
-        """The user's own doing: an extraction may propose against it, never change it."""
+        """Made, edited or pinned by the user: an extraction may propose against it, never change it."""
         return self.origin == "user" or self.edited_by_user or self.is_pinned
 
     @property
@@ -126,7 +125,7 @@ class KnownMemory(Draft):
         return max(moments, default=None)
 
     def has_said(self, content: str) -> bool:
-        """Whether this is its statement, or was before a rewording."""
+        """Whether this is its statement, or was before it was reworded."""
         form = canonical_statement(content)
         return form == canonical_statement(self.content) or form in self.said_before
 
@@ -137,7 +136,7 @@ class KnownMemory(Draft):
 
 @dataclass(frozen=True)
 class Insert:
-    """A new memory. With `overruled_by` it is history from the start: heard, and weaker than what was known."""
+    """A new memory. With `overruled_by` it is history from the start: heard, but weaker than what was known."""
 
     ref: MemoryRef
     draft: Draft
@@ -155,8 +154,8 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and with it
-    the contradiction that it waited for."""
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and the
+    contradiction it waited for."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
@@ -197,13 +196,13 @@ Effect = Insert | AddEvidence | Revise | Close | Flag
 
 @dataclass(frozen=True)
 class State:
-    """What `decide` looks at: one user, one scope (personal, or one space).
+    """What `decide` considers: one user, one scope (personal, or one space).
 
-    `memories` needs, closed and archived ones included: those numbered in the call, those of every slot and canonical
-    statement named by an operation, those resting on one of `messages`, and the nearest by embedding.
+    `memories` must contain, including closed and archived ones: those numbered in the call, those of every slot and
+    canonical statement named by an operation, those resting on one of `messages`, and the nearest by embedding.
     `numbered` maps the numbers of the call to references; `embeddings` maps an operation's content to its vector;
-    `context` is what the call showed that is not evidence (assistant's replies, memories, documents);
-    `is_forgotten` is `Graveyard.forbids`.
+    `context` is what the call showed that is not evidence (assistant's replies, memories, documents); `is_forgotten` is
+    `Graveyard.forbids`.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -235,7 +234,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
         contradicts = None if effect.clears_review else memory.contradicts
         memory = replace(memory, confidence=effect.confidence, needs_review=review, contradicts=contradicts)
     elif isinstance(effect, Revise):
-        # A rewording is not a new author: what was imported or made by a tool keeps its origin.
+        # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         said = {**vars(effect.draft), "origin": memory.origin}
         before = memory.said_before | {canonical_statement(memory.content)}
         memory = replace(memory, **said, said_before=before, embedding=effect.embedding)

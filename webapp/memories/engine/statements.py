@@ -1,8 +1,8 @@
 """What a model is asked for: statements of the user, each classified before it is reworded; pure.
 
-The wire is small on purpose. Every field that a small model has to fill is a chance to go astray, so importance and
-category follow from what the statement is about, numbers are enums of those that exist in this very call, and the
-fields about known memories exist only where something is known.
+The wire format is deliberately small. Every field that a small model has to fill in is a chance to go astray, so
+importance and category follow from what the statement is about, numbers are enums of those in this very call, and the
+fields about known memories exist only if something is known.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from webapp.text.canonical import plain_text
 
 FIELD = "statements"
 MOST = 80
-"""Statements read of one answer."""
+"""The most statements read from one answer."""
 
 
 class About(StrEnum):
-    """What a statement is about. Only those of `KEPT` are remembered; naming the others keeps them apart."""
+    """What a statement is about. Only those in `KEPT` are remembered; naming the others keeps them apart."""
 
     USER = "user"
     THEIRS = "family_friend_pet"
@@ -58,7 +58,7 @@ KEYS: dict[str, str] = {
     "employer": "work/employer",
     "diet": "health/diet",
 }
-"""What somebody has one of at a time, by the word that the model uses, and the key it is kept under."""
+"""What people have only one of at a time, by the word that the model uses, and the key it is stored under."""
 NO_KEY = "none"
 
 KINDS = (MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.PROJECT, MemoryType.DECISION)
@@ -108,7 +108,7 @@ class Statement(BaseModel):
         return {name: value for name, value in data.items() if value is not None}
 
     def operation(self) -> MemoryOperation | None:
-        """The operation that this statement asks for; None for one that is not to be remembered."""
+        """The operation that this statement asks for; None if it is not to be remembered."""
         if self.about not in KEPT:
             return None
         kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
@@ -134,7 +134,7 @@ class Statement(BaseModel):
 
 
 def _key_of(word: str | None) -> str | None:
-    """The key that a model's word means: one of those it was given, another name of one, or its own."""
+    """The key that a model's word means: one of those it was given, an alias of one, or the word itself."""
     folded = (word or "").casefold()
     if folded in KEYS:
         return KEYS[folded]
@@ -144,7 +144,7 @@ def _key_of(word: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Extraction:
-    """A parsed answer: the operations it asks for, how much could not be read, and what was passed over by reason."""
+    """A parsed answer: the operations it asks for, how much could not be read, and what was ignored by reason."""
 
     operations: tuple[MemoryOperation, ...]
     malformed: int = 0
@@ -153,7 +153,7 @@ class Extraction:
 
 
 def read_statements(items: Sequence[Any]) -> Extraction:
-    """Read the list of an answer; what is malformed is counted and costs only itself."""
+    """Read the list of an answer; a malformed item is counted and costs only itself."""
     read: list[tuple[Statement, MemoryOperation | None]] = []
     malformed = 0
     for item in items[:MOST]:
@@ -181,7 +181,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
 def _side_by_side(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
     """Each operation with what others with the same quote say: some models quote a sentence for each of its parts.
 
-    Of others that quote a part of it, the names and numbers: a part alone may have lost what it is about.
+    From others that quote only part of it, just the names and numbers: a part alone may have lost its subject.
     """
     folded = [operation.quote.casefold() for operation in operations]
     found = []
@@ -199,7 +199,7 @@ def _side_by_side(operations: Sequence[MemoryOperation]) -> list[MemoryOperation
 
 
 def _holds(statement: Statement, passed: Statement) -> bool:
-    """Whether a statement quotes, among others, words that the same answer passes over: it sums up too much."""
+    """Whether a statement quotes, among others, words that the same answer ignores: it sums up too much."""
     quote, inner = statement.quote.casefold(), passed.quote.casefold().strip()
     return statement.message == passed.message and len(inner) >= _LEAST_INNER and inner in quote and inner != quote
 

@@ -1,7 +1,7 @@
 """Whether a message tells a statement that the assistant wants to keep, or asks to keep it. Pure.
 
-Words of a question, of a task, of a part that somebody plays and of somebody else's are in the message as well: a
-document could have anything remembered that is made of them.
+The message also has the words of questions, of tasks, of parts that somebody plays and of other people: from those a
+document could have anything remembered.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TO_KEEP = re.compile(
     "记住|记得|記得|別忘|别忘|覚えて|忘れないで",
     re.IGNORECASE,
 )
-"""What asks to keep something, before or behind it; "remember what the page says" does not say what, and "the note of
+"""What asks to keep something, before or after it; "remember what the page says" does not say what, and "the note of
 Mallory" asks for nothing."""
 _TASKS = re.compile(
     r"^\W*(?:(?:please|bitte|now|then|ok|okay|hey|so|and)\W+)*"
@@ -69,18 +69,18 @@ _RETOLD = re.compile(
     rf"(?<!i ){SAID.pattern}|(?<!\w)(?:states|stated|whether|wonder(?:ed|ing)?\s+if)(?!\w)",
     re.IGNORECASE,
 )
-"""Behind these words stands what somebody or something else said, or what is not yet known."""
+"""After these words comes what somebody or something else said, or what is not yet known."""
 _ORDERS = re.compile(
     r"(?<!\w)i(?:\s+(?:need|want|would\s+like)|['’]d\s+like)\s+(?:you\s+to|(?:\w+\s+){0,2}(?:summary|"
     r"translation|overview|list|table|explanation|review|answer|version|draft)(?!\w))",
     re.IGNORECASE,
 )
-"""What somebody wants written, not had: "I need a summary of the page about Zurich"."""
+"""What somebody wants written rather than to have: "I need a summary of the page about Zurich"."""
 _WHOSE = re.compile(rf"(?<!\w)(?:{POSSESSIVE})\s+(?P<who>\w+(?:\s+\w+)?)", re.IGNORECASE)
 
 
 def is_told(statement: str, message: str) -> bool:
-    """Whether the sentences of a message that carry a statement tell it of the speaker, or ask to keep it."""
+    """Whether the sentences of a message that support a statement tell it of the speaker, or ask to keep it."""
     sentences = [(Span(found.start(), found.end()), found.group()) for found in SENTENCE.finditer(message)]
     carriers = [(span, text) for span, text in sentences if is_carried(statement, [text])]
     carriers = carriers or [(span, text) for span, text in sentences if names_it(text, statement)]
@@ -111,11 +111,11 @@ def _tells(span: Span, sentence: str, message: str, statement: str, *, keeps: bo
     if about_somebody_close(sentence):
         return _is_of(sentence, statement)
     if query_language(words(sentence)) != ENGLISH or UNSPACED.search(sentence):
-        return True  # a verb may say by itself who does it: "vivo en Lima"
+        return True  # a verb alone may show who does it: "vivo en Lima"
     return keeps or STANDING.search(sentence) is not None or bool(FIRST_PERSON.search(_FOR_ME.sub(" ", sentence)))
 
 
 def _is_of(sentence: str, statement: str) -> bool:
-    """Whether a statement names whom of the speaker's its sentence is about: "my boss is Eve"."""
+    """Whether a statement names the relative or possession that its sentence is about: "my boss is Eve"."""
     named = any(names_it(found["who"], statement) for found in _WHOSE.finditer(sentence))
     return named or about_somebody_close(statement)

@@ -1,9 +1,9 @@
 """Tombstones: what was forgotten stays forgotten, without keeping what it said.
 
-A tombstone is an HMAC-SHA256 over a kind and a canonical form, under a key of the person that follows from a secret of
-the installation. No text is kept, equal memories of two users have unequal tombstones, and a stolen database alone
-cannot be tested against a dictionary. The person's key can go along with their export and be carried here, so that
-what was forgotten stays forgotten where they move to (docs/adr). Forgetting one memory blocks:
+A tombstone is an HMAC-SHA256 over a kind and a canonical form, with a key of the person's that is derived from a secret
+of the installation. No text is kept, equal memories of two users have different tombstones, and a stolen database alone
+cannot be tested against a dictionary. The person's key can go with their export and be brought here, so that what was
+forgotten stays forgotten where they move to (docs/adr). Forgetting one memory blocks:
 
 - `content`: the same statement in the same words;
 - `fact`: the same value under the same key, however the statement is worded. Forgetting "name = Alex" leaves the
@@ -11,7 +11,7 @@ what was forgotten stays forgotten where they move to (docs/adr). Forgetting one
 - `quote`: the quotes that it rested on, so that reading the same conversation again cannot bring it back in other
   words. Only quotes long enough to be about one thing are used.
 
-`key` is written only when the user forgets a whole key ("never keep my name"): then no value is learned for it.
+`key` is written only if the user forgets a whole key ("never keep my name"): then no value is learned for it.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Tombstone:
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
-    """The key of one person's tombstones; it tells nothing about the secret or about another person's."""
+    """The key of one person's tombstones; it reveals nothing about the secret or another person's key."""
     return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
 
 
 def key_id(key: bytes) -> str:
-    """What a key is called where it is not told: 16 hexadecimal digits."""
+    """What identifies a key without revealing it: 16 hexadecimal digits."""
     return hashlib.sha256(key).hexdigest()[:16]
 
 
 class Graveyard:
     """The tombstones of one user, and how to make and look up more of them.
 
-    `secret` is the installation's key (16 bytes at least), or several: new tombstones are made with the first, and
-    those of the others still hold. `buried` are the digests stored so far; `carried` the keys the user had elsewhere.
-    With `is_old`, some were made before people had keys of their own.
+    `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and
+    those made with the others remain valid. `buried` are the digests stored so far; `carried` the keys the user had
+    elsewhere. `is_old`: some were made before each person had a key.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Graveyard:
 
     @property
     def key_id(self) -> str:
-        """What the key of new tombstones is called."""
+        """The id of the key for new tombstones."""
         return key_id(self._keys[0])
 
     def tombstones_for(
@@ -122,14 +122,14 @@ class Graveyard:
         return frozenset(digest for kind, form in forms for digest in self._digests(kind, form))
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """A text in which every run of words that is a forgotten quote gives way to the mark.
+        """A text with every run of words that is a forgotten quote replaced by the mark.
 
-        Runs of up to QUOTE_WORDS words are tried; where words are not set apart, only what stands between spaces is.
+        Runs of up to QUOTE_WORDS words are tried; in scripts without spaces, only what stands between spaces.
         """
         return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 
     def without_forgotten(self, text: str, mark: str) -> str:
-        """The same for forgotten statements and quotes, in the whole of a text."""
+        """The same for forgotten statements and quotes, in the entire text."""
         return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
 
     def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], most: int | None = None) -> str:

@@ -1,6 +1,6 @@
-"""Whether a statement turns round what its quote says: a "not" that it leaves out, or a wish that it tells as a fact.
+"""Whether a statement reverses what its quote says: a "not" that it leaves out, or a wish told as a fact.
 
-What is denied are the first telling words after a negation, within its clause. Pure.
+The first telling words after a negation, within its clause, are denied. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _CONCORD = re.compile(r"(?<!\w)(?:jamais|aucune?|nunca|никогда)(?!\w)", re.IGNORECASE)
-"""Words that deny, beside another negation, once and not twice: "no bebo nunca"."""
+"""Words that, next to another negation, deny once and not twice: "no bebo nunca"."""
 _SAYING_NO = re.compile(
     r"^\W*(?:no|nope|nah|nein|non|não|nee|нет)\W+(?=(?:i|i['’]\w+|my|we|ich|mein\w*|je|j['’]\w+|mon|ma|yo|mi|io|eu|ik|я)\b)",
     re.IGNORECASE,
@@ -31,7 +31,7 @@ _IDIOMS = re.compile(
     r"n[ãa]o\s+(?:te\s+|se\s+)?esque[çc]\w+|vergeet\s+(?:a\.?u\.?b\.?\s+)?niet|не\s+забуд\w+)(?!\w)|别忘了?|不要忘记|忘れないで",
     re.IGNORECASE,
 )
-"""What sounds like a "not" and denies nothing: "don't forget that I love Bach"."""
+"""What sounds like a "not" but denies nothing: "don't forget that I love Bach"."""
 _CLAUSES = re.compile(
     r"[,;:!?…—()。，；：、！？]|[.](?!\w)|(?<!\w)(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|но|while|whereas)(?!\w)",
     re.IGNORECASE,
@@ -51,7 +51,7 @@ _LIKING = frozenset(
 )
 _NEAR = 2
 _FAR = 4
-"""Telling words after a negation that it may bear on, for a statement and for a value: "no vivo en Sevilla"."""
+"""How many telling words after a negation it may apply to, for a statement and for a value: "no vivo en Sevilla"."""
 _DOUBT = re.compile(
     r"(?<!\w)(?:maybe|perhaps|might|vielleicht|peut-être|quizás?|tal\s+vez|forse|talvez|misschien|возможно|ربما)(?!\w)|也许|かもしれ",
     re.IGNORECASE,
@@ -74,7 +74,7 @@ _MOST_BEFORE = 8
 
 
 def denied_in(quote: str, near: int = _NEAR) -> list[tuple[set[str], str]]:
-    """What a quote denies: for each clause with a negation (two deny nothing) the `near` telling words after it."""
+    """What a quote denies: the `near` telling words after the negation in each clause with one (two deny nothing)."""
     found = []
     for clause in _CLAUSES.split(_IDIOMS.sub(" ", _SAYING_NO.sub("", quote))):
         negations = list(_NEGATION.finditer(clause))
@@ -92,7 +92,7 @@ def denied_in(quote: str, near: int = _NEAR) -> list[tuple[set[str], str]]:
 
 
 def denies(value: str | None, quote: str) -> bool:
-    """Whether a quote says that a value is not, or is no longer, the speaker's."""
+    """Whether a quote says that a value is not, or no longer, the speaker's."""
     if not value or is_negative(value) or _NEGATION.search(value):
         return False
     held = set(stems(words(value)))
@@ -102,7 +102,7 @@ def denies(value: str | None, quote: str) -> bool:
 
 
 def is_turned(content: str, quote: str) -> bool:
-    """Whether a statement leaves out the "not" of its quote, in the quote's own words otherwise."""
+    """Whether a statement leaves out the "not" of its quote, but otherwise uses the quote's own words."""
     if is_negative(content) or is_ending(content) or _NEGATION.search(content):
         return False
     held, said = set(telling(content)), set(stems(words(quote)))
@@ -110,7 +110,7 @@ def is_turned(content: str, quote: str) -> bool:
         clauses = [clause for clause in _CLAUSES.split(quote) if negates_in_cjk(clause)]
         return any(held & set(stems(words(clause))) for clause in clauses)
     if sum(not is_said(term, said) for term in held) > 1:
-        return False  # put in other words
+        return False  # it is in other words
     for denied, clause in denied_in(quote):
         own = set(stems(words(clause)))
         elsewhere = any(is_said(term, said) and not is_said(term, own) for term in held)
@@ -120,9 +120,9 @@ def is_turned(content: str, quote: str) -> bool:
 
 
 def says_otherwise(content: str, quote: str) -> bool:
-    """Whether a statement denies what a quote says, or says what it denies, in no other words than the quote's.
+    """Whether a statement denies what a quote says, or says what it denies, using only the quote's words.
 
-    "Loves coriander" says otherwise than "I hate coriander": words of liking and of its opposite are one word here.
+    "Loves coriander" contradicts "I hate coriander": words of liking and of disliking count as one word here.
     """
     named = set(telling(_NEGATION.sub(" ", content))) - _TRANSPARENT - _LIKING
     if not named:
@@ -137,7 +137,7 @@ def says_otherwise(content: str, quote: str) -> bool:
 
 
 def _narrowest(clause: str, named: set[str], *, likes: bool) -> str:
-    """The half of a clause that says all by itself, "I love tea and hate coffee"; the clause where none does."""
+    """The half of a clause that contains it all, as in "I love tea and hate coffee"; the clause if neither does."""
     for half in _HALVES.split(clause):
         said = set(stems(words(half)))
         if all(is_said(term, said) for term in named) and (not likes or said & _LIKING):
@@ -155,12 +155,12 @@ def is_wish(quote: str) -> bool:
 
 
 def is_longing(quote: str) -> bool:
-    """Whether a quote says what somebody would like or plans, which is not yet so."""
+    """Whether a quote says what somebody would like or plans, which is not so yet."""
     return WISH.search(_DOUBT.sub(" ", quote)) is not None
 
 
 def governed(span: Span, message: str) -> Span:
-    """A quote with the words before it in its clause that turn it round: "I would love to", "I never said"."""
+    """A quote extended by preceding words in its clause that reverse it: "I would love to", "I never said"."""
     start = max((found.end() for found in _CLAUSES.finditer(message, 0, span.start)), default=0)
     start = max(start, message.rfind("\n", 0, span.start) + 1)
     before = message[start : span.start]

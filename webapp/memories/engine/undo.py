@@ -1,7 +1,7 @@
-"""Undoing a change set: what can be put back, and what later edits forbid.
+"""Undoing a change set: what can be put back, and what later edits prevent.
 
 A change set is a list of `Change`s, one for every memory that a job or a user action touched, each with the memory's
-state before and after. Every change of content or status makes a new revision; more evidence alone does not.
+state before and after. Every change of content or status makes a new revision; additional evidence alone does not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Snapshot:
 
     @property
     def slot(self) -> str | None:
-        """The key that it holds while current."""
+        """The key that it occupies while current."""
         if any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review")):
             return None
         return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category"))
@@ -39,7 +39,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Change:
-    """What one change set did to one memory: `before` is None when it made it, `after` when it forgot it.
+    """What one change set did to one memory: `before` is None if it created it, `after` if it forgot it.
 
     `evidence` are the ids of the evidence rows that it added.
     """
@@ -52,14 +52,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Remove:
-    """Delete a memory that the change set made, without a tombstone: undoing is not forgetting."""
+    """Delete a memory that the change set created, without a tombstone: undoing is not forgetting."""
 
     ref: int
 
 
 @dataclass(frozen=True)
 class PutBack:
-    """Give a memory the fields it had, as a new revision."""
+    """Restore a memory's earlier fields, as a new revision."""
 
     ref: int
     fields: Mapping[str, Any]
@@ -98,7 +98,7 @@ class UndoPlan:
 
 
 def squash(changes: Sequence[Change]) -> list[Change]:
-    """One change a memory: the state before the first and after the last, with all their evidence."""
+    """One change per memory: the state before the first and after the last, with all their evidence."""
     merged: dict[int, Change] = {}
     for change in changes:
         earlier = merged.get(change.ref)
@@ -110,9 +110,9 @@ def squash(changes: Sequence[Change]) -> list[Change]:
 
 @dataclass(frozen=True)
 class Present:
-    """Memory now: every memory named by the change set that still exists, and who holds which key.
+    """Memory now: every memory named by the change set that still exists, and which memory holds which key.
 
-    `is_forgotten` judges fields by the tombstones.
+    `is_forgotten` checks fields against the tombstones.
     """
 
     memories: Mapping[int, Snapshot] = field(default_factory=dict)
@@ -121,9 +121,9 @@ class Present:
 
 
 def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
-    """Reverse a change set against the present, refusing to overwrite what happened to its memories since.
+    """Reverse a change set against the present, refusing to overwrite what has happened to its memories since.
 
-    A memory that was made by the set and is gone already needs nothing; one that was changed by the set and then
+    A memory that the set created and that is already gone needs nothing; one that the set changed and that was then
     forgotten, or whose earlier wording was forgotten, cannot come back. Removals come first, so that keys are free
     before they are taken again.
     """
@@ -152,7 +152,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
             steps.append(PutBack(change.ref, change.before.fields))
         if change.evidence:
             steps.append(DropEvidence(change.ref, change.evidence))
-    # A memory that gives up its key goes before one that takes it.
+    # A memory that gives up its key comes before one that takes it.
     steps.sort(key=lambda step: isinstance(step, PutBack) and Snapshot(0, step.fields).slot is not None)
     if refused:
         return UndoPlan(refused=tuple(refused))
@@ -168,7 +168,7 @@ def _obstacle(
         return Obstacle.FORGOTTEN
     slot = change.before.slot
     holder = present.key_holders.get(slot) if slot else None
-    # A holder that this very undo removes or moves out of the key is not in the way.
+    # A holder that this same undo removes or moves out of the key is not in the way.
     if holder is not None and holder != change.ref and held_before.get(holder, slot) == slot:
         return Obstacle.KEY_TAKEN
     return None

@@ -36,7 +36,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Forgetting:
-    """Forgetting a memory, tombstone and all: what was rejected is not learned again."""
+    """Forgetting a memory, tombstone included: what was rejected is not learned again."""
 
     ref: MemoryRef
 
@@ -53,10 +53,10 @@ def settle(
 ) -> tuple[Step, ...]:
     """The steps, in order, by which the user's decision about a memory in review takes effect.
 
-    `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that
-    the new one replaces it. Raises ReviewConflict for a decision that needs another memory or a date and has none,
-    for a memory that does not wait, and for two values of one key that are both to be true. What was not taken, or was
-    replaced, can replace the other after all.
+    `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
+    new one replaces it. Raises ReviewConflict if a decision needs another memory or a date that is not given, if the
+    memory is not waiting, or if two values of one key are both to be true. What was not accepted, or was replaced, can
+    still replace the other.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _after_all(memory, other, at)
@@ -94,8 +94,8 @@ def _after_all(memory: KnownMemory, other: KnownMemory | None, at: datetime) -> 
 
 
 def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], at: datetime) -> tuple[Effect, ...]:
-    """Store what the user wrote (reference -1): it takes the place of any other value of its key and of any other
-    memory in the same words, waiting ones included. `memories` are those of the same scope."""
+    """Store what the user wrote (reference -1): it replaces any other value of its key and any other memory in the same
+    words, waiting ones included. `memories` are those of the same scope."""
     form = canonical_statement(draft.content)
     replaced = [
         memory

@@ -1,4 +1,4 @@
-"""What a claim is measured by: how it stands to what is known, and which memories it touches."""
+"""What a claim is measured against: how it relates to what is known, and which memories it touches."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from webapp.memories.engine.turning import denies
 from webapp.text.words import stems, words
 
 LEAST_FRAME = 2
-"""Terms that two statements must share, beside their names and numbers, for one to correct the other."""
+"""Terms that two statements must share, besides their names and numbers, for one to correct the other."""
 
 
 def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
-    """How a claim stands to what it contradicts: older words yield, what the user wrote is theirs to change."""
+    """How a claim relates to what it contradicts: older words yield; what the user wrote only they may change."""
     if is_older(claim.evidence.moment, current):
         return Standing.YIELDS
     standing = policy.standing(claim.draft.confidence, current.confidence)
@@ -40,7 +40,7 @@ def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
 
 
 def overruled(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """The record of the same value having lost to the same fact before."""
+    """The record that the same value has lost to the same fact before."""
     return next(
         (
             memory
@@ -56,7 +56,7 @@ def overruled(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory |
 
 
 def stale_proposals(history: list[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
-    """The values that wait for the user and are settled by a usable one that was said later."""
+    """The values waiting for the user that are settled by a usable one said later."""
     return [
         memory
         for memory in history
@@ -70,7 +70,7 @@ def stale_proposals(history: list[KnownMemory], claim: Claim, policy: Policy) ->
 
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory, closed or not, already says this on account of these very words."""
+    """Whether a memory, closed or not, already says this based on these very words."""
     says = memory.has_said(claim.draft.content)
     if claim.draft.slot:
         says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
@@ -87,8 +87,8 @@ def without_key(claim: Claim) -> Claim:
 
 
 def holds(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory says all that a claim does: it holds it word for word; or, resting on the same words, it holds
-    the quote, or one of the two holds all terms of the other."""
+    """Whether a memory says everything that a claim does: it contains it word for word; or, resting on the same words,
+    it contains the quote, or one of the two has all terms of the other."""
     known = _spaced(memory.content)
     if memory.rests_on(claim.evidence) and _spaced(claim.evidence.quote) in known:
         return True
@@ -101,14 +101,14 @@ def holds(memory: KnownMemory, claim: Claim) -> bool:
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
     """Whether the assistant noted these very words during its reply, in a statement that shares a word with the claim:
-    one quote is not kept twice, by the tool and by what reads the turn afterwards."""
+    one quote is not kept twice, by the tool and by the extraction that reads the turn afterwards."""
     shares = bool(set(telling(memory.content)) & set(telling(claim.draft.content)))
     return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.rests_on(claim.evidence)
 
 
 def noted_as(claim: Claim, board: Board) -> list[KnownMemory]:
-    """The memories without a key that were made of the same words and say the fact that a keyed claim files: one quote
-    is not kept twice, whichever of the two came first. They hold its value, and say no more, or say it as one does."""
+    """The memories without a key that were made from the same words and state the fact that a keyed claim files: one
+    quote is not kept twice, whichever came first. They contain its value, and say no more, or say it as such a fact."""
     key, value = claim.draft.slot, claim.draft.fact_value
     if key is None or not value:
         return []
@@ -133,7 +133,7 @@ def _spaced(text: str) -> str:
 
 
 def near(claim: Claim, board: Board, policy: Policy, likeness: Likeness) -> list[KnownMemory]:
-    """The memories of the same type and no key that are like the claim in the wanted way, most similar first."""
+    """The memories of the same type without a key that are like the claim in the wanted way, most similar first."""
     similar: list[tuple[float, KnownMemory]] = []
     for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type):
         similarity = cosine(memory.embedding, claim.embedding)
@@ -160,7 +160,7 @@ def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
 
 
 def denied_by(claim: Claim, board: Board) -> KnownMemory | None:
-    """The current fact of a key of which the user says that it is not so, or no longer: "I don't live in Bristol"."""
+    """The current keyed fact that the user says is not so, or no longer: "I don't live in Bristol"."""
     return board.find(
         lambda m: (
             m.is_current
@@ -174,7 +174,7 @@ def denied_by(claim: Claim, board: Board) -> KnownMemory | None:
 
 
 def relanguaged(claim: Claim, board: Board) -> KnownMemory | None:
-    """The current wish that names another language to answer in, and says the same otherwise."""
+    """The current wish that names another language to answer in, and otherwise says the same."""
     if claim.draft.memory_type != MemoryType.INSTRUCTION or not names_language(claim.draft.content):
         return None
     mine, others = split_language(claim.draft.content)
@@ -191,8 +191,8 @@ def relanguaged(claim: Claim, board: Board) -> KnownMemory | None:
 
 
 def corrected_by(claim: Claim, board: Board) -> KnownMemory | None:
-    """The current memory without a key that says the same with another name or number, where the words correct it:
-    "my best half marathon is 1:39 now" corrects "best half marathon is 1:42"."""
+    """The current memory without a key that says the same with another name or number, if the words correct it: "my
+    best half marathon is 1:39 now" corrects "best half marathon is 1:42"."""
     content = claim.draft.content
     if not is_correcting(f"{content} {claim.evidence.quote} {claim.sentence}"):
         return None
@@ -208,21 +208,21 @@ def corrected_by(claim: Claim, board: Board) -> KnownMemory | None:
 
 
 def _same_frame(left: str, right: str) -> bool:
-    """Whether two statements say the same but for the names and numbers that only one of them has."""
+    """Whether two statements say the same except for the names and numbers that only one of them has."""
     shared = particulars_of(left) & particulars_of(right)
     mine, theirs = _frame(left, shared), _frame(right, shared)
     return len(mine) >= LEAST_FRAME and 3 * len(mine & theirs) >= 2 * len(mine | theirs)
 
 
 def _frame(statement: str, shared: frozenset[str]) -> set[str]:
-    """What a statement says but for names and numbers of its own, and for words that only correct."""
+    """What a statement says apart from its own names and numbers, and from words that only correct."""
     particular = {term for word in particulars_of(statement) - shared for term in stems(words(word))}
     return {term for term in telling(statement) if term not in particular and not is_correcting(term)}
 
 
 def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
     """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
-    except with a fact of the same key that the evidence outranks."""
+    unless it is with a fact of the same key that the evidence outranks."""
     settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
     return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
 

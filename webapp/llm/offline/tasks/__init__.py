@@ -1,7 +1,7 @@
-"""Structured tasks by schema name: one module a task, with `NAME` and `run(request) -> dict`, listed in `MODULES`.
+"""Structured tasks by schema name: one module per task, with `NAME` and `run(request) -> dict`, listed in `MODULES`.
 
-To add a task, write the module and list it here; `request` offers the messages in the shapes a rule needs. What `run`
-returns must satisfy the schema of the caller. Schemas without a task get a minimal valid instance.
+To add a task, write the module and list it here; `request` offers the messages in the forms that rules need. What `run`
+returns must satisfy the caller's schema. Schemas without a task get a minimal valid instance.
 """
 
 from __future__ import annotations

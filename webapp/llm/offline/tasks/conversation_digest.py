@@ -1,6 +1,6 @@
-"""The digest of a conversation, by rule: topics from what the user asked, actions from what was left open.
+"""The digest of a conversation, by rules: topics from the user's messages, actions from what they want or have to do.
 
-The observation says only what can be counted, and says that rules wrote it.
+The observation states only what can be counted, and says that rules wrote it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(request: TaskRequest) -> dict[str, Any]:
 
 
 def topics_of(said: list[str]) -> list[str]:
-    """What each message was about, in the words of a title, without repetition."""
+    """The topic of each message, worded as a title, without repetition."""
     titles = (title_of(text[:2_000]) for text in said if any(char.isalnum() for char in text))
     found = {title.casefold(): title for title in titles if title not in _NOT_A_TOPIC}
     return list(found.values())[:MAX_TOPICS]

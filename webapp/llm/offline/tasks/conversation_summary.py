@@ -1,4 +1,4 @@
-"""A summary by extraction: what the user said, in their own first sentences, and what it was answered with."""
+"""A summary by extraction: what the user said, in the first sentences of their own messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ NAME = "conversation_summary"
 MAX_CHARS = 1_400
 LEAST_CHARS = 160
 SHARE = 0.4
-"""A summary is this share of what the user said, but for a sentence or two, and shorter than all that was said."""
+"""A summary is this share of what the user said, but at least a sentence or two, and shorter than everything said."""
 BEGINS = "The user said: "
 MOST_FACTS = 30
 SENTENCES = 2
 LEAST_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
-# What a summary of summaries need not say again of each of them.
+# What a summary of summaries need not repeat for each of them.
 _RETOLD = re.compile(rf"^(?:\(\d{{1,2}} \w+ \d{{4}}\) )?(?:{BEGINS})?")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
-# Sentences that say something of the user, which a summary should keep before others.
+# Sentences in which the user says something about themselves, which a summary should keep before others.
 _OWN = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b|\d", re.IGNORECASE)
 _PERSON = re.compile(r"with a memorial agent and about (.+?)\. (?:Besides the summary|Give)")
 _PRONOUN = re.compile(r"^(she|he|her|his)\b", re.IGNORECASE)
@@ -53,17 +53,17 @@ def run(request: TaskRequest) -> dict[str, Any]:
 
 
 def person_in(request: TaskRequest) -> str:
-    """The person whom the conversation is about, as the instructions name them; empty where it is about nobody."""
+    """The person the conversation is about, as the instructions name them; empty if it is about nobody."""
     named = _PERSON.search("\n".join(request.texts("system")))
     return named[1].strip() if named else ""
 
 
 def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
-    """What the user says about a person: sentences with their name, and those that go on with "she" or "he"."""
+    """What the user says about a person: sentences with their name, and following ones beginning with "she" or "he"."""
     found: list[dict[str, Any]] = []
-    # "Grandma Rose", "Rosa de Almeida": by any word of it that is a name.
+    # "Grandma Rose", "Rosa de Almeida": match any word of it that is a name.
     names = "|".join(re.escape(word) for word in name.split() if not word.islower() and len(word) > 1)
-    about = True  # in a talk about one person, "she" is that person until somebody else comes up
+    about = True  # in a conversation about one person, "she" is that person until somebody else comes up
     for number, (role, text) in enumerate(turns, 1):
         if role != "user":
             continue
@@ -88,13 +88,13 @@ def _category(sentence: str) -> str:
 
 
 def summary_of(turns: list[tuple[str, str]]) -> str:
-    """At most MAX_CHARS of the user's own sentences, those about themselves first to stay; never empty.
+    """At most MAX_CHARS of the user's own sentences, preferring those about themselves; never empty.
 
-    Of a talk of a few words nothing is left but how long it was.
+    If too little was said for that, only the number of messages.
     """
     parts = [_sentences(text) for role, text in turns if role == "user"]
     said = list(dict.fromkeys(sentence for part in parts for sentence in part))
-    # The first of every message before any second: no part of a long talk is left out for the details of another.
+    # The first sentence of every message before any second one: no part of a long conversation is left out for details.
     first = {part[0] for part in parts if part}
     said_of_first = sorted(said, key=lambda sentence: sentence not in first)
     theirs, length = sum(len(text) for role, text in turns if role == "user"), sum(len(text) for _, text in turns)
@@ -105,7 +105,7 @@ def summary_of(turns: list[tuple[str, str]]) -> str:
 
 
 def _sentences(text: str, most: int = SENTENCES) -> list[str]:
-    """The first sentences of a message, without markup; greetings and thanks are none."""
+    """The first sentences of a message, without markup; greetings and thanks do not count."""
     text = _MARKUP.sub(" ", text.replace("&lt;", "<"))
     parts = [_RETOLD.sub("", " ".join(part.split())) for part in _SENTENCE.split(text)]
     parts = [part for part in parts if any(char.isalnum() for char in part) and not _SMALL_TALK.match(part)]
@@ -113,7 +113,7 @@ def _sentences(text: str, most: int = SENTENCES) -> list[str]:
 
 
 def _within(sentences: list[str], limit: int) -> set[str]:
-    """Those that fit, up to the first that does not any more: statements of the user before others, questions last."""
+    """The sentences that fit, up to the first that does not: statements about the user first, questions last."""
     kept: set[str] = set()
     for sentence in sorted(sentences, key=lambda item: (not _OWN.search(item), item.endswith("?"))):
         if len(sentence) < limit:

@@ -1,4 +1,4 @@
-"""A short title from the first thing the user said, by rule."""
+"""A short title from the first thing the user said, by rules."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ def run(request: TaskRequest) -> dict[str, Any]:
 
 
 def title_of(text: str) -> str:
-    """At most six words in sentence case, without greeting, politeness and final punctuation; never empty."""
+    """At most six words in sentence case, without greetings, politeness or final punctuation; never empty."""
     cleaned = _URL.sub(r"\1", _NOISE.sub(" ", text))
     cleaned = _MARKUP.sub("", cleaned)
     sentences = [" ".join(part.split()) for part in _SENTENCE.split(cleaned)]
-    # Who introduces themselves and then asks came for what they ask.
+    # Someone who introduces themselves and then asks is there for the question.
     questions = [part for part in sentences if part.endswith(("?", "؟")) and len(part.split()) >= _QUESTION_WORDS]
     core = next((found for part in [*questions, *sentences] if (found := _core(part))), "")
-    if not core:  # only a greeting or an emoji: then that is what it was about
+    if not core:  # only a greeting or an emoji: then that is the topic
         core = " ".join(cleaned.split()).strip(_EDGE)
     return _shortened(core) or _FALLBACK
 
 
 def _core(sentence: str) -> str:
-    """The sentence without what comes before the matter; empty when nothing is left."""
+    """The sentence without what comes before the actual subject; empty if nothing is left."""
     rest = sentence.strip(_EDGE)
     while True:
         found = _GREETING.match(rest) or _FILLER.match(rest)
@@ -108,5 +108,5 @@ def _shortened(core: str) -> str:
 
 
 def _unspaced(text: str) -> bool:
-    """Whether the text is in a script that is written without spaces."""
+    """Whether the text is in a script written without spaces."""
     return sum("\u3040" <= char <= "\u9fff" for char in text) * 2 > len(text)

@@ -1,4 +1,4 @@
-"""The smallest valid instance of a JSON schema, for structured requests without a task of their own; pure."""
+"""The smallest valid instance of a JSON schema, for structured requests without a task; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that the user tells about the person of a legacy, by rule."""
+"""The facts that the user tells about the person of a legacy, by rules."""
 
 from __future__ import annotations
 

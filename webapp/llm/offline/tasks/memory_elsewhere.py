@@ -1,6 +1,6 @@
-"""The rules for what people say of themselves in other languages than English; pure.
+"""The rules for what people say about themselves in languages other than English; pure.
 
-Each is the way of saying it, the words in which it is noted, in the same language, and a key where there is one.
+Each has the phrasing, the words in which it is noted, in the same language, and a key if there is one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _IT_ONE = r"cane|gatt[oa]|moglie|marito|figli[oa]|fratello|sorella|ragazz[oa]|ma
 _PLACE = "identity/location"
 _JOB, _DIET, _STATE = "work/job", "health/diet", "identity/relationship"
 
-# (how it is said, up to what is noted; how it is noted; key)
+# (how it is said, with the part to note as `rest`; how it is noted; key)
 _Said = tuple[tuple[str, str, str | None], ...]
 _GERMAN: _Said = (
     (r"\bich\s+habe\s+(?P<rest>(?:\w+\s+)?\w*schmerzen\b.*)", "Hat {value}", None),
@@ -145,7 +145,7 @@ _ITALIAN: _Said = (
     (rf"\bnon\s+mi\s+piac(?:e|ciono)\s+{_REST}", "Non ama {value}", None),
     (rf"\bmi\s+piac(?:e|ciono)\s+{_REST}", "Ama {value}", None),
 )
-# Where words are not set apart by spaces, or are written without the word for "I".
+# Languages that do not separate words by spaces, or leave out the word for "I".
 _CHINESE: _Said = (
     (
         r"我(?:的)?(?P<rest>(?:头|背|腰|膝盖|牙|胃|肚子|脖子|肩膀|喉咙|脚|手)(?:很|有点)?(?:疼|痛)[^，。！,.!\s]{0,8})",

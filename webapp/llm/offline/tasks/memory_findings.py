@@ -1,4 +1,4 @@
-"""How a matched phrase becomes a memory, in the words in which a person would note it ("Lives in Porto"); pure."""
+"""How a matched phrase becomes a memory, worded as a person would note it ("Lives in Porto"); pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(r"(?:it|that|this|these|those|how|what|your|you|to\s+know|when|the\s+way)\b", re.IGNORECASE)
-# Where a name of a place or firm ends and the story goes on.
+# Where the name of a place or company ends and the story continues.
 _CUT = re.compile(
     r"[.!;]\s|,?\s+(?:since|with|because|where|which|who|and|but|so|while|until|last|this|recently|a\s+\w+\s+ago|in\s+\d{4})\b",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ _CUT = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement about the user, who need not be named in it, as a memory operation needs it."""
+    """One statement about the user, not necessarily naming them, with what a memory operation needs."""
 
     content: str
     memory_type: str = "fact"
@@ -39,7 +39,7 @@ Maker = Callable[[re.Match[str]], Iterator[Finding]]
 
 
 def tidy(text: str, words: int = 24) -> str:
-    """A phrase without filler and punctuation at its end; empty when it is too long to be a statement."""
+    """A phrase without filler and punctuation at its end; empty if it is too long to be a statement."""
     trimmed = text.strip(" \t\"'“”")
     while (shorter := _TAIL.sub("", trimmed)) != trimmed:
         trimmed = shorter
@@ -77,7 +77,7 @@ _IN_LANGUAGES = (
 
 
 def _in_its_language(said: str) -> str:
-    """A name, noted in the language in which it was told."""
+    """How to note a name, in the language in which it was given."""
     found = (told for pattern, told in _IN_LANGUAGES if re.match(pattern, said.strip(), re.IGNORECASE))
     return next(found, "Name is {value}")
 
@@ -93,7 +93,7 @@ def nickname(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def call_me(match: re.Match[str]) -> Iterator[Finding]:
-    # Said in passing, it is a weak hint at the name: enough when none is known, never against one that is.
+    # Said in passing, it is a weak hint at the name: enough if none is known, never against a known one.
     yield from _fact("identity/name", match["name"], "Name is {value}", 0.9, 0.6)
 
 
@@ -197,7 +197,7 @@ _WITH = re.compile(r"\s+(?:avec|mit|con|com)\s.*", re.IGNORECASE)
 
 
 def noted(told: str, key: str | None, language: str) -> Maker:
-    """A maker of a statement in the words `told`, where `{value}` is what was said and `{who}` who it is about."""
+    """A maker of a statement worded as `told`, with `{value}` for what was said and `{who}` for whom it is about."""
 
     def make(match: re.Match[str]) -> Iterator[Finding]:
         said = tidy(_TAIL_ELSEWHERE.sub("", _CUT.split(match["rest"])[0]), words=10)
@@ -217,7 +217,7 @@ def noted(told: str, key: str | None, language: str) -> Maker:
 
 
 def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
-    """An allergy in the words, and the language, in which it was told."""
+    """An allergy in the words and language in which it was mentioned."""
     said = tidy(_TAIL_ELSEWHERE.sub("", match[0]), words=10)
     value = tidy(_TAIL_ELSEWHERE.sub("", match["rest"]), words=6)
     if said and value:
@@ -226,7 +226,7 @@ def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def wish(match: re.Match[str]) -> Iterator[Finding]:
-    """How to answer, in the words in which it was asked for."""
+    """How to answer, in the words of the request."""
     if said := tidy(_TAIL_ELSEWHERE.sub("", match["rest"])):
         yield from _plain("preference", "instruction", said[:1].upper() + as_noted(said[1:]), 0.8)
 
@@ -240,7 +240,7 @@ def introduced(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
-    """A maker of what somebody does: `verb`, and what they said of it."""
+    """A maker of what somebody does: `verb`, and what they said about it."""
 
     def make(match: re.Match[str]) -> Iterator[Finding]:
         rest = tidy(match["rest"], words=words)
@@ -253,7 +253,7 @@ def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
 
 
 def reminder(match: re.Match[str]) -> Iterator[Finding]:
-    """ "Remember that my flight is on 3 June": without the asking."""
+    """ "Remember that my flight is on 3 June": without the request."""
     if rest := tidy(match["rest"]):
         rest = as_noted(rest)
         yield Finding(rest[:1].upper() + rest[1:], "fact", None)

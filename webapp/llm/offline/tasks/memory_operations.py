@@ -1,8 +1,8 @@
-"""Memory extraction by rule: the demonstration's stand-in for the structured call of the memory engine.
+"""Memory extraction by rules: the demonstration's stand-in for the memory engine's structured call.
 
-Reads the documented sections of the call's user message (headings, then one JSON object a line): `{"message": n,
+Reads the documented sections of the call's user message (headings, then one JSON object per line): `{"message": n,
 "role": "user", "text": …}` is evidence, `{"memory": n, …}` is known, `{"point": n, …}` is open. What the rules find is
-quoted from the message word for word. Questions, hypotheticals, quotations and text to work on are passed over.
+quoted verbatim from the message. Questions, hypotheticals, quotations and text to work on are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAME = "memory_operations"
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(
     r"(?:\s*;\s*|,?\s+(?:and|but|also|so|und|et|y|e)\s+|,\s+|\s+-\s+)"
-    # "I love my wife and my two dogs" is one thing said, "I love Oslo and my dog is old" are two.
+    # "I love my wife and my two dogs" is one statement, "I love Oslo and my dog is old" is two.
     r"(?!my\s+(?:(?:\w+\s+)?(?:kids|children|family|friends|parents|\w+s)|wife|husband|partner|son|daughter|dog|cat|mother|mum|"
     r"mom|father|dad|brother|sister|garden|job|work|home)\W*$)"
     r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for)|allergic|allergisch|allergique|"
@@ -66,7 +66,7 @@ _ENDED = re.compile(
 _FORGET = re.compile(
     r"\b(?:forget|delete|remove)\s+(?:that\s+|about\s+|what\s+)?(?P<what>(?:i|i['’]m|my|we|our)\b.*)", re.IGNORECASE
 )
-# Longer "sentences" are pasted text, not plain talk; it also keeps the patterns' work small.
+# Longer "sentences" are pasted text rather than speech; this also keeps the patterns fast.
 _SENTENCE_MAX = 500
 _WORD = re.compile(r"[^\W_]{2,}")
 _STOP_WORDS = """
@@ -84,7 +84,7 @@ _RULES_FOR_KEYS = (
 
 
 def run(request: TaskRequest) -> dict[str, Any]:
-    """Statements for everything that a rule knows, and assessments of open points if the schema asks for them."""
+    """Statements for everything that a rule recognises, and assessments of open points if the schema asks for them."""
     rows = list(_rows(request))
     said = [row for row in rows if isinstance(row.get("message"), int) and row.get("role") == "user"]
     known = [row for row in rows if isinstance(row.get("memory"), int)]
@@ -98,7 +98,7 @@ def run(request: TaskRequest) -> dict[str, Any]:
 
 
 def operations_of(number: int, text: str, known: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The operations for one message of the user, in the order of its sentences."""
+    """The operations for one message of the user, in sentence order."""
     if _TEXT_WORK.match(text):
         return
     lead = ""
@@ -112,12 +112,12 @@ def operations_of(number: int, text: str, known: list[dict[str, Any]]) -> Iterat
             if not _ENDED.search(clause) or re.search(r"\bbut\s+in\b", clause):
                 for finding in findings(clause, lead):
                     yield _operation("add", number, clause, finding)
-            # "No, …", "Actually, …", "That's wrong. …" colour what follows them.
+            # "No, …", "Actually, …", "That's wrong. …" affect what follows them.
             lead = clause if len(clause.split()) <= 4 else ""
 
 
 def statements(text: str) -> list[str]:
-    """The sentences of a message in which the user speaks plainly of themselves, verbatim."""
+    """The sentences of a message in which the user makes plain statements, verbatim."""
     own = _NOT_OWN.sub("\n", text)
     kept = []
     for part in _SENTENCE.split(own):
@@ -137,7 +137,7 @@ def retracted_number(finding: Finding, known: list[dict[str, Any]]) -> int | Non
 
 
 def _retraction(sentence: str, known: list[dict[str, Any]]) -> Finding | None:
-    """The known memory that a sentence takes back: the one of its key, or the one that shares most words with it."""
+    """The known memory that a sentence retracts: the one with its key, or the one sharing the most words with it."""
     forget = _FORGET.search(sentence)
     if forget is None and not _ENDED.search(sentence):
         return None
@@ -150,7 +150,7 @@ def _retraction(sentence: str, known: list[dict[str, Any]]) -> Finding | None:
         return None
     row = best[2]
     value = row.get("value")
-    # "No longer in Paris" is not about the Oslo that is known; only a bare "forget my name" needs no value.
+    # "No longer in Paris" is not about the known Oslo; only a bare "forget my name" needs no value.
     if best[0] and not forget and value and not _words(str(value)) & _words(sentence):
         return None
     return Finding(
@@ -177,7 +177,7 @@ def _operation(
 
 
 def _statement(operation: dict[str, Any]) -> dict[str, Any]:
-    """An operation as the call wants it. Rules know more keys than a model is asked for; they are given as they are."""
+    """An operation as the call expects it. Rules know more keys than a model is asked for; these are kept."""
     return {
         "message": operation["message_number"],
         "quote": operation["quote"],
@@ -194,7 +194,7 @@ def _statement(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assess(point: dict[str, Any], said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A point counts as touched by the sentences that share words with its title and goals."""
+    """Assess a point, which is touched by the sentences that share words with its title and goals."""
     wanted = _words(f"{point.get('title', '')} {point.get('goals', '')}")
     touched = [
         sentence
@@ -216,7 +216,7 @@ def _assess(point: dict[str, Any], said: list[dict[str, Any]]) -> Iterator[dict[
 
 
 def _first_message(rows: Iterable[dict[str, Any]]) -> str:
-    """What the user said first, which may come in parts."""
+    """The user's first message, which may come in parts."""
     parts: list[str] = []
     for row in rows:
         if row.get("role") == "user" or row.get("context") == "user":

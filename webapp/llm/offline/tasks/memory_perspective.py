@@ -1,6 +1,6 @@
-"""What somebody says of themselves, put as others note it: "my wife" becomes "their wife", "ma femme" "sa femme"; pure.
+"""What somebody says about themselves, as others note it: "my wife" becomes "their wife", "ma femme" "sa femme"; pure.
 
-German and Arabic have no form for whoever it may be: the general masculine stands, as in "der Nutzer".
+German and Arabic have no gender-neutral form, so the generic masculine is used, as in "der Nutzer".
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PERSPECTIVES: dict[str, _Rules] = {
     "zh": _rules((r"我们?", "自己")),
     "ar": _rules((r"(?<=\w\w)تي(?!\w)", "ته")),
 }
-# Of these, only where the word is known to be one of kin or one's own: many other words end in the same letter.
+# Only for nouns known to be relatives or possessions: many other words end in the same letter.
 _ARABIC_OWN = re.compile(r"(?<!\w)((?:ال)?(?:عمل|بيت|أخ|أب|أم|ابن|صديق|كلب|طفل|أولاد|أطفال|والد|جد|منزل|عائل))ي(?!\w)")
 _GOES_ON = re.compile(
     r",?\s+(?:weil|dass|wenn|wo|seit|parce\s+que|depuis\s+que|quand|lorsque|car|où|qu[ei]|porque|cuando|desde\s+que|donde|"
@@ -58,7 +58,7 @@ _SELF = re.compile(r"\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi)\b|\bj['’
 
 
 def as_noted(text: str, language: str = "en") -> str:
-    """The words in the third person; a clause that goes on about what its speaker does is left out but in English."""
+    """The words in the third person; except in English, a clause that continues about the speaker is dropped."""
     if (clause := _GOES_ON.search(text)) and language != "en" and _SELF.search(clause[0]):
         text = text[: clause.start()]
     for pattern, replacement in _PERSPECTIVES[language]:

@@ -1,4 +1,4 @@
-"""What a sentence of the user's says about them: the patterns, and what each makes of a match; pure."""
+"""What the user's sentences say about them: the patterns, and what each makes of a match; pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TRADES = (
     r"electrician|plumber|librarian|pharmacist|dentist|therapist|programmer|artist|professor)"
 )
 _TIMES = "later|back|tomorrow|today|tonight|when|if|at|on|once|after|before|maybe|again|now|anytime|soon|a|an|the|it"
-# Alone, "I'm Marta" might as well be "I'm Dutch"; after a greeting it is a name.
+# On its own, "I'm Marta" might as well be "I'm Dutch"; after a greeting it is a name.
 _GREETED = re.compile(
     rf"^\W*(?:hi|hello|hey|good\s+(?:morning|evening)|hallo)(?:\s+there)?\W+(?:i\s+am|i['’]m)\s+(?=(?-i:[A-ZÀ-ÞА-Я])){_NAME}\W*$",
     re.IGNORECASE,
 )
 _COUNTS = r"(?:a|an|one|two|three|four|five|six|seven|\d{1,2})"
-# Themselves, not their cheese: what follows must not make them a part of another word.
+# The animals themselves, not their cheese: what follows must not make them part of another noun.
 _ANIMALS = (
     "(?:cats?|dogs?|pupp(?:y|ies)|kittens?|horses?|pon(?:y|ies)|donkeys?|goats?|sheep|cows?|pigs?|chickens|hens|ducks|geese|"
     "rabbits?|hamsters?|guinea\\s+pigs?|parrots?|budgies|snakes?|tortoises?|(?:gold)?fish|bees)"
@@ -84,10 +84,10 @@ _CORRECTION = re.compile(
 
 
 def findings(sentence: str, lead: str = "") -> list[Finding]:
-    """Everything a statement says about its speaker; empty for what no rule knows.
+    """Everything a statement says about its speaker; empty if no rule recognises it.
 
-    A hedge ("maybe") lowers confidence below what is used without asking, a correction ("actually") is marked as one;
-    either may also stand in `lead`, the few words before the statement.
+    A hedge ("maybe") lowers the confidence below what is used without asking, a correction ("actually") sets it to .95;
+    either may also be in `lead`, the few words before the statement.
     """
     found: list[Finding] = []
     if greeted := _GREETED.match(f"{lead}, {sentence}"):
@@ -118,7 +118,7 @@ def _about(pattern: str, key: str, content: str, importance: float = 0.7) -> tup
     return _rule(pattern, maker.keyed(key, content, importance))
 
 
-# The first rule that finds something speaks for the sentence; the particular stand before the general.
+# The first rule that finds something decides for the sentence; specific rules come before general ones.
 _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(
         rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name\s+(?:is\s+not|isn['’]t)\s+.+?(?:,|\bbut\b|it['’]s)\s*(?:it\s+is\s+|"

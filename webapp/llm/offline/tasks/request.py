@@ -1,4 +1,4 @@
-"""What a structured task is given, and the readings of it that rules need; pure."""
+"""What a structured task is given, and the views of it that rules need; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ..wire import text_of
 
-# JSON mode and plain text carry the schema in the prompt, as the application's client writes it.
+# In JSON mode and plain text, the schema is in the prompt, as the application's client writes it.
 _DESCRIBED = re.compile(r'the "([\w-]{1,64})", and nothing else.*?JSON schema:\s*(?=\{)', re.DOTALL)
 _ROLE_LINE = re.compile(
     r"^\W{0,3}(?:\[?\d+\]?\W{0,3})?(user|human|assistant|ai|system)\W{0,2}:[ \t]*", re.IGNORECASE | re.MULTILINE
@@ -36,7 +36,7 @@ class TaskRequest:
     def turns(self) -> list[tuple[str, str]]:
         """(role, text) of the conversation the task is about, oldest first.
 
-        A transcript inside one message (`User: …` lines or `<message role="user">` tags) is taken apart; otherwise the
+        A transcript within one message (`User: …` lines or `<message role="user">` tags) is split up; otherwise the
         messages themselves are the conversation.
         """
         for text in reversed(self.texts("user")):
@@ -52,7 +52,7 @@ class TaskRequest:
 
 
 def transcript(text: str) -> list[tuple[str, str]]:
-    """The turns of a transcript written into `text`; empty when it is none."""
+    """The turns of a transcript written into `text`; empty if it is not one."""
     tagged = [(m[1] or m[3], m[2] if m[1] else m[4]) for m in _ROLE_TAG.finditer(text)]
     if tagged:
         return [("user" if role.lower() in _USERS else role.lower(), body.strip()) for role, body in tagged]
@@ -68,7 +68,7 @@ def transcript(text: str) -> list[tuple[str, str]]:
 
 
 def task_request(body: dict[str, Any]) -> TaskRequest | None:
-    """The structured task in a request body, or None when it asks for plain chat."""
+    """The structured task in a request body, or None if it asks for plain chat."""
     messages = [m for m in body.get("messages") or () if isinstance(m, dict)]
     wanted = body.get("response_format")
     if not isinstance(wanted, dict):
