@@ -14,20 +14,36 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from urllib.parse import SplitResult, urlsplit
 
 from webapp.internet import is_public
+from webapp.languages.marks import N_, Sentence, say
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
 _WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
 """Names that exist only in one's own network."""
-WITHIN = "The address is within this server's own network."
+WITHIN = N_("The address is within this server's own network.")
+UNKNOWN = N_("There is no host with this name.")
+UNENCRYPTED = N_("The connection could not be encrypted: its certificate is not accepted.")
+LATE = N_("It did not answer in time.")
+SILENT = N_("Nothing answers at this address.")
+BROKEN = N_("The connection broke.")
+REASONS = (WITHIN, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
+"""Why an address that is one cannot be asked, for whoever kept it in English."""
 
 
-class Refused(Exception):
+class _Told(Exception):
+    @property
+    def why(self) -> Sentence:
+        """The text, which can be said in the reader's language."""
+        text = self.args[0]
+        return text if isinstance(text, Sentence) else say(text)
+
+
+class Refused(_Told):
     """Requests to the address are not allowed; the text says why, for the person who entered it."""
 
 
-class Failed(Exception):
+class Failed(_Told):
     """It was asked and did not answer properly; the text says how, but nothing of the answer."""
 
 
@@ -67,7 +83,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     except ValueError:
         raise Refused("This is not an address.") from None
     if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
-        raise Refused(f"The address must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+        raise Refused(_must_begin(schemes))
     if parts.username or parts.password or parts.fragment:
         raise Refused("The address must have neither a password nor a fragment.")
     try:
@@ -75,6 +91,13 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     except UnicodeError:
         raise Refused("This is not a host name.") from None
     return parts
+
+
+def _must_begin(schemes: tuple[str, ...]) -> str:
+    first, *others = (f"{scheme}://" for scheme in schemes)
+    if not others:
+        return say("The address must begin with %(scheme)s.", scheme=first)
+    return say("The address must begin with %(scheme)s or %(other)s.", scheme=first, other=" or ".join(others))
 
 
 def check_host(url: str, allowed: Allowed) -> None:
@@ -150,7 +173,7 @@ def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Failed("There is no host with this name.") from None
+        raise Failed(UNKNOWN) from None
     if _plain(host) not in allowed.hosts:
         for *_, where in found:
             _check_address(str(where[0]), allowed)
@@ -183,7 +206,7 @@ def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> 
 def _read(answer: HTTPResponse, most: int) -> Answer:
     body = answer.read(most + 1)
     if len(body) > most:
-        raise Failed(f"It answered with more than {most:,} bytes.")
+        raise Failed(say("It answered with more than %(bytes)s bytes.", bytes=f"{most:,}"))
     return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
 
 
@@ -194,9 +217,9 @@ def _shut(line: socket.socket) -> None:
 
 def _in_words(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        return "The connection could not be encrypted: its certificate is not accepted."
+        return UNENCRYPTED
     if isinstance(error, TimeoutError):
-        return "It did not answer in time."
+        return LATE
     if isinstance(error, ConnectionRefusedError):
-        return "Nothing answers at this address."
-    return "The connection broke."
+        return SILENT
+    return BROKEN

@@ -82,9 +82,13 @@ class Environment(FlaskEnvironment):
     def _say(self, message: Any, **values: Any) -> str:
         """For texts that were not known when the template was compiled."""
         if isinstance(message, Sentence):
+            values = {
+                name: self._say(value) if isinstance(value, Sentence) else value
+                for name, value in message.values.items()
+            }
             if message.plural:
-                return self._say_number(message.message, message.plural, message.number, **message.values)
-            text, values = message.message, message.values
+                return self._say_number(message.message, message.plural, message.number, **values)
+            text = message.message
         else:
             text = message if isinstance(message, str) else str(message)
         text = self._text(text) if text else text

@@ -40,11 +40,13 @@ function refreshSoon() {
 function countOnly() {
   const place = $("[data-memory-count]");
   if (!place) return;
+  const space = filters()?.elements.space?.value ?? "";
   const options = { target: "[data-memory-count]", swap: "none", source: "[data-memory-count]", select: "none" };
-  htmx.ajax("GET", `/memories/counts`, options);
+  htmx.ajax("GET", `/memories/counts?space=${space}`, options);
 }
 
 document.addEventListener("memories:changed", refreshSoon);
+on("change", "#memory-filters [name='space']", countOnly); // the list comes by itself
 
 // While a turn is read for memories, a thin line says so.
 document.addEventListener("memories:reading", () => panel()?.setAttribute("data-reading", ""));

@@ -37,6 +37,16 @@ RECORDERS = {"record", "audit.record", "signals.note", "note_look", "admin_view.
             "example.org: it failed for two days. It answered 500.",
             "example.org: zwei Tage lang ohne Erfolg. Antwort: 500.",
         ),
+        (
+            Action.WEBHOOK_DISABLED,
+            "example.org: it failed for two days. It did not answer in time.",
+            "example.org: zwei Tage lang ohne Erfolg. Keine rechtzeitige Antwort.",
+        ),
+        (
+            Action.WEBHOOK_DISABLED,
+            "example.org: it failed for two days. It answered with more than 65,536 bytes.",
+            "example.org: zwei Tage lang ohne Erfolg. Die Antwort war größer als 65,536 Bytes.",
+        ),
     ],
 )
 def test_what_was_recorded_is_told_in_the_readers_language(app, action, what, german):

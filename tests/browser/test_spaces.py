@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import look_over, replies, send
-from tests.spaces.helpers import add_fact, join, make_space
+from tests.spaces.helpers import add_fact, converse, join, make_space
 from tests.support.people import api_client
 
 
@@ -52,6 +52,19 @@ def test_one_shares_and_the_other_sees_it_until_it_is_withdrawn(open_tab, cast):
     expect(page.locator(f"#fact-{fact}")).to_contain_text("seen by you alone")
     other.reload()
     expect(other.get_by_text("No facts yet")).to_be_visible()
+
+
+def test_the_badge_follows_the_scope_of_its_list(open_tab, cast):
+    (anna, _), (hers, _) = cast
+    space = make_space(hers, "Boat", "project")
+    for fields in ({"space_id": space}, {}):
+        hers.post("/api/memories", json={"memory_type": "fact", "content": f"Ties knots {fields}", **fields})
+    page = open_tab(anna).go(f"/c/{converse(hers, space)}")
+    badge, listed = page.locator("[data-memory-count]"), page.locator("#memory-list .mem")
+    expect(badge).to_have_text("1")
+    page.get_by_label("Scope").select_option("Everywhere")
+    expect(badge).to_have_text("2")
+    expect(listed).to_have_count(2)
 
 
 def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import update
 
 from tests.memories.conversing import answers, converse, memories_of, operation
-from tests.support.people import csrf_token, post_form
+from tests.spaces.helpers import join
+from tests.support.people import api_client, csrf_token, post_form
 from webapp.database import db, now, write_transaction
 from webapp.memories import history, service
 from webapp.memories.always import context_memories
@@ -502,3 +503,37 @@ def test_the_foot_of_the_panel_says_what_was_remembered_of_what_it_shows(browser
     assert "Remembered:" in foot and "bees" in foot
     narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
     assert "bees" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")
+
+
+def badge_of(fragment: str) -> str:
+    return re.search(r'hx-target="\[data-memory-count\]" hx-swap="textContent">([^<]*)<', fragment)[1]
+
+
+def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_user, remember):
+    """Those of the space it arrives at, others' shared ones too, what waits there for a decision, and no others."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    other = make_user()
+    join(client, space_id, api_client(app, other))
+    remember(user), remember(user, "Likes moss")
+    doubtful = remember(user, "Grows beans", space_id=space_id)
+    remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
+    remember(other, "Dislikes weeding", space_id=space_id)
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).where(Memory.memory_id == doubtful).values(needs_review=True))
+    talk = client.post("/api/conversations", json={"title": "Beds", "space_id": space_id}).json["conversation_id"]
+    for path, number in {
+        "/": 3,
+        f"/c/{talk}": 2,
+        f"/?into={space_id}": 2,
+        f"/memories/panel?conversation={talk}": 2,
+        f"/memories/panel?conversation={talk}&space=": 3,
+        f"/memories/panel?space={space_id}": 2,
+    }.items():
+        if path.startswith("/memories"):
+            shown = browser.get(path, headers=HTMX).text
+        else:
+            shown = panel_beside(browser, path)
+        listed = re.findall(r'id="memory-(\d+)"', shown.partition("memory-list")[2])
+        assert (len(listed), badge_of(shown)) == (number, str(number)), path
+        counted = browser.get(f"/memories/counts?space={space_id if number == 2 else ''}", headers=HTMX).text
+        assert badge_of(counted) == str(number), path

@@ -22,6 +22,8 @@ from webapp.mcp.schemas import TOOLS
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
+GERMAN = {"Accept-Language": "de"}
+
 
 @pytest.fixture
 def browser(app: Flask, user: Person) -> FlaskClient:
@@ -411,6 +413,46 @@ def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: p
     monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
     answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
     assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "german"),
+    [
+        ({"client_id": "unknown"}, "Dieses Programm ist hier unbekannt."),
+        ({"redirect_uri": None}, "Die Anfrage des Programms kann nicht beantwortet werden: "),
+        (
+            {"client_id": "https://a.example/program.json"},
+            "Die Beschreibung des Programms kann nicht gelesen werden: Ant",
+        ),
+    ],
+)
+def test_what_leads_nowhere_is_said_in_the_readers_language(
+    browser: FlaskClient,
+    anonymous: FlaskClient,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    german: str,
+) -> None:
+    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(404, {}, b""))
+    where = address(register(anonymous)["client_id"], **changes)
+    assert german in browser.get(where, headers=GERMAN).text
+    assert german not in browser.get(where).text
+
+
+def test_why_a_description_cannot_be_had_is_said_in_the_readers_language(browser: FlaskClient) -> None:
+    where = address("https://127.0.0.1/program.json")
+    said = "Die Beschreibung des Programms kann nicht gelesen werden. Die Adresse liegt im eigenen Netz dieses Servers."
+    assert said in browser.get(where, headers=GERMAN).text
+    english = "The program&#39;s description cannot be read. The address is within this server&#39;s own network."
+    assert english in browser.get(where).text
+
+
+def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    page = browser.get(address(register(anonymous)["client_id"]), headers=GERMAN).text
+    assert "Du wirst zu diesem Computer geleitet." in page
+    app_of_its_own = register(anonymous, redirect_uris=["notebook:/back"])["client_id"]
+    page = browser.get(address(app_of_its_own, redirect_uri="notebook:/back"), headers=GERMAN).text
+    assert "Du wirst zu einer App (notebook:) geleitet." in page
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:

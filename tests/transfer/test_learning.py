@@ -95,7 +95,7 @@ def test_what_is_in_use_is_not_touched_and_what_was_forgotten_does_not_come_back
         assert db.session.query(Memory).filter(Memory.content.contains("bees")).count() == 0
 
 
-def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs, brought):
+def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs, brought, login, user):
     model.script(match="memory_operations", structured={"statements": []})
     assert client.post(_place(brought), json={"most_tokens": 1}).status_code == 422
     client.post(_place(brought), json={"most_tokens": 1_000})
@@ -106,6 +106,8 @@ def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs
     found = client.get(_place(brought)).get_json()
     assert found["status"] == "paused" and "used up" in found["progress"]["reason"]
     assert found["progress"]["calls"] == len(_asked(model)) == 1
+    page = login(user).get(f"/imports/{brought}", headers={"Accept-Language": "de"}).text
+    assert "Die Tokens, die du erlaubt hast, sind verbraucht." in page
     client.post(_place(brought), json={})
     run_jobs()
     assert client.get(_place(brought)).get_json()["status"] == "done"

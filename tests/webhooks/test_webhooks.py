@@ -377,6 +377,14 @@ def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callab
     browser = browser_client(app, user)
     bad = post_form(browser, "/settings/webhooks", "/settings/webhooks", url="http://10.0.0.1/", kinds=ALL)
     assert (bad.status_code, "own network" in bad.text) == (422, True)
+    browser.set_cookie("language", "de")
+    for url, german in {
+        "http://10.0.0.1/": "liegt im eigenen Netz",
+        "ftp://x.example/": "mit https:// oder http://",
+    }.items():
+        told = post_form(browser, "/settings/webhooks", "/settings/webhooks", url=url, kinds=ALL)
+        assert (told.status_code, german in told.text) == (422, True)
+    browser.delete_cookie("language")
     assert post_form(browser, "/settings/webhooks", "/settings/webhooks", url=receiver.url).status_code == 422
     made = post_form(browser, "/settings/webhooks", "/settings/webhooks", url=receiver.url, kinds=ALL)
     assert (made.status_code, "whsec_" in made.text) == (201, True)

@@ -6,11 +6,12 @@ A new `what` with words in it is one more line in THINGS; names (of a token, a f
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from webapp import outbound
 from webapp.accounts.scopes import WORDS
 from webapp.audit.actions import Action
 from webapp.languages.marks import N_, NN_
+from webapp.languages.retelling import values_in
 from webapp.languages.speaking import gettext, ngettext
 
 Forms = tuple[str | tuple[str, str], ...]
@@ -83,10 +84,10 @@ REASONS: Forms = (
     N_("the token that made it has ended"),
     "its secret cannot be read any more; make a new one",
     N_("It answered %(number)s."),
-    N_("it failed for two days. It answered %(number)s."),
+    N_("it failed for two days. %(reason)s"),
+    *outbound.REASONS,
 )
 _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
-_VALUES = {"num": r"\d+", "number": r"\d+"}
 
 
 def thing(action: str, what: str) -> str:
@@ -117,15 +118,15 @@ def _told(what: str, forms: Forms) -> str:
     """A text in the reader's language; empty for one that is none of these."""
     for form in forms:
         for text in (form,) if isinstance(form, str) else form:
-            if (found := _pattern(text).fullmatch(what)) is None:
+            if (values := values_in(text, what)) is None:
                 continue
-            values = found.groupdict()
             if not isinstance(form, str):
                 return ngettext(*form, int(values["num"]))
-            if "reason" not in values:
-                return gettext(_SHOWN_AS.get(form, form), **values)
-            if why := _why(values["reason"]):
-                return f"{values['name']}: {why}"
+            if "reason" in values:
+                if not (why := _why(values["reason"])):
+                    continue
+                values["reason"] = why
+            return gettext(_SHOWN_AS.get(form, form), **values)
     return ""
 
 
@@ -133,13 +134,3 @@ def _why(text: str) -> str:
     if (right := _RIGHTS.get(text)) is not None:
         return gettext(right)
     return _told(text, REASONS)
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    parts = re.split(r"%\((\w+)\)s", text)
-    return re.compile(
-        "".join(
-            f"(?P<{part}>{_VALUES.get(part, '.+')})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
-        )
-    )

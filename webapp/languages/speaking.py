@@ -96,10 +96,13 @@ def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
 def translated(text: str) -> str:
     """What a service said, in the reader's language; English where nobody has translated it."""
     if isinstance(text, Sentence):
+        values = {
+            name: translated(value) if isinstance(value, Sentence) else value for name, value in text.values.items()
+        }
         if text.plural:
             form = catalog().ungettext(text.message, text.plural, text.number)
-            return str(form % text.values)
-        return gettext(text.message, **text.values)
+            return str(form % values)
+        return gettext(text.message, **values)
     if not text or isinstance(text, LazyString):
         return str(text)
     return cast(str, catalog().ugettext(str(text)))

@@ -114,8 +114,9 @@ def panel() -> ViewResult:
 @blueprint.get("/memories/counts")
 @signed_in
 def counts() -> ViewResult:
-    """Only the badges."""
-    return render_template("memories/_counts.html", counts=cards.counts(current_user_id()))
+    """Only the badge, of a panel that lists everything or a space."""
+    number = cards.counts(current_user_id(), read_filters().space)
+    return render_template("memories/_counts.html", counts=number)
 
 
 @blueprint.get("/memories/list")

@@ -11,7 +11,8 @@ from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
 from webapp.forms import sentences
-from webapp.languages.marks import N_
+from webapp.languages.marks import N_, say
+from webapp.languages.retelling import retold
 from webapp.languages.speaking import gettext as _
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
@@ -26,6 +27,8 @@ blueprint = Blueprint("oauth_pages", __name__)
 PERSONAL = 0
 """Stands among spaces for what is in none."""
 MOST_SPACES = 100
+PLACES = N_(("this computer", "an app (%(scheme)s:)"))
+"""Where people are sent, when it is no host."""
 
 
 @blueprint.get("/oauth/authorize")
@@ -42,12 +45,13 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
     """The form, as it was filled in where something was wrong with it."""
     wanted = service.most_wanted(scope)
     offered = "mcp_read" if wanted == "mcp_read" else "mcp"
+    to = clients.where_to(redirect_uri)
     ticked = request.form.getlist("spaces") if errors else [str(PERSONAL)]
     page = render_template(
         "oauth/consent.html",
         client=client,
         publisher=_publisher(client.client_id),
-        to=clients.where_to(redirect_uri),
+        to=retold(to, PLACES) or to,
         wanted=wanted,
         access=request.form.get("access", offered),
         everywhere=request.form.get("reach") == "all",
@@ -108,8 +112,9 @@ def _asked() -> tuple[Any, str, str | None] | Response:
         if error.redirect_uri:
             answer: Response = made.refused(error)
             return answer
+        reason = error.description or error.error
         raise Invalid.field(
-            "request", f"The program’s request cannot be answered: {error.description or error.error}"
+            "request", say("The program’s request cannot be answered: %(reason)s", reason=reason)
         ) from None
     return found
 

@@ -13,6 +13,7 @@ from webapp import outbound
 from webapp.database import db, now
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
+from webapp.languages.marks import say
 from webapp.oauth import clients
 from webapp.oauth.clients import Metadata
 from webapp.oauth.models import OAuthClient
@@ -79,9 +80,13 @@ def _document(client_id: str) -> Metadata:
             schemes=("https",),
         )
     except (outbound.Refused, outbound.Failed) as error:
-        raise Invalid.field("client_id", f"The program's description cannot be read. {error}") from None
+        raise Invalid.field(
+            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.why)
+        ) from None
     if answer.status != 200:
-        raise Invalid.field("client_id", f"The program's description cannot be read: it answers {answer.status}.")
+        raise Invalid.field(
+            "client_id", say("The program's description cannot be read: it answers %(status)s.", status=answer.status)
+        )
     try:
         document = json.loads(answer.body)
         if not isinstance(document, dict) or document.get("client_id") != client_id:
@@ -90,6 +95,7 @@ def _document(client_id: str) -> Metadata:
     except ValidationError as error:
         found = field_errors(error)[0]
         why = f"{'.'.join(found['loc'])} {found['msg']}"
-        raise Invalid.field("client_id", f"The program's description cannot be used: {why}.") from None
+        said = say("The program's description cannot be used: %(reason)s.", reason=why)
+        raise Invalid.field("client_id", said) from None
     except (ValueError, RecursionError):
         raise Invalid.field("client_id", "The program's description is not JSON.") from None

@@ -18,6 +18,7 @@ from webapp.tools.api import run_web_test
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.web import service as web
 from webapp.tools.web.providers import PROVIDERS
+from webapp.tools.wording import told
 from webapp.web import ViewResult
 
 blueprint = Blueprint("tools_admin", __name__, url_prefix="/admin/tools")
@@ -60,7 +61,7 @@ def set_web() -> ViewResult:
 def test_web() -> ViewResult:
     """Search for a word with what is set up."""
     found = run_web_test()
-    flash(found.detail, "message")
+    flash(told(found.detail), "message")
     return redirect(url_for(".index"), 303)
 
 

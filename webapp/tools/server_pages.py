@@ -13,14 +13,17 @@ from webapp.errors import Conflict, Invalid
 from webapp.forms import sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import translated
 from webapp.problems import field_errors
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.trying import limit_tries, try_server
+from webapp.tools.wording import told
 from webapp.web import ViewResult
 
 blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
+blueprint.add_app_template_filter(told, "told_of_tools")
 
 LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
@@ -130,7 +133,7 @@ def _wrong(error: ValidationError | Invalid | Conflict) -> str:
         error = Invalid("", errors=field_errors(error))
     if isinstance(error, Invalid):
         return " ".join(sentences(error, LABELS, otherwise="url").values())
-    return error.detail
+    return translated(error.detail)
 
 
 def _page(row: ToolServer, error: str = "") -> str:

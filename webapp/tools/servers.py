@@ -11,6 +11,7 @@ from sqlalchemy import delete, select, true
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
+from webapp.languages.marks import say
 from webapp.models.vault import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.mcp import client
@@ -46,7 +47,7 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
     if len(servers_of(owner)) >= MOST_SERVERS:
-        raise Conflict(f"There are already {MOST_SERVERS} servers.")
+        raise Conflict(say("There are already %(most)s servers.", most=MOST_SERVERS))
     row = ToolServer(
         user_id=owner,
         name=fields.name,

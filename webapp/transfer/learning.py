@@ -19,6 +19,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict
 from webapp.extensions import app_settings
+from webapp.languages.marks import N_
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.memories.learning import reviewed
 from webapp.models.catalogue import background_target, catalogue
@@ -205,11 +206,11 @@ def _spent(known: dict[str, Any], price: Price) -> str | None:
     """Why it may not go on, in words."""
     tokens = known["input_tokens"] + known["output_tokens"]
     if known.get("most_tokens") is not None and tokens >= known["most_tokens"]:
-        return "The tokens you allowed are used up."
+        return N_("The tokens you allowed are used up.")
     if known.get("most_dollars") is not None:
         spent = cost(known.get("model"), (known["input_tokens"], 0, known["output_tokens"]), price)
         if spent is not None and spent >= known["most_dollars"]:
-            return "The amount you allowed is used up."
+            return N_("The amount you allowed is used up.")
     return None
 
 

@@ -186,7 +186,7 @@ def _usable(url: str) -> str:
     try:
         outbound.check_host(url, app_settings().outbound_allowed)
     except outbound.Refused as error:
-        raise Invalid.field("url", str(error)) from None
+        raise Invalid.field("url", error.why) from None
     return url
 
 

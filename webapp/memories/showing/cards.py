@@ -96,14 +96,14 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers on the badges; None means more than can be counted quickly."""
+    """The numbers on the badges: what a panel lists before anything narrows it, and all that waits for a decision."""
 
     current: int
     review: int
 
     @property
     def label(self) -> str:
-        """The number of memories in use."""
+        """What the badge of the panel says."""
         return f"{COUNTED_TO}+" if self.current > COUNTED_TO else str(self.current)
 
 
@@ -123,7 +123,7 @@ class Panel:
 
 def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, with_changes: bool = True) -> Panel:
     """The current panel; the quotes of everything it shows are loaded at once."""
-    number = counts(user_id)
+    number = counts(user_id, filters.space)
     listed = _listed(user_id, filters)
     pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
     ids = {*(row.memory_id for row in listed.items), *reviewing.ids_of(pairs)}
@@ -176,16 +176,23 @@ def _contradictions_first(items: Iterable[Waiting]) -> list[Waiting]:
     return sorted(items, key=lambda item: item.other is None)
 
 
-def counts(user_id: int) -> Counts:
-    """The numbers on the badges."""
-    return Counts(*db.session.execute(_counts(), {"user": user_id}).one())
+def counts(user_id: int, space_id: int | None = None) -> Counts:
+    """The numbers on the badges, of a panel that lists everything or a space; counts nothing of a foreign space."""
+    values = {"user": user_id, "space": space_id}
+    return Counts(*db.session.execute(_counts(space_id is not None), values).one())
 
 
 @cache
-def _counts() -> Select[int, int]:
-    queries = (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
+def _counts(in_space: bool) -> Select[int, int]:
     user_id: Any = bindparam("user")
-    some = (service.filtered(user_id, query).with_only_columns(Memory.memory_id) for query in queries)
+    listed = service.visible(user_id)
+    if in_space:
+        listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
+    queries = (
+        listed.where(*listing.conditions(user_id, MemoryQuery())),
+        service.filtered(user_id, MemoryQuery(needs_review=True)),
+    )
+    some = (query.with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
 
