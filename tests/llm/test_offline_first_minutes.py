@@ -53,6 +53,7 @@ def kept(said: str) -> list[str]:
         ("I can't sleep because of my knee.", ["Cannot sleep because of their knee"]),
         ("I love my wife and my two dogs.", ["Loves their wife and their two dogs"]),
         ("I love Oslo and my dog's name is Rex.", ["Dog is called Rex", "Loves Oslo"]),
+        ("I live in Lisbon with my dog Rex.", ["Dog is called Rex", "Lives in Lisbon"]),
         ("I'm retired and I garden a lot.", ["Gardens a lot", "Is retired"]),
         ("Ich bin Rentnerin.", ["Ist Rentnerin"]),
         ("Je suis retraitée et j'habite à Lyon.", ["Est retraitée", "Habite à Lyon"]),

@@ -165,6 +165,12 @@ def keyed(key: str, content: str, importance: float = 0.7) -> Maker:
     return make
 
 
+def lives_with(match: re.Match[str]) -> Iterator[Finding]:
+    """ "I live in Lisbon with my dog Rex": the place, and whom they share it with."""
+    yield from keyed("identity/location", "Lives in {value}")(match)
+    yield from relative(match)
+
+
 def moved(match: re.Match[str]) -> Iterator[Finding]:
     yield from _fact("identity/location", _CUT.split(match["rest"])[0], "Lives in {value}", 0.8)
 

@@ -8,73 +8,16 @@ from dataclasses import replace
 from . import memory_findings as maker
 from .memory_elsewhere import RULES as ELSEWHERE
 from .memory_findings import Finding, Maker
+from .memory_words import ABLE, ANIMALS, COUNTS, DIETS, OFTEN, PAINS, PARTS, PASTIMES, RELATIONS, TIMES, TRADES, VERBS
 
 _NAME = r"(?P<name>[^\W\d_][\w'’.-]*(?:\s+(?-i:[A-ZÀ-ÞА-Я])[\w'’.-]*){0,3})"
 _REST = r"(?P<rest>\S.*)"
-_RELATION_WORDS = (
-    "wife|husband|partner|girlfriend|boyfriend|fiancée?|son|daughter|mother|mum|mom|father|dad|brother|sister|"
-    "grandmother|grandfather|boss|manager|dog|cat|horse|parrot|hamster|rabbit|best friend|roommate|baby"
-)
-_DIETS = "vegan|vegetarian|pescatarian|lactose intolerant|gluten intolerant|coeliac|celiac|diabetic|halal|kosher"
-_TRADES = (
-    r"\w*(?:developer|engineer|teacher|nurse|doctor|designer|student|lawyer|scientist|researcher|writer|"
-    r"journalist|accountant|architect|chef|cook|carpenter|farmer|photographer|musician|translator|pensioner|manager|"
-    r"electrician|plumber|librarian|pharmacist|dentist|therapist|programmer|artist|professor)"
-)
-_TIMES = "later|back|tomorrow|today|tonight|when|if|at|on|once|after|before|maybe|again|now|anytime|soon|a|an|the|it"
 # On its own, "I'm Marta" might as well be "I'm Dutch"; after a greeting it is a name.
 _GREETED = re.compile(
     rf"^\W*(?:hi|hello|hey|good\s+(?:morning|evening)|hallo)(?:\s+there)?\W+(?:i\s+am|i['’]m)\s+(?=(?-i:[A-ZÀ-ÞА-Я])){_NAME}\W*$",
     re.IGNORECASE,
 )
-_COUNTS = r"(?:a|an|one|two|three|four|five|six|seven|\d{1,2})"
-# The animals themselves, not their cheese: what follows must not make them part of another noun.
-_ANIMALS = (
-    "(?:cats?|dogs?|pupp(?:y|ies)|kittens?|horses?|pon(?:y|ies)|donkeys?|goats?|sheep|cows?|pigs?|chickens|hens|ducks|geese|"
-    "rabbits?|hamsters?|guinea\\s+pigs?|parrots?|budgies|snakes?|tortoises?|(?:gold)?fish|bees)"
-    r"(?=\s*(?:[.,;:!?]|$)|\s+(?:and|or|but|called|named|that|which|who|with|from|at|in|on|as|for|to)\b)"
-)
 _STATE = "identity/relationship"
-_VERBS = {
-    "play": "plays",
-    "speak": "speaks",
-    "teach": "teaches",
-    "study": "studies",
-    "drive": "drives",
-    "collect": "collects",
-    "use": "uses",
-}
-_PASTIMES = {
-    "garden": "gardens",
-    "cook": "cooks",
-    "bake": "bakes",
-    "run": "runs",
-    "swim": "swims",
-    "cycle": "cycles",
-    "hike": "hikes",
-    "paint": "paints",
-    "draw": "draws",
-    "knit": "knits",
-    "sing": "sings",
-    "dance": "dances",
-    "fish": "fishes",
-    "read": "reads",
-    "travel": "travels",
-    "volunteer": "volunteers",
-}
-_OFTEN = (
-    r"(?:a\s+lot|often|regularly|daily|weekly|every\s+\w+|most\s+\w+|on\s+(?:\w+days?|weekends)|in\s+my\s+(?:free|spare)"
-    r"\s+time|for\s+fun|once|twice|\w+\s+times)\b"
-)
-_ABLE = "sleep|walk|run|work|sit|stand|bend|lift|drive|kneel|climb|eat|hear|see|concentrate"
-_PAINS = (
-    r"(?:headaches?|migraines?|toothache|backache|stomach\s?ache|"
-    r"(?:back|knee|neck|shoulder|chest|joint|hip)\s+pain|pains?)"
-)
-_PARTS = (
-    "knees?|back|neck|head|shoulders?|foot|feet|hands?|"
-    "arms?|legs?|hips?|tooth|teeth|stomach|throat|ankles?|wrists?|elbows?"
-)
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
@@ -134,27 +77,27 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(r"(?:我叫|我的名字是|私の名前は)\s*(?P<name>[^\s，。、,.!！]{1,12}?)(?=[\s，。、,.!！]|です|$)", maker.name),
     _rule(
         rf"\b(?:i\s+go\s+by|i\s+prefer\s+(?:to\s+be|being)\s+called|my\s+nickname\s+is|(?:friends|everyone|everybody|people)"
-        rf"\s+calls?\s+me|(?:please|just)\s+call\s+me)\s+(?!(?:{_TIMES})\b){_NAME}",
+        rf"\s+calls?\s+me|(?:please|just)\s+call\s+me)\s+(?!(?:{TIMES})\b){_NAME}",
         maker.nickname,
     ),
-    _rule(rf"\bcall\s+me\s+(?!(?:{_TIMES})\b){_NAME}", maker.call_me),
+    _rule(rf"\bcall\s+me\s+(?!(?:{TIMES})\b){_NAME}", maker.call_me),
     _rule(
-        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})(?:['’]s\s+name\s+is|\s+is\s+(?:called|named))\s+{_NAME}",
+        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{RELATIONS})(?:['’]s\s+name\s+is|\s+is\s+(?:called|named))\s+{_NAME}",
         maker.relative,
     ),
     _rule(
-        rf"\b(?:i|we)\s+have\s+(?:a|an)\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?:called|named)\s+{_NAME}",
+        rf"\b(?:i|we)\s+have\s+(?:a|an)\s+(?:\w+\s+)?(?P<relation>{RELATIONS})\s+(?:called|named)\s+{_NAME}",
         maker.relative,
     ),
     _rule(
-        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?P<called>(?-i:[A-ZÀ-ÞА-Я])[\w'’-]+)\s+"
+        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{RELATIONS})\s+(?P<called>(?-i:[A-ZÀ-ÞА-Я])[\w'’-]+)\s+"
         r"(?P<rest>(?:is|has|was|can|can['’]t|works|lives|plays|loves|likes|hates|studies|teaches|drives|speaks)\b.*)",
         maker.relative_told,
     ),
     _rule(rf"(?:{_I_AM}(?:\w+ly\s+)?|^)allergic\s+to\s+{_REST}", maker.allergies),
     _rule(r"\bi\s+have\s+(?:a|an)\s+(?P<rest>\w+(?:\s\w+)?)\s+allergy\b", maker.allergies),
     _rule(
-        rf"{_I_AM}(?:a\s+|an\s+)?(?:strict\s+)?(?P<rest>{_DIETS})\b(?=\s*(?:[.,!;]|and\b|now\b|since\b|$))", maker.diet
+        rf"{_I_AM}(?:a\s+|an\s+)?(?:strict\s+)?(?P<rest>{DIETS})\b(?=\s*(?:[.,!;]|and\b|now\b|since\b|$))", maker.diet
     ),
     _rule(r"\bi\s+(?:do\s+not|don['’]t|never|can['’]t|cannot)\s+(?P<verb>eat|drink)\s+(?P<rest>\S.*)", maker.not_eaten),
     _rule(
@@ -174,6 +117,11 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.moved,
     ),
     _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.+?\s+)?to\s+{_REST}", maker.moved),
+    _rule(
+        rf"\b(?:i|we)\s+live\s+in\s+(?P<rest>\S.*?)\s+with\s+(?:my|our)\s+(?P<relation>{RELATIONS})\s+"
+        r"(?P<name>(?-i:[A-ZÀ-ÞА-Я])[\w'’-]+)",
+        maker.lives_with,
+    ),
     _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}", "identity/location", "Lives in {value}"),
     _about(
         rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
@@ -187,7 +135,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         "Works for {value}",
     ),
     _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}", "work/job", "Works as {value}"),
-    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{_TRADES})\b(?!['’])", "work/job", "Works as {value}"),
+    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{TRADES})\b(?!['’])", "work/job", "Works as {value}"),
     _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}", "work/job", "Job is {value}"),
     _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}", "identity/birthday", "Birthday is {value}", 0.8),
     _about(
@@ -223,12 +171,12 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.introduced,
     ),
     _rule(
-        rf"\b(?:i|we)\s+have\s+(?P<rest>{_COUNTS}\s+(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings?|"
-        rf"twins|grandchild(?:ren)?|{_ANIMALS})\b.*)",
+        rf"\b(?:i|we)\s+have\s+(?P<rest>{COUNTS}\s+(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings?|"
+        rf"twins|grandchild(?:ren)?|{ANIMALS})\b.*)",
         maker.plainly("has", "entity"),
     ),
     _rule(
-        rf"\b(?:i|we)\s+keep\s+(?P<rest>(?:{_COUNTS}\s+)?(?:\w+\s+)?{_ANIMALS}.*)",
+        rf"\b(?:i|we)\s+keep\s+(?P<rest>(?:{COUNTS}\s+)?(?:\w+\s+)?{ANIMALS}.*)",
         maker.plainly("keeps", "entity"),
     ),
     _about(
@@ -239,13 +187,13 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _about(r"\bi\s+(?:just\s+|have\s+)*got\s+(?P<rest>married|divorced|engaged)\b", _STATE, "Is {value}"),
     _about(rf"{_I_AM}(?P<rest>retired)\b", "work/job", "Is {value}"),
     _rule(
-        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{_ABLE})\b.*"
+        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{ABLE})\b.*"
         r"\b(?:because\s+of|due\s+to)\s+my\s+\S.*)",
         maker.plainly("cannot"),
     ),
     *(
-        _rule(rf"\bi\s+(?:also\s+|still\s+|often\s+)?{verb}\s+(?P<rest>{_OFTEN}.*)", maker.plainly(third))
-        for verb, third in _PASTIMES.items()
+        _rule(rf"\bi\s+(?:also\s+|still\s+|often\s+)?{verb}\s+(?P<rest>{OFTEN}.*)", maker.plainly(third))
+        for verb, third in PASTIMES.items()
     ),
     _rule(r"\bi\s+was\s+born\s+(?P<rest>in\s+\S.*)", maker.plainly("born")),
     _rule(r"\b(?:i|we)\s+live\s+(?P<rest>with\s+(?:my|our|a|an|the|two|three)\s+\S.*)", maker.plainly("lives")),
@@ -259,7 +207,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
             rf"\bi\s+(?:also\s+|mostly\s+|currently\s+)?{verb}\s+(?P<rest>(?!with\s+the\s+idea)\S.*)",
             maker.plainly(third, words=10),
         )
-        for verb, third in _VERBS.items()
+        for verb, third in VERBS.items()
     ),
     _rule(r"\bi\s+own\s+(?P<rest>(?:a|an|the|my|our|two|three|\d+)\s.*)", maker.plainly("owns")),
     _rule(
@@ -279,11 +227,11 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     ),
     _rule(
         r"\bi(?:\s+have|['’]ve\s+got|['’]ve\s+had|\s+have\s+had|\s+suffer\s+from)\s+"
-        rf"(?P<rest>(?:an?\s+|some\s+)?(?:\w+\s+)?{_PAINS}\b.*)",
+        rf"(?P<rest>(?:an?\s+|some\s+)?(?:\w+\s+)?{PAINS}\b.*)",
         maker.plainly("has"),
     ),
     _rule(
-        rf"\bmy\s+(?P<rest>(?:\w+\s+)?(?:{_PARTS})\s+(?:hurts?|aches?|(?:is|are)\s+(?:\w+ly\s+)?(?:sore|sprained|stiff))\b.*)",
+        rf"\bmy\s+(?P<rest>(?:\w+\s+)?(?:{PARTS})\s+(?:hurts?|aches?|(?:is|are)\s+(?:\w+ly\s+)?(?:sore|sprained|stiff))\b.*)",
         maker.pain,
     ),
     _rule(rf"\bi(?:['’]d)?\s+(?:\w+ly\s+)?prefer\s+{_REST}", maker.preference),
