@@ -1,4 +1,5 @@
-"""Which index a statement reads along, where a planner that knows little about the rows would choose another.
+"""How a statement reads its rows: along which index, where a planner that knows little about them would choose another,
+and how many at once.
 
 Neither MariaDB's nor SQLite's planner knows how values are distributed: that hardly any memory is pinned, or that one
 person has nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
@@ -6,13 +7,16 @@ person has nearly all of them. With ten thousand memories the wrong index costs 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from sqlalchemy import Select
+from sqlalchemy import Row, Select
 
-from webapp.database import Base
+from webapp.database import Base, db
 
 Statement = TypeVar("Statement", bound=Select[*tuple[Any, ...]])
+AT_ONCE = 40
+"""Rows that may hold some kilobytes of JSON each, read into memory together."""
 
 
 def along(statement: Statement, entity: type[Base], index: str) -> Statement:
@@ -24,3 +28,11 @@ def along(statement: Statement, entity: type[Base], index: str) -> Statement:
 def by_primary_key(statement: Statement, entity: type[Base]) -> Statement:
     """The statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
     return statement.with_hint(entity, "NOT INDEXED", "sqlite")
+
+
+def a_few_at_a_time(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
+    """The rows of a statement that may have any number of them, never all in memory.
+
+    Send nothing else before the last has been read: MySQL's connections do one thing at a time.
+    """
+    return iter(db.session.execute(statement.execution_options(yield_per=AT_ONCE)))

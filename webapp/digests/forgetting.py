@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
+from webapp.access_paths import a_few_at_a_time
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
@@ -43,29 +44,29 @@ def _forget(
     A digest tells in words of its own, so in the conversations where the memory comes from nothing less is sure.
     """
     behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
-    rows = db.session.execute(
+    involved = set(db.session.scalars(behind))
+    versions = (
         select(ConversationMemory.id, ConversationMemory.conversation_id, ConversationMemoryVersion.memory_data)
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
         .where(Conversation.user_id == user_id)
-    ).all()
-    involved = set(db.session.scalars(behind))
+    )
     gone = {
-        row.id
-        for row in rows
-        if row.conversation_id in involved or without(row.memory_data, (), texts) != row.memory_data
+        number
+        for number, conversation_id, data in a_few_at_a_time(versions)
+        if conversation_id in involved or without(data, (), texts) != data
     }
     _delete(gone)
 
 
 def _told_elsewhere(_sender: Any, *, conversation_ids: Collection[int], told: Told, **_: Any) -> None:
     """Delete, with their history, the digests of these conversations that tell what is no longer anybody's to tell."""
-    rows = db.session.execute(
+    versions = (
         select(ConversationMemory.id, ConversationMemoryVersion.memory_data)
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .where(ConversationMemory.conversation_id.in_(conversation_ids))
-    ).all()
-    _delete({row.id for row in rows if any(map(told.is_retold_in, _sentences(row.memory_data)))})
+    )
+    _delete({number for number, data in a_few_at_a_time(versions) if any(map(told.is_retold_in, _sentences(data)))})
 
 
 def _sentences(data: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, select, update
 
+from webapp.access_paths import a_few_at_a_time
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.dates import in_full
@@ -40,19 +41,21 @@ def _told_elsewhere(_sender: Any, *, user_id: int, conversation_ids: Collection[
 
 def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
     """Remove what retells it from the user's summaries; their vectors are made again."""
-    rows = db.session.execute(
-        select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
-            ConversationChunk.user_id == user_id, *where
-        )
-    ).all()
-    stripped = [(row, text) for row in rows if (text := without_retold(row.content, told)) != row.content]
-    for row, text in stripped:
+    mine = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
+        ConversationChunk.user_id == user_id, *where
+    )
+    stripped = [
+        (chunk_id, conversation_id, text)
+        for chunk_id, conversation_id, content in a_few_at_a_time(mine)
+        if (text := without_retold(content, told)) != content
+    ]
+    for chunk_id, _, text in stripped:
         db.session.execute(
             update(ConversationChunk)
-            .where(ConversationChunk.chunk_id == row.chunk_id)
+            .where(ConversationChunk.chunk_id == chunk_id)
             .values(content=text, embedding=None, embedding_model=None)
         )
-    _index_again(user_id, {row.conversation_id: CHUNKS_ONLY for row, _ in stripped})
+    _index_again(user_id, {conversation_id: CHUNKS_ONLY for _, conversation_id, _ in stripped})
 
 
 def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:

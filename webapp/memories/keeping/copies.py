@@ -12,6 +12,7 @@ from blinker import Signal
 from sqlalchemy import or_, select
 from sqlalchemy.orm.attributes import flag_modified
 
+from webapp.access_paths import a_few_at_a_time
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db, get_or_raise
@@ -33,34 +34,39 @@ shares): what was made of these conversations of the user must not tell it."""
 
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
     """Remove the texts from the tool calls and offers of the user's replies; returns the ids of the changed replies."""
-    rows = db.session.scalars(
-        select(Message)
+    forms = _forms(texts)
+    beside = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
+    statement = (
+        select(Message.message_id, *beside)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(
             Conversation.user_id == user_id,
             Message.role == "assistant",
-            or_(
-                Message.tool_calls.is_not(None),
-                Message.suggested_values.is_not(None),
-                Message.suggested_actions.is_not(None),
-            ),
+            or_(*(column.is_not(None) for column in beside)),
         )
-    ).all()
-    changed = [row.message_id for row in rows if strip_beside(row, memory_ids, texts)]
+    )
+    changed = [
+        message_id
+        for message_id, *values in a_few_at_a_time(statement)
+        if any(_without(value, memory_ids, forms) != value for value in values)
+    ]
+    for message_id in changed:
+        strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
     db.session.flush()
     return changed
 
 
 def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
     """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
+    forms = _forms(texts)
     changed = False
     for name in ("suggested_values", "suggested_actions"):
         offered = getattr(reply, name) or []
-        kept = [item for item in offered if without(item, memory_ids, texts) == item]
+        kept = [item for item in offered if _without(item, memory_ids, forms) == item]
         if len(kept) != len(offered):
             setattr(reply, name, kept or None)
             changed = True
-    stripped = without(reply.tool_calls, memory_ids, texts)
+    stripped = _without(reply.tool_calls, memory_ids, forms)
     if stripped != reply.tool_calls:
         reply.tool_calls = stripped
         flag_modified(reply, "tool_calls")
@@ -88,7 +94,7 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
     if len(by_word) <= _FEW_WORDS:  # else the database would look through every reply for every word
         statement = statement.where(or_(*(Message.content.contains(word, autoescape=True) for word in by_word)))
     changed = {}
-    for message_id, content in db.session.execute(statement).all():
+    for message_id, content in a_few_at_a_time(statement):
         run = _run(content)
         near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
         # A text that repeats it letter by letter repeats its words.
@@ -152,25 +158,32 @@ def cut_out(text: str, said: Sequence[str], mark: str = GONE) -> str:
 
 def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:
     """Remove the texts from responses stored for repeated requests; returns how many were changed."""
-    rows = db.session.scalars(select(IdempotencyKey).where(IdempotencyKey.user_id == user_id)).all()
-    count = 0
-    for row in rows:
+    forms = _forms(texts)
+    stored = select(IdempotencyKey.key, IdempotencyKey.body).where(IdempotencyKey.user_id == user_id)
+    changed = {}
+    for key, body in a_few_at_a_time(stored):
         # A response about a message repeats the user's own words, as the message itself does.
-        if not isinstance(row.body, dict) or "memory_id" not in row.body:
+        if not isinstance(body, dict) or "memory_id" not in body:
             continue
-        stripped = without(row.body, memory_ids, texts)
-        if stripped != row.body:
-            row.body = stripped
-            flag_modified(row, "body")
-            count += 1
+        stripped = _without(body, memory_ids, forms)
+        if stripped != body:
+            changed[key] = stripped
+    for key, body in changed.items():
+        get_or_raise(IdempotencyKey, (user_id, key)).body = body
     db.session.flush()
-    return count
+    return len(changed)
 
 
 def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
     """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
-    forms = [form for text in texts if (form := canonical_statement(text))]
+    return _without(value, memory_ids, _forms(texts))
 
+
+def _forms(texts: Collection[str]) -> list[str]:
+    return [form for text in texts if (form := canonical_statement(text))]
+
+
+def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
     def strip(part: Any, about: bool) -> Any:
         if isinstance(part, dict):
             about = about or part.get("memory_id") in memory_ids

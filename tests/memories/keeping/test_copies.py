@@ -1,0 +1,91 @@
+"""Copies of what memories say: whoever has many of them needs no more memory to forget one."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert
+
+from tests.support.people import Person
+from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, get_or_raise, write_transaction
+from webapp.memories.keeping import copies
+
+TOLD = "Keeps walnuts in the old tide mill"
+ROWS = 1_500
+MOST = 2_500_000
+"""Bytes; all rows at once take 4 to 15 million."""
+
+
+@pytest.fixture
+def talkative(app: Flask, user: Person) -> tuple[int, int]:
+    """A user with many stored answers and many replies with tool calls; in the last of each a text is told.
+
+    Their id, and the id of the last reply.
+    """
+    noise = [f"heron {number} at the mill" for number in range(60)]
+    with app.app_context(), write_transaction():
+        conversation = Conversation(user_id=user.user_id, message_count=ROWS)
+        db.session.add(conversation)
+        db.session.flush()
+        answers, replies = [], []
+        for number in range(ROWS):
+            told = TOLD if number == ROWS - 1 else "A heron"
+            body = {"memory_id": number, "content": told, "evidence": noise}
+            answers.append({"key": f"k{number:05}", "request_hash": "-", "status": 201, "body": body})
+            call = {"tool_name": "remember", "arguments": {"content": told}, "output": {"found": noise}}
+            replies.append(
+                {
+                    "role": "assistant",
+                    "content": f"{'Herons. ' * 300}{told}!",
+                    "status": "complete",
+                    "tool_calls": [call],
+                }
+            )
+        db.session.execute(insert(IdempotencyKey), [{"user_id": user.user_id, **answer} for answer in answers])
+        for reply in replies:
+            reply["conversation_id"] = conversation.conversation_id
+        db.session.execute(insert(Message), replies)
+        last = db.session.query(Message.message_id).order_by(Message.message_id.desc()).first()
+    return user.user_id, last[0]
+
+
+def _peak(strip: Callable[[], object]) -> int:
+    strip()  # what is imported and compiled once does not count
+    db.session.rollback()
+    tracemalloc.start()
+    try:
+        strip()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
+    user_id, _ = talkative
+    with app.app_context():
+        assert _peak(lambda: copies.strip_answers(user_id, [], {TOLD})) < MOST
+        assert get_or_raise(IdempotencyKey, (user_id, f"k{ROWS - 1:05}")).body["content"] == copies.GONE
+        assert get_or_raise(IdempotencyKey, (user_id, "k00000")).body["content"] == "A heron"
+
+
+def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
+    user_id, last = talkative
+    with app.app_context():
+        assert _peak(lambda: copies.strip_tool_calls(user_id, [], {TOLD})) < MOST
+        assert copies.strip_tool_calls(user_id, [], {TOLD}) == []
+        (call,) = get_or_raise(Message, last).tool_calls
+        assert call["arguments"]["content"] == copies.GONE
+
+
+def test_replies_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
+    """Also when so much is forgotten that the database is not asked for its words."""
+    user_id, last = talkative
+    many = {TOLD, *(f"Owns a boat called {word * 9}" for word in "abcdefghijklmnopqrstuvwxyz")}
+    with app.app_context():
+        assert _peak(lambda: copies.strip_replies(user_id, many)) < MOST
+        assert get_or_raise(Message, last).content.endswith(f"Herons. {copies.GONE}!")
