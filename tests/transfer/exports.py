@@ -160,6 +160,36 @@ def librechat_conversation() -> dict[str, Any]:
     }
 
 
+def grok_export() -> dict[str, Any]:
+    """Two branches below one question, a picture that was made, and a project."""
+
+    def response(number: int, sender: str, message: str, parent: int | None = None, **more: Any) -> dict[str, Any]:
+        at = {"$date": {"$numberLong": str(1_760_000_000_000 + number * 1_000)}}
+        above = {} if parent is None else {"parent_response_id": f"r{parent}"}
+        row = {"_id": f"r{number}", "sender": sender, "message": message, "create_time": at, "thinking_trace": HIDDEN}
+        return {"response": {**row, **above, **more}, "share_link": None}
+
+    about = {"id": "g-1", "title": "Tides", "starred": True, "create_time": "2025-10-09T08:53:20.123Z"}
+    card = f"<grok:render card_id='1' type='render_inline_citation'>{HIDDEN}</grok:render>"
+    return {
+        "conversations": [
+            {
+                "conversation": about,
+                "responses": [
+                    response(0, "human", "When is high tide?"),
+                    response(1, "ASSISTANT", "At noon.", 0, model="grok-3"),
+                    response(2, "grok-3", f"At two.{card}", 0, model="grok-4"),
+                    response(3, "assistant", "", 2, generated_image_urls=["https://x"]),
+                    response(4, "human", "Thanks", 3),
+                ],
+            }
+        ],
+        "projects": [{"name": "Boats", "custom_personality": "Speak like a sailor."}, {"name": ""}],
+        "tasks": [],
+        "media_posts": [],
+    }
+
+
 def gemini_records(prefix: str = "Prompted ") -> list[dict[str, Any]]:
     """Records of two sessions, newest first, in an account of some language."""
     times = ("2026-05-01T18:00:00Z", "2026-05-01T10:20:00Z", "2026-05-01T10:00:00Z")

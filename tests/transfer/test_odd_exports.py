@@ -300,6 +300,40 @@ def test_openwebui_learns_nothing_where_others_wrote(parts):
     assert [talk.may_remember for talk in talks] == [False, True]
 
 
+# Grok
+
+
+def test_grok_one_bad_conversation_discards_nothing(parts):
+    export = exports.grok_export()
+    good = export["conversations"][0]
+    odd_dates = {**good, "conversation": {"id": "o", "create_time": {"$date": {"$numberLong": "x"}}, "modify_time": 7}}
+    flat = [{"response": {"sender": "human", "message": "Q"}}, {"response": {"sender": "x", "message": "A"}}, 3]
+    found = parts(
+        "grok",
+        {
+            **export,
+            "conversations": [
+                good,
+                7,
+                {"conversation": {}, "responses": 3},
+                odd_dates,
+                {"conversation": {"id": "f"}, "responses": flat},
+            ],
+        },
+        "prod-grok-backend.json",
+    )
+    kinds = [ReadConversation, Unreadable, Unreadable, ReadConversation, ReadConversation, ReadProject]
+    assert [type(part) for part in found] == kinds
+    assert _texts(found[4]) == ["Q", "A"]
+
+
+def test_grok_names_a_file_that_was_cut_off(parts):
+    cut = json.dumps(exports.grok_export()).partition("sailor")[0]
+    found = parts("grok", zipped({"a/prod-grok-backend.json": cut}))
+    assert [type(part) for part in found] == [ReadConversation, Unreadable]
+    assert parts("grok", zipped({"a/prod-grok-backend.json": "{}"})) == []
+
+
 # LibreChat
 
 

@@ -187,6 +187,22 @@ def test_open_webui(read):
     assert HIDDEN not in str(parts)
 
 
+@pytest.mark.parametrize("zip_it", [True, False])
+def test_grok_shows_the_branch_written_last(read, zip_it):
+    export = exports.grok_export()
+    main = "ttl/30d/export_data/6f1c/prod-grok-backend.json"
+    others = {"ttl/30d/export_data/6f1c/prod-mc-billing.json": {"balance": 1}}
+    name, parts = read(zipped({main: export, **others})) if zip_it else read(export, "prod-grok-backend.json")
+    (talk,) = _only(parts, ReadConversation)
+    assert (name, talk.source_id, talk.title, talk.is_pinned) == ("grok", "g-1", "Tides", True)
+    assert _said(talk) == [("user", "When is high tide?"), ("assistant", "At two."), ("user", "Thanks")]
+    assert [message.model for message in talk.messages] == [None, "grok-4", None]
+    assert talk.messages[1].at == datetime.fromtimestamp(1_760_000_002, UTC)
+    assert (talk.created_at.year, talk.left_out) == (2025, 2)
+    assert [(part.name, part.instructions) for part in _only(parts, ReadProject)] == [("Boats", "Speak like a sailor.")]
+    assert HIDDEN not in str(parts)
+
+
 def test_librechats_errors_are_no_replies(read):
     conversation = exports.librechat_conversation()
     conversation["messagesTree"][0]["children"][0] |= {"error": True, "content": [], "text": "Quota exceeded"}

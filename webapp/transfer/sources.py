@@ -100,11 +100,15 @@ class Upload:
             raise Refused(f"“{name}” is longer than {most // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
-    def items(self, name: str) -> Iterator[Any]:
-        """The items of a JSON array, one at a time. Raises ValueError where the JSON ends to make sense."""
+    def items(self, name: str, under: str | None = None) -> Iterator[Any]:
+        """The items of a JSON array, or of the one under a key of an object, one at a time.
+
+        Raises ValueError where the JSON ends to make sense.
+        """
         with self.open(name) as file:
+            events = ijson.basic_parse(_without_mark(file), use_float=True)
             try:
-                yield from _items(ijson.basic_parse(_without_mark(file), use_float=True))
+                yield from _items(events if under is None else _value_of(under, events))
             except ijson.JSONError as error:
                 raise ValueError("the file is damaged or was cut off") from error
 
@@ -192,6 +196,22 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
             item, weight = ijson.ObjectBuilder(), 0
         if depth > MOST_DEPTH or weight > MOST_ITEM:
             raise Refused("Something in this file is larger, or nested deeper, than a conversation can be.")
+
+
+def _value_of(key: str, events: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The events of what stands under a key of an object, from those of the object; none if the key is missing."""
+    depth, is_inside = 0, False
+    for event, value in events:
+        if event in ("end_map", "end_array"):
+            depth -= 1
+        if is_inside:
+            yield event, value
+            if depth == 1 and event not in ("start_map", "start_array"):
+                return
+        elif depth == 1 and event == "map_key":
+            is_inside = value == key
+        if event in ("start_map", "start_array"):
+            depth += 1
 
 
 def _without_mark(file: IO[bytes]) -> _WithoutMark:

@@ -7,6 +7,7 @@ from webapp.transfer.readers.chatgpt import ChatGPT
 from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
+from webapp.transfer.readers.grok import Grok
 from webapp.transfer.readers.librechat import LibreChat
 from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, OwnMemories, PastedList
 from webapp.transfer.readers.notes import Notes
@@ -23,6 +24,7 @@ READERS: dict[str, Reader] = {
         ChatGPT(),
         Claude(),
         Gemini(),
+        Grok(),
         OpenWebUI(),
         LibreChat(),
         ShareGPT(),
@@ -45,6 +47,6 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
         if reader.looks_like(upload):
             return reader
     raise Refused(
-        "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Open WebUI, LibreChat, "
+        "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
         "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."
     )

@@ -1,0 +1,120 @@
+"""Grok's data export: one JSON object with all conversations, each a tree of responses.
+
+As the Portable AI Memory specification found it in real exports (importer mappings, section 5, 2026): everything is
+wrapped twice, who spoke is written in four ways, and the dates of responses are MongoDB's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from webapp.transfer.parts import (
+    Part,
+    ReadConversation,
+    ReadMessage,
+    ReadProject,
+    Unreadable,
+    branch,
+    instant,
+    newest_leaf,
+    text_or_none,
+)
+from webapp.transfer.sources import Refused, Upload
+
+_MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$")
+_BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
+_CARDS = re.compile(r"<(?:grok|xai):\w+[^>]*>.*?</(?:grok|xai):\w+>", re.DOTALL)
+"""What stands for a quotation or a search in a reply, and is a card on Grok's page."""
+
+
+class Grok:
+    """Reads Grok's export."""
+
+    name, label = "grok", "Grok"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether the file that Grok calls its backend is in it, or a file with such a conversation was uploaded."""
+        if upload.is_archive:
+            return bool(_files(upload))
+        if not _BEGINNING.match(upload.peek(upload.names[0])):
+            return False
+        try:
+            first = next(upload.items(upload.names[0], "conversations"), None)
+        except ValueError:
+            return False
+        return isinstance(first, dict) and "conversation" in first and "responses" in first
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Conversations, and projects with their instructions."""
+        for name in _files(upload) if upload.is_archive else upload.names:
+            try:
+                for number, item in enumerate(upload.items(name, "conversations"), 1):
+                    try:
+                        yield _conversation(item)
+                    except Exception as error:  # whatever is wrong with one, the others are read
+                        reason = str(error) if isinstance(error, ValueError) else "it is not as Grok writes it"
+                        yield Unreadable(f"{name}, conversation {number}", reason)
+                for item in upload.items(name, "projects"):
+                    if isinstance(item, dict) and (title := text_or_none(item.get("name"))):
+                        yield _project(item, title)
+            except Refused:
+                raise
+            except ValueError as error:
+                yield Unreadable(name, str(error))
+
+
+def _files(upload: Upload) -> list[str]:
+    return [name for name in upload.names if _MAIN.search(name)]
+
+
+def _conversation(item: Any) -> ReadConversation:
+    about = item.get("conversation") if isinstance(item, dict) else None
+    if not isinstance(about, dict) or not isinstance(item.get("responses"), list):
+        raise ValueError("it has no messages")
+    found = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
+    rows = {str(row.get("_id") or at): row for at, row in enumerate(found) if isinstance(row, dict)}
+    path = list(rows)
+    if any(row.get("parent_response_id") in rows for row in rows.values()):
+        parents = {key: row.get("parent_response_id") for key, row in rows.items()}
+        parents = {key: parent if parent in rows else None for key, parent in parents.items()}
+        times = {key: at.timestamp() for key, row in rows.items() if (at := _moment(row.get("create_time")))}
+        leaf = about.get("leaf_response_id")
+        path = branch(parents, leaf if leaf in rows else newest_leaf(parents, times))
+    messages = [message for key in path if (message := _message(key, rows[key])) is not None]
+    return ReadConversation(
+        source_id=str(about.get("id") or ""),
+        title=text_or_none(about.get("title")),
+        messages=messages,
+        created_at=_moment(about.get("create_time")),
+        updated_at=_moment(about.get("modify_time")),
+        is_pinned=bool(about.get("starred")),
+        left_out=len(rows) - len(messages),
+    )
+
+
+def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
+    text = _CARDS.sub("", text_or_none(row.get("message")) or "").strip()
+    if not text:  # a picture that was made, of which the export has only an address
+        return None
+    # Others than people are "assistant", "ASSISTANT", or the name of a model.
+    is_person = str(row.get("sender") or "").lower() in ("human", "user")
+    model = None if is_person else text_or_none(row.get("model"))
+    return ReadMessage(key, "user" if is_person else "assistant", text, _moment(row.get("create_time")), model)
+
+
+def _moment(value: Any) -> datetime | None:
+    """A date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
+    if isinstance(value, dict):
+        value = value.get("$date")
+        if isinstance(value, dict):
+            number = str(value.get("$numberLong") or "")
+            value = int(number) if number.isascii() and number.isdecimal() and len(number) < 16 else None
+    return instant(value)
+
+
+def _project(item: dict[str, Any], title: str) -> ReadProject:
+    instructions = text_or_none(item.get("custom_personality")) or ""
+    return ReadProject(str(item.get("id") or title), title, instructions=instructions)
