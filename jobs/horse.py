@@ -1,8 +1,8 @@
-"""The process that a worker's jobs run in: forked for one job, and kept for those that come soon after it.
+"""The process that runs a worker's jobs: forked for one job, and kept for those that follow soon after.
 
 RQ forks one for every job. A fresh fork compiles each statement, connects to each server and copies each page that it
-writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: what
-kills it takes one job along and never the worker, which notices at once.
+writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: if it
+is killed, one job goes with it but never the worker, which notices at once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from webapp.process_memory import resident_megabytes, return_free_memory
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
-"""How long one waits for a further job: until the jobs of a turn are done, and not for the next turn, since it holds
+"""How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
 some 30 MB of its own."""
 MOST_JOBS = 200
 MOST_MORE_MB = 18
-"""What one may hold more than at its beginning to be kept: what a large import or index took goes with its process."""
+"""How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
 
 _STAYS, _LEAVES = b"stays", b"leaves"
 _MOST_BYTES = 4_096
@@ -39,7 +39,7 @@ class Order(NamedTuple):
 
 
 class Horse:
-    """The worker's end: the process, which runs one order at a time."""
+    """The worker's end of it: runs one order at a time in the process."""
 
     def __init__(self, pid: int, channel: socket.socket) -> None:
         self.pid = pid
@@ -47,9 +47,9 @@ class Horse:
 
     @classmethod
     def fork(cls, run: Callable[[Order], bool], first: Order) -> Horse:
-        """A process that runs `first`, then whatever it is told to; it ends with the worker, or by itself.
+        """A process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
 
-        `run` says whether more may be expected after a job.
+        `run` returns whether more jobs may be expected after this one.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
@@ -60,7 +60,7 @@ class Horse:
         return cls(pid, ours)
 
     def take(self, order: Order) -> bool:
-        """Tell it to run another; False when it has ended meanwhile."""
+        """Give it another order to run; False if it has ended in the meantime."""
         with suppress(OSError):
             self._channel.sendall(json.dumps(order).encode())
             return True
@@ -68,7 +68,7 @@ class Horse:
         return False
 
     def stays(self) -> bool | None:
-        """Wait for the end of what it runs: whether it is there for more; None when it died, and is to be reaped."""
+        """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
             if said := self._channel.recv(_MOST_BYTES):
                 return said == _STAYS
@@ -76,7 +76,7 @@ class Horse:
         return None
 
     def has_left(self) -> bool:
-        """Whether it has ended by itself; then it is reaped."""
+        """Whether it has ended on its own; if so, it has been reaped."""
         with suppress(ChildProcessError):
             if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
                 return False
@@ -94,7 +94,7 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
     """Run orders until there are no more; never returns."""
     code = 1
     try:
-        os.setpgid(0, 0)  # whoever ends it ends what it has started
+        os.setpgid(0, 0)  # so that whoever kills it also kills what it has started
         most = resident_megabytes() + MOST_MORE_MB
         order: Order | None = first
         done = 0
@@ -105,19 +105,19 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
             channel.sendall(_STAYS if stays else _LEAVES)
             order = _next(channel) if stays else None
         code = 0
-    except BaseException:  # a job's own failure has been dealt with: this is one of running it at all
+    except BaseException:  # a job's own failure has been dealt with: here running it failed
         log.exception("a process for jobs ended")
     finally:
         os._exit(code)
 
 
 def _next(channel: socket.socket) -> Order | None:
-    """What the worker orders next; None when it has gone, or has ordered nothing for a while."""
+    """The worker's next order; None if the worker is gone, or has ordered nothing for a while."""
     channel.settimeout(IDLE_SECONDS)
     try:
         told = channel.recv(_MOST_BYTES)
     except TimeoutError:
-        # From here on the worker cannot send. What it sent a moment before is still there to be read.
+        # From here on the worker cannot send. What it sent a moment ago can still be read.
         channel.shutdown(socket.SHUT_RD)
         told = channel.recv(_MOST_BYTES)
     channel.settimeout(None)
@@ -125,7 +125,7 @@ def _next(channel: socket.socket) -> Order | None:
 
 
 def _holds_at_most(megabytes: float) -> bool:
-    """Whether it holds so little, without what it has only not given back."""
+    """Whether it holds no more than this, not counting freed memory that it has yet to give back."""
     if resident_megabytes() > megabytes:
         return_free_memory()
     return resident_megabytes() <= megabytes

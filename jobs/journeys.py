@@ -18,5 +18,5 @@ def make_journey_report(conversation_id: int) -> bool:
 
 @job("point_vectors")
 def embed_journey_points() -> int:
-    """Embed what points ask for, as far as that has not been done."""
+    """Make the vectors that points need and do not have yet."""
     return embed_points()

@@ -13,7 +13,7 @@ from webapp.queueing import enqueue
 def extract_memories(conversation_id: int, from_start: bool = False, after: int = 0) -> dict[str, Any]:
     """Read what is new in a conversation, or all of it, for memories; title it on the way if it has no title.
 
-    What one job does not get to, the next one reads.
+    What one job does not get to is left to the next.
     """
     result = extraction.extract(conversation_id, from_start, after, on_start=lambda: report("extraction_start", {}))
     requests.goes_on(conversation_id, result, from_start)
@@ -34,7 +34,7 @@ def tidy_memories(user_id: int) -> int:
 
 @job("tidying")
 def request_tidying() -> int:
-    """Queue it for everybody whose memories changed; returns the number of people."""
+    """Queue tidying for everybody whose memories changed; returns the number of people."""
     people = tidying.people_to_tidy()
     for user_id in people:
         enqueue("tidy", user_id=user_id)

@@ -88,7 +88,7 @@ def report(kind: str, data: dict[str, Any]) -> None:
 
 
 def follow_with(name: str, **ids: int) -> None:
-    """Queue another job that the waiting turns wait for too; without Redis it is left to the sweep or the user."""
+    """Queue another job for the waiting turns to wait for; without Redis it is left to the sweep or the user."""
     current = _run.get()
     turns = current.turns if current else []
     try:
@@ -140,7 +140,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
             outcome = "again"
             raise
         _settle(client, run)
-        # The sweep asks again for its own jobs: the list of failures is for what somebody has to look at.
+        # The sweep asks again for its own jobs: the list of failures is for what somebody has to look into.
         if error.retryable and not (run.is_swept and isinstance(error, OUTAGES)):
             raise
         return {"failed": error.code}
@@ -186,7 +186,7 @@ def _tried(name: str, rq_job: Job | None) -> int:
 
 
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
-    """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an outside reason."""
+    """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an external reason."""
     try:
         backoff.went_well(client, jobspecs.JobRequest(name, ids).key)
     except RedisError:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class ScheduledJob(CronJob):
-    """A cron entry that goes through the same door as every other job: by name, with retries, and never piling up."""
+    """A cron entry that is queued like every other job: by name, with retries, and never piling up."""
 
     def __init__(self, name: str, spec: JobSpec):
         super().__init__(
@@ -59,7 +59,7 @@ class Scheduler(CronScheduler):
 
     def holds_lock(self) -> bool:
         """Take or renew the lock; False while another scheduler has it."""
-        with suppress(LockError):  # not held, or not any more
+        with suppress(LockError):  # not held, or no longer
             return bool(self._lock.reacquire())
         return bool(self._lock.acquire(blocking=False))
 

@@ -1,12 +1,12 @@
-"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork what runs jobs.
+"""`python -m jobs.worker [queue ...]`: RQ workers that load the application once, before they fork to run jobs.
 
-Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
-makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
-`--with-schedule` runs `jobs.schedule` beside them, as one more child: by itself it is 25 MB of libraries. `--nice 0`
-has them yield to nobody, for a machine whose other programs leave them too little.
+Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: jobs
+that make vectors or sweep do not wait behind a language model. With names it is a single worker of those queues.
+`--with-schedule` runs `jobs.schedule` beside them, as one more child: on its own it takes 25 MB of libraries.
+`--nice 0` gives them normal priority, for a machine whose other programs leave them too little.
 
-Loading the application in every such process (horse.py) would cost half a second; one that inherited the worker's
-database connections would lose writes silently (webapp/factory.py disposes of them in the child).
+Loading the application in each process that runs jobs (horse.py) would take half a second; one that inherited the
+worker's database connections would lose writes silently (webapp/factory.py disposes of them in the child).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from webapp.llm.sdk import warm_up
 log = logging.getLogger(__name__)
 
 NICE = 5
-"""How much priority the web gets: nobody waiting for a first word should wait for background work."""
+"""The niceness of the workers: nobody waiting for a first word should wait for background work."""
 PAUSE_SECONDS = 1.0
 """Seconds before a worker that ended on its own, as RQ's does when Redis falls silent, is restarted."""
 
@@ -61,10 +61,10 @@ def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> 
 
 
 def work(app: Flask, names: Sequence[Queue]) -> None:
-    """Be a worker for some queues, most urgent first. Waiting retries are queued by jobs.schedule."""
+    """Be a worker for some queues, most urgent first. jobs.schedule queues waiting retries."""
     settings = app_settings.of(app)
     connection = make_redis(settings.redis_url, tailing=True)
-    # Frequent heartbeats, and monitoring as often: a killed worker is noticed within a minute.
+    # Frequent heartbeats and monitoring: a killed worker is noticed within a minute.
     worker = PatientWorker(
         [rq_queue(connection, name) for name in names],
         connection=connection,
@@ -78,8 +78,8 @@ def work(app: Flask, names: Sequence[Queue]) -> None:
 
 
 def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Callable[[], None]] = ()) -> None:
-    """Run a worker for each group of queues, and what else there is, as children, until told to stop; their jobs are
-    ended first."""
+    """Run a worker for each group of queues, and the other tasks, as children, until told to stop; their jobs are
+    finished first."""
     workers: dict[int, Callable[[], None]] = {}
     is_ending = False
 
@@ -99,7 +99,7 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Call
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             _be(task)
         workers[pid] = task
-        if is_ending:  # the signal came before this one was on the list; the others have received it
+        if is_ending:  # the signal came before this one was in the list; the others have received it
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
@@ -119,7 +119,7 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Call
 
 
 def _be(task: Callable[[], None]) -> NoReturn:
-    """Run one thing in a process of its own, until that ends."""
+    """Run one task in a process of its own, which then ends."""
     code = 1
     try:
         task()

@@ -1,5 +1,5 @@
-"""RQ's worker with our time limits, a process that is kept for several jobs, and with a registration and a list of
-failures that stay correct."""
+"""RQ's worker with our time limits, a process that is kept for several jobs, and a registration and a list of failures
+that stay correct."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class JobOverdue(BaseException):
     """A job takes longer than it may.
 
     Not an Exception: the model's client takes any Exception during a call for a broken connection, and the job would
-    go on as if the model were unavailable.
+    continue as if the model were unavailable.
     """
 
 
 class Deadline(UnixSignalDeathPenalty):
-    """Raises JobOverdue in the job. The worker, which looks every few seconds whether a job still runs, waits by the
-    same means, and gets the exception that it knows: any other would end it with the first job that takes longer."""
+    """Raises JobOverdue in the job. RQ's worker also uses it while it checks every few seconds whether a job still
+    runs; there it raises the exception that RQ expects, since any other would end the worker at the first long job."""
 
     def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
         """Raise it."""
@@ -66,19 +66,19 @@ class PatientWorker(Worker):
         self._horse: Horse | None = None
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Run it in another process."""
+        """Run it in the other process."""
         self._allow_time(job)
         super().execute_job(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Hand it to the process of the job before, or to a new one."""
+        """Hand it to the process of the previous job, or to a new one."""
         order = Order(job.id, next(iter(self.executions)), queue.name)
         if self._horse is None or not self._horse.take(order):
             self._horse = Horse.fork(self._run, order)
         self._horse_pid = self._horse.pid
 
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
-        """Wait until the job is done, or its process dead."""
+        """Wait until the job is done or its process is dead."""
         horse = self._horse
         stays = horse.stays() if horse is not None else None
         if horse is None or stays is None:
@@ -90,14 +90,14 @@ class PatientWorker(Worker):
         return horse.pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Say that it is there; between jobs, reap the process that has waited long enough for one."""
+        """Report that it is alive; between jobs, reap a process that ended because no further job came in time."""
         if self._horse is not None and not self._horse_pid and self._horse.has_left():
             self._horse = None
         super().heartbeat(timeout, pipeline)
 
     def _run(self, order: Order) -> bool:
-        """Run an order, in the other process: as RQ does, but that the process is not new. Whether others may follow:
-        what the clock asks for comes alone."""
+        """Run an order, in the other process: as RQ does, except that the process need not be new. Returns whether
+        others may follow: scheduled jobs come alone."""
         if not self._is_horse:
             random.seed()
             self.setup_work_horse_signals()  # type: ignore[no-untyped-call]  # rq's
@@ -107,7 +107,7 @@ class PatientWorker(Worker):
         self.executions = {execution.id: execution}
         self._allow_time(job)
         queue = next(queue for queue in self.queues if queue.name == order.queue)
-        with worker_app().app_context():  # each job's own: what is kept in it is kept for that job
+        with worker_app().app_context():  # a new one for each job: what is kept in it is kept for that job
             self.perform_job(job, queue, execution)
         spec = _spec(job)
         return spec is None or not (spec.every or spec.cron)
@@ -117,8 +117,8 @@ class PatientWorker(Worker):
             job.timeout = jobspecs.seconds_for(spec, self._model)
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
-        """Do its work, in that process. What is none of our jobs is not run, and fails: whoever can write to Redis
-        could have any function called."""
+        """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
+        could otherwise have any function called."""
         if job.func_name in FUNCTIONS:
             return super().perform_job(job, queue, execution)
         log.error("a job that is none of ours was not run", extra={"job_id": job.id})

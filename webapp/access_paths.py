@@ -1,5 +1,5 @@
-"""How a statement reads its rows: along which index, where a planner that knows little about them would choose another,
-and how many at once.
+"""How a statement reads its rows: along which index, for planners that know little about the rows and would choose
+another, and how many at a time.
 
 Neither MariaDB's nor SQLite's planner knows how values are distributed: that hardly any memory is pinned, or that one
 person has nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
@@ -20,7 +20,7 @@ AT_ONCE = 40
 
 
 def along(statement: Statement, entity: type[Base], index: str) -> Statement:
-    """The statement, reading a table along one of its indexes. The statement has to ask for its first column."""
+    """The statement, reading a table along one of its indexes. It must have a condition on the index's first column."""
     led = statement.with_hint(entity, f"FORCE INDEX ({index})", "mysql")
     return led.with_hint(entity, f"INDEXED BY {index}", "sqlite")
 

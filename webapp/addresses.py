@@ -1,4 +1,4 @@
-"""Which page is meant by an address that only forms send to, typed in or reloaded after a failed form."""
+"""The page meant by an address that only forms send to, when it is typed in or reloaded after a failed form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
 def page_meant(adapter: MapAdapter, path: str) -> str:
-    """The nearest page above an address that answers no GET; the first page where there is none."""
+    """The nearest page at or above an address that does not answer GET; the first page if there is none."""
     while path:
         if found := _page(adapter, path):
             return found

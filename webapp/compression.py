@@ -56,8 +56,8 @@ def reads_gzip() -> bool:
 def _compress_page(response: Response) -> Response:
     """Compress a whole page of HTML.
 
-    Not one whose address has a query: a page that repeats what a stranger put there, compressed together with what is
-    secret in it, would tell by its length how much the two are alike.
+    Not one whose address has a query: if a page that repeats a stranger's text is compressed together with its secrets,
+    its length tells how much the two are alike.
     """
     if (
         request.method != "GET"

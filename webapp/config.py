@@ -63,7 +63,7 @@ class Settings(BaseModel):
     oidc_create: bool = True
     # Which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
     oidc_spaces: str = ""
-    # E-mail about accounts, and the address that links in it lead to
+    # E-mail about accounts, and the address that its links lead to
     smtp_host: str = ""
     smtp_port: int = Field(587, ge=1, le=65_535)
     smtp_user: str = ""
@@ -74,10 +74,10 @@ class Settings(BaseModel):
     session_max_days: int = Field(90, ge=1)
     # Hosts and networks inside this one where webhooks and program descriptions may be: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""
-    # Days in which somebody who deletes their account can change their mind; 0 deletes it at once
+    # Days within which somebody who deletes their account can change their mind; 0 deletes it at once
     account_grace_days: int = Field(7, ge=0, le=365)
     audit_days: int = Field(365, ge=1)
-    # A message of a megabyte takes three when every character of it is escaped.
+    # A message of a megabyte takes up three if every character of it is escaped.
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
     image_edge: int = Field(1_280, ge=256, le=4_096)
     max_file_bytes: int = Field(32 * 1024**2, ge=65_536)
@@ -107,7 +107,7 @@ class Settings(BaseModel):
     suggestions: bool = True
     # Journeys kept beside the shipped ones, in JSON or YAML
     journeys_folder: Path | None = None
-    # What was found for a reply, as excerpts; less where the window is small
+    # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
     model_first_token_timeout: float = Field(90.0, gt=0)
@@ -148,8 +148,8 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
 
-    # Traces, by the names that OpenTelemetry gave these: where a collector listens, what it asks to be told, the part
-    # of all traces that is kept
+    # Traces, under OpenTelemetry's names: where a collector listens, the headers it needs, the share of all traces that
+    # is kept
     otel_exporter_otlp_endpoint: str = ""
     otel_exporter_otlp_headers: str = ""
     otel_service_name: str = "commonplace"
@@ -164,7 +164,7 @@ class Settings(BaseModel):
 
     @property
     def otel_headers(self) -> dict[str, str]:
-        """What goes with each request to the collector: `name=value` with commas between, values percent-encoded."""
+        """The headers of each request to the collector: `name=value` separated by commas, values percent-encoded."""
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
@@ -188,12 +188,12 @@ class Settings(BaseModel):
 
     @property
     def spaces_of_groups(self) -> dict[str, list[int]]:
-        """The ids of the spaces that a group is a member of."""
+        """The ids of the spaces that a group's people become members of, by the group's name."""
         return _groups(self.oidc_spaces)
 
     @property
     def outbound_allowed(self) -> Allowed:
-        """What may be reached although it is inside this network."""
+        """What may be reached even though it is inside this network."""
         return Allowed.parse(self.outbound_allow)
 
     @field_validator("secret_key", "tombstone_keys")
@@ -206,7 +206,7 @@ class Settings(BaseModel):
 
     @property
     def local_servers(self) -> dict[str, str]:
-        """Model servers on this machine, by name, that are to be looked for."""
+        """Addresses of model servers to look for on this machine, by name."""
         pairs = (item.partition("=") for item in self.local_model_servers.split(",") if "=" in item)
         return (
             {name.strip(): address.strip().rstrip("/") for name, _, address in pairs} if self.find_local_models else {}

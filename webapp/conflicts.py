@@ -1,9 +1,9 @@
 """Transactions that lost to another one, or whose database went away, are repeated as a whole, at the edge.
 
 On one server that is a deadlock. On a Galera cluster it is also a commit that two nodes made at once, which the second
-learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047) and will not come back
-by waiting: the next connection is to another one. Nothing is repeated that may have been stored: neither after a
-COMMIT that got no answer, nor once a transaction of the same request is committed.
+learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047), for which waiting does
+not help: the next connection goes to another one. Nothing is repeated that may have been stored: neither after a
+COMMIT that got no answer, nor once a transaction of the same request has been committed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 DEADLOCK, TIMED_OUT, NOT_READY = 1213, 1205, 1047
 TRIES = 4
 PAUSE_SECONDS = 0.05
-"""Before the second try, on average; twice that before the third."""
+"""The average pause before the second try; it is twice as long before the third, and so on."""
 WITHIN_SECONDS = 2.0
 """Nothing is retried after this long: the caller must get an answer within five seconds."""
 _REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
@@ -37,13 +37,13 @@ _REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether a transaction was rolled back for a reason that is gone when it is repeated."""
+    """Whether a transaction was rolled back for a reason that will be gone when it is repeated."""
     if not isinstance(error, DBAPIError):
         return False
     code = error_code(error)
     if code in (DEADLOCK, TIMED_OUT) or savepoint_is_gone(error):
         return True
-    # A COMMIT that a node without a cluster refuses may have reached the others.
+    # A COMMIT that is refused by a node without a cluster may have reached the others.
     return code == NOT_READY and error.statement is not None
 
 
@@ -58,9 +58,9 @@ def forget_session() -> None:
 def again(
     work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
 ) -> T:
-    """What `work` returns, which is one transaction or safe to repeat; it is repeated after a conflict.
+    """What `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
 
-    `within`: seconds in which it may be repeated.
+    `within`: the seconds within which it may be repeated.
     """
     began = time.monotonic()
     for number in range(1, TRIES):

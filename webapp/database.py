@@ -109,8 +109,8 @@ def _current_timestamp_mysql(element: current_timestamp, compiler: SQLCompiler, 
 
 @compiles(CreateTable, "sqlite")
 def _never_reuse_ids(create: CreateTable, compiler: DDLCompiler, **kw: Any) -> str:
-    # Without AUTOINCREMENT SQLite gives the id of a deleted row to the next one, and what is kept under that id
-    # elsewhere (the stream of a turn in Redis, a queued job, a cached vector) would become somebody else's.
+    # Without AUTOINCREMENT SQLite gives the id of a deleted row to the next one, and what is stored elsewhere under
+    # that id (the stream of a turn in Redis, a queued job, a cached vector) would become somebody else's.
     table = create.element
     if len(table.primary_key.columns) == 1:
         table.dialect_options["sqlite"]["autoincrement"] = True
@@ -146,8 +146,8 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-# SQLite has one writer. A transaction that will write says so at its start (BEGIN IMMEDIATE) and waits its turn;
-# one that read first and wrote later would fail at once when another writer came between.
+# SQLite has one writer. A transaction that will write declares it at its start (BEGIN IMMEDIATE) and waits its turn;
+# one that reads first and writes later fails at once if another writer comes in between.
 writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
@@ -173,13 +173,13 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def reads_only() -> Iterator[None]:
-    """Transactions begun inside only read, except those of `write_transaction`: on SQLite nobody waits for them."""
+    """Transactions begun inside only read, except those of `write_transaction`: on SQLite they make nobody wait."""
     db.session.rollback()
     token = writing.set(False)
     try:
         yield
     finally:
-        if db.session().in_transaction():  # else what was committed last would be read again
+        if db.session().in_transaction():  # otherwise the state of the last commit would be read again
             db.session.rollback()
         writing.reset(token)
 
@@ -188,10 +188,10 @@ _ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call this once the current transaction is committed and its connection returned, in the order of registration.
+    """Call `action` once the current transaction is committed and its connection returned, in order of registration.
 
-    Never when the transaction, or the SAVEPOINT in which it was asked for, is rolled back. An action that fails is
-    logged: what was committed stays, and nobody is told otherwise.
+    Never if the transaction, or the SAVEPOINT in which this was registered, is rolled back. An action that fails is
+    logged: the commit stands, and the caller is not told.
     """
     db.session.info.setdefault(_ACTIONS, []).append(action)
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
 _ZONES = frozenset(available_timezones())
-# Not from strftime, which is slow and follows the machine's language.
+# Not with strftime, which is slow and follows the machine's language.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "",
@@ -81,7 +81,7 @@ def greeting(now: datetime, name: str) -> str:
 
 
 def is_near(day: date, today: date) -> bool:
-    """Whether a day is clear without its year."""
+    """Whether a day is clear without its year being given."""
     return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
 
 

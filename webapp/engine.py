@@ -17,17 +17,17 @@ from webapp.database import ELSEWHERE, writing
 from webapp.measures import DATABASE, recorder
 
 TRUSTED_SECONDS = 1.0
-"""How long, in seconds, a connection that was just used is assumed to be alive."""
+"""How many seconds a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
 SILENT_SECONDS = 1.0
-"""A dead connection fails at once; one to a hanging server, after a time-out."""
+"""If a ping fails only after so many seconds, the server hangs; a dead connection fails at once."""
 
 
 def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
     """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
 
     `patience` is how many seconds a statement may take: a hanging server counts as unavailable, like one that refuses.
-    The values of a statement are left out of its errors, which are logged, and kept with a failed job.
+    Errors leave out a statement's values, because they are logged and kept with failed jobs.
     """
     if url.startswith("sqlite"):
         # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
@@ -73,7 +73,7 @@ def _ping_the_idle(engine: Engine) -> None:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             if time.monotonic() - began > SILENT_SECONDS:
-                # It did not answer: connecting again would take as long again.
+                # It did not answer: another attempt to connect would take just as long.
                 raise OperationalError("ping", {}, error) from error
             raise InvalidatePoolError from error  # older ones are dead as well
 
@@ -96,7 +96,7 @@ def _measure(engine: Engine) -> None:
 
 
 def _gist(statement: str) -> tuple[str, str | None]:
-    """The verb of a statement and the first table it names; nothing else of it is reported."""
+    """The verb of a statement and the first table it names; nothing else of it is traced."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
     found = _TABLE.search(statement)
     return verb[:20], found[1] if found else None
@@ -116,10 +116,10 @@ SYNC = ("SET SESSION wsrep_sync_wait = 1", "SELECT 1", "SET SESSION wsrep_sync_w
 
 
 def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
-    """On a Galera node, wait until the node has everything the cluster had committed.
+    """On a Galera node, wait until the node has everything that the cluster had committed.
 
-    All write to one node; after a fail-over the next one may still be applying what was stored a moment ago. To wait at
-    each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.
+    All write to one node; after a failover the next one may still be applying what was stored a moment ago. Waiting
+    before each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.
     """
     cursor = connection.cursor()
     cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
@@ -132,7 +132,7 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
 
 
 class _HintedCompiler(SQLiteCompiler):
-    """Writes a hint (INDEXED BY, NOT INDEXED) behind its table, as the compiler for MySQL does."""
+    """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 
     def get_from_hint_text(self, _table: FromClause, text: str | None) -> str | None:
         return text

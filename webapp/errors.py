@@ -21,7 +21,7 @@ class DomainError(Exception):
 
 
 class Invalid(DomainError):
-    """Well-formed, but not acceptable; `errors` says which field."""
+    """Well-formed but not acceptable; `errors` says which field."""
 
     status, title = 422, N_("Not acceptable")
 
@@ -71,7 +71,7 @@ class Unavailable(DomainError):
 
 
 class OutOfDate(Unavailable):
-    """What something was made from has since been forgotten or is no longer shared; made again, it will be right."""
+    """What something was made from has since been forgotten or is no longer shared; making it again will succeed."""
 
     def __init__(self) -> None:
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)

@@ -57,8 +57,8 @@ def redis_options() -> dict[str, Any]:
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
     """A client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
 
-    RQ's workers, which block for longer, set a longer limit. Without any limit, a server whose machine vanished would
-    be waited for until it is back, although another has become the master.
+    RQ's workers, which block for longer, set a longer limit. Without any limit, clients would wait for a server whose
+    machine vanished until it is back, although another has become the master.
     """
     options = redis_options()
     if tailing:

@@ -1,4 +1,4 @@
-"""HTML forms: what was typed, checked by the same models as the JSON API, and its errors by field."""
+"""HTML forms: their input, checked by the same models as the JSON API, and the errors by field."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.problems import field_errors
 M = TypeVar("M", bound=BaseModel)
 
 _LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
-"""How pydantic says that a text is too long or too short, with and without validators of our own."""
+"""How pydantic reports that a text is too long or too short, with and without validators of our own."""
 
 
 _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": False}
@@ -32,7 +32,7 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     given: dict[str, Any] = {}
     for field, info in model.model_fields.items():
         if get_origin(info.annotation) is list:
-            continue  # a form's lists are its view's to read
+            continue  # a form's lists are read by its view
         value = request.form.get(names.get(field, field))
         if value is not None:
             # A form has text only, for switches too, and without scripts sends line ends as CR LF.
@@ -44,7 +44,7 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
 
 
 def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
-    """Errors as one sentence per field. Those about no field that is shown come under `otherwise`."""
+    """Errors as one sentence per field. Those about no field of the form come under `otherwise`."""
     found: dict[str, str] = {}
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
         name = str(item["loc"][-1]) if item["loc"] else otherwise
@@ -65,7 +65,7 @@ def _sentence(label: str, item: Mapping[str, Any]) -> str:
 
 
 def _translated(label: str, message: str) -> str:
-    """The same in another language, where what is said about a field is a sentence that contains the field."""
+    """The same in another language, in which the message about a field is a sentence that contains the field."""
     field = translated(label) if label else _("This")
     if found := _LENGTH.match(message):
         said = N_(

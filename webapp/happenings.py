@@ -1,4 +1,4 @@
-"""What happens to somebody's conversations, memories and journeys, told to whoever passes it on; ids, never words."""
+"""What happens to somebody's conversations, memories and journeys, reported for others to pass on; ids, never text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ happened = Signal()
 
 
 def note(user_id: int, kind: Kind, data: Mapping[str, int | str], *, hooked: bool | None = None) -> None:
-    """Say that something happened, inside the transaction in which it did; `data` are ids and states.
+    """Report that something happened, inside the transaction in which it did; `data` are ids and states.
 
-    `hooked` says whether the user has webhooks, where the caller knows; where it does not, that is looked up.
+    `hooked` says whether the user has webhooks, if the caller knows; otherwise that is looked up.
     """
     happened.send(None, user_id=user_id, kind=kind, data=dict(data), hooked=hooked)

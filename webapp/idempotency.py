@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same key and body give the first answer again, another body 409, for a day and a user."""
+"""Idempotency-Key: the same key and body repeat the first answer, another body gives 409; per user, for a day."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
 def commit(payload: Any, status: int) -> Any:
     """Commit the work of this request together with its answer; returns the payload.
 
-    A view that let go of its transaction meanwhile, for files take a moment to read, let go of its key, too.
+    A view that ended its transaction in between, because files take a moment to read, has lost its claim to the key.
     """
     row = g.pop("idempotency", None)
     if row is not None:
@@ -83,9 +83,9 @@ def commit(payload: Any, status: int) -> Any:
 
 
 def _fingerprint() -> str:
-    """What tells one request from another: its address and body; files are read in pieces, for they may be large.
+    """What tells one request from another: its address and body; files are read in pieces, because they may be large.
 
-    A form's token is no part of it: words that are sent again from a page that was loaded again are the same words.
+    A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
     """
     digest = hashlib.sha256(request.path.encode() + b"\n")
     if request.mimetype not in FORMS:
@@ -103,7 +103,7 @@ def _fingerprint() -> str:
 
 
 def _claim(row: IdempotencyKey) -> IdempotencyKey | None:
-    """Insert the key, or return who had it first. Two requests at once: the second waits for the first's commit."""
+    """Insert the key, or return the row that had it first. Of two at once, the second waits for the first's commit."""
     user_id, key = row.user_id, row.key
     db.session.add(row)
     try:

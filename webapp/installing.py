@@ -1,7 +1,7 @@
 """What makes the site an application on a device: manifest, service worker, the page without a connection.
 
-None of it contains anybody's data: what was read last is kept by the browser (static/js/reading.js), and shown by
-the page without a connection.
+None of it contains anybody's data: the browser itself keeps what was read last (static/js/reading.js), which the page
+without a connection shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every background job by name, and how to queue one; needs Redis and RQ, but nothing of the application."""
+"""Every background job by name, and how to queue one; needs Redis and RQ, but not the application."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Queue(StrEnum):
 
     TURN = "turn"  # what follows a reply: title, memory, summary
     UPKEEP = "upkeep"  # sweep, purge, mail that somebody is waiting for
-    INDEX = "index"  # vectors of what was said: needs no language model, and waits for none
-    DOCUMENTS = "documents"  # documents and webhooks: no language model either, and nobody's next answer
+    INDEX = "index"  # vectors of what was said: needs no language model, so it need not wait for one
+    DOCUMENTS = "documents"  # documents and webhooks: no language model either, and no answer waits for them
     BATCH = "batch"  # digests, reports, overviews
 
 
 WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.UPKEEP, Queue.INDEX, Queue.DOCUMENTS))
-"""The queues of each of the processes that `python -m jobs.worker` runs: those that call the language model, which may
-take minutes, and those that do not."""
+"""The queues of each process that `python -m jobs.worker` runs: those that call the language model, which may take
+minutes, and those that do not."""
 
 
 @dataclass(frozen=True)
 class JobSpec:
     """How a job is run.
 
-    function: dotted path of the RQ function; timeout: seconds, without what it waits for the language model;
-    retries: seconds to wait before each further try; model_calls: how many calls of the language model there may be,
-    one after the other; of: what the sweep asks for it by; every: seconds between runs of a scheduled job; cron: the
-    same as a cron line in local time.
+    function: dotted path of the RQ function; timeout: seconds, not counting waits for the language model; retries:
+    seconds to wait before each further try; model_calls: the most calls of the language model, one after the other; of:
+    the id by which the sweep asks for it; every: seconds between runs of a scheduled job; cron: the same as a cron line
+    in local time.
     """
 
     function: str
@@ -96,7 +96,7 @@ JOBS: dict[str, JobSpec] = {
 
 
 def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
-    """How long a job may take if each of its model calls takes the longest allowed, with all its retries."""
+    """How long a job may take if each of its model calls takes as long as allowed, with all its retries."""
     tries = model.max_retries + 1
     call = tries * (model.connect_timeout + model.request_timeout) + model.max_retries * model.max_retry_wait
     return spec.timeout + round(spec.model_calls * call)
@@ -125,17 +125,17 @@ class JobRequest:
 
     @property
     def key(self) -> str:
-        """What requests for the same work have in common."""
+        """The key that requests for the same work share."""
         return ":".join([self.name, *(f"{name}={value}" for name, value in sorted(self.ids.items()))])
 
 
 def pending_key(key: str) -> str:
-    """Marks a queued, not yet started job."""
+    """The key that marks a queued, not yet started job."""
     return f"job:pending:{key}"
 
 
 def turns_key(key: str) -> str:
-    """The turns waiting for a queued, not yet started job."""
+    """The key of the turns waiting for a queued, not yet started job."""
     return f"job:turns:{key}"
 
 
@@ -145,16 +145,16 @@ class PlainJob(Job):
     success_callback = failure_callback = stopped_callback = property(lambda _job: None)
 
     def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
-        """Send nothing: ours have none."""
+        """Send nothing: ours have no webhooks."""
 
 
 def rq_queue(client: Redis, queue: Queue) -> RQQueue:
-    """The RQ queue: JSON arguments only, so that nothing but ids is ever stored."""
+    """The RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
     return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
 
 
-# A marker stands for a job only while it waits on its list: neither a worker that took it and died, nor a connection
-# that broke midway, may leave a marker that blocks later requests.
+# A marker stands for a job only while it waits in its list: no marker that is left over, by a worker that took the job
+# and died or by a connection that broke midway, may block later requests.
 _WAITING = """
 local id = redis.call('get', KEYS[1])
 if id and redis.call('lpos', KEYS[2], id) and redis.call('exists', ARGV[1] .. id) == 1 then return id end
@@ -163,9 +163,9 @@ return false
 
 
 def push(client: Redis, request: JobRequest) -> str | None:
-    """Put a job on its queue; returns its id, or None when a queued one for the same ids will do.
+    """Put a job on its queue; returns its id, or None if one for the same ids is already queued.
 
-    Marker and job appear together or not at all. Raises redis.RedisError when Redis is away.
+    Marker and job appear together or not at all. Raises redis.RedisError if Redis is away.
     """
     spec, job_id = JOBS[request.name], str(uuid.uuid4())
     queue = rq_queue(client, spec.queue)
@@ -221,7 +221,7 @@ _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('
 
 
 def started(client: Redis, request_key: str, job_id: str) -> list[int]:
-    """Note that a job has begun, so that later requests queue another; the turns it will report to.
+    """Note that a job has begun, so that later requests queue another; returns the turns it will report to.
 
     A retried job keeps the turns of its first try and takes on those that came since.
     """
@@ -248,7 +248,7 @@ def note_failure(client: Redis, key: str, job_id: str) -> None:
 
 
 def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
-    """Remove failed jobs from the list of failures: what they were supposed to do has been done."""
+    """Remove failed jobs from the list of failures, since their work has been done."""
     failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
     if not failed:
         return

@@ -13,7 +13,7 @@ SECONDS = 20.0
 
 
 class MailRefused(Exception):
-    """The mail server refuses this message for good."""
+    """The mail server permanently refuses this message."""
 
 
 class MailAway(Exception):

@@ -34,7 +34,7 @@ _JOBS = (0.05, 0.2, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0)
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One metric: a histogram of seconds, or without buckets a counter."""
+    """One metric: a histogram of seconds or, without buckets, a counter."""
 
     name: str
     help: str
@@ -61,7 +61,7 @@ Key = tuple[str, ...]
 
 
 class Recorder:
-    """What this process has measured since it last handed on its numbers: per key, count, sum and count per bucket."""
+    """What this process has measured since it last handed on its numbers: count, sum and count per bucket, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class Recorder:
             self._numbers(measure, labels)[0] += amount
 
     def flush(self, client: Redis) -> None:
-        """Hand everything on, in one round trip; while Redis is away it is kept."""
+        """Hand everything on, in one round trip; if Redis is away, keep it."""
         with self._lock:
             pending, self._pending = self._pending, {}
         if not pending:
@@ -111,7 +111,7 @@ class Recorder:
                 self._pending[key] = [a + b for a, b in zip(now, numbers, strict=True)]
 
     def _begin_anew(self) -> None:
-        """In a forked child: what the parent measured is for the parent to report."""
+        """In a forked child: the parent reports its own measurements."""
         self._lock = threading.Lock()
         self._pending = {}
 
@@ -120,7 +120,7 @@ recorder = Recorder()
 
 
 def keep_flushing(client: Redis) -> None:
-    """Hand on what this process measures every few seconds, as long as it lives."""
+    """Hand on this process's measurements every few seconds, for as long as it lives."""
 
     def work() -> None:
         while True:
@@ -134,7 +134,7 @@ def keep_flushing(client: Redis) -> None:
 
 
 class Told(Collector):
-    """Metrics that have already been gathered."""
+    """Metrics gathered already."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = list(metrics)
@@ -155,7 +155,7 @@ def shared(client: Redis) -> list[Metric]:
 
 
 def families(stored: dict[str, float]) -> Iterator[Metric]:
-    """The fields of the hash as metrics; those that no measure of this version matches are left out."""
+    """The fields of the hash as metrics, without those that match no measure of this version."""
     found: dict[Key, list[float]] = {}
     for name, value in stored.items():
         *key, place = name.split(_SEPARATOR)

@@ -1,7 +1,7 @@
-"""The migrations of an application, and what they need on MySQL and MariaDB: to be resumable.
+"""An application's migrations, and what they need on MySQL and MariaDB: to be resumable.
 
-Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; run
-again, it finds them made and continues. Workers do without: Alembic brings 9 MB along.
+Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; when
+run again, it finds them made and continues. Workers do without migrations: Alembic takes up 9 MB.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
 
 
 def init_migrations(app: Flask) -> None:
-    """Let `flask db` and other upgraders find them."""
+    """Let `flask db` and other upgraders find the migrations."""
     migrate.init_app(app, db, directory=str(FOLDER))
 
 
@@ -61,13 +61,13 @@ class RepeatableMySQL(MySQLImpl):
 
 
 class RepeatableMariaDB(RepeatableMySQL, MariaDBImpl):
-    """The same, by its other name."""
+    """The same under its other name."""
 
     __dialect__ = "mariadb"
 
 
 def connect_patiently(engine: Engine, seconds: float) -> Connection:
-    """A connection to a database that may still be starting. Raises OperationalError when it does not come."""
+    """A connection to a database that may still be starting. Raises OperationalError if it does not come up in time."""
     end = time.monotonic() + seconds
     told = False
     while True:

@@ -23,7 +23,7 @@ _CAPABILITY_SECONDS = 86_400
 
 
 class RedisCapabilities:
-    """Capabilities found out by one process, for all of them."""
+    """Capabilities that one process found out, for all of them."""
 
     def __init__(self, client: Redis):
         self._client = client
@@ -40,19 +40,19 @@ class RedisCapabilities:
 
 # The client for background work.
 completions: Part[BackgroundClient] = Part("completions")
-# Makes a client for the event loop that asks for one.
+# Makes a client for the calling event loop.
 chat_client: Part[Callable[[], ChatPool]] = Part("chat_client")
-# What makes vectors: the model server, a connection that an admin chose, or this process.
+# What makes vectors: the model server, a connection chosen by an admin, or this process.
 embeddings: Part[Embeddings] = Part("embedder")
 
 
 def embedder() -> Embedder:
-    """What makes vectors now. Callers that store vectors ask once and keep it: the choice may change meanwhile."""
+    """What makes vectors now. Callers that store vectors call this once and keep the result: the choice may change."""
     return embeddings().now()
 
 
 def packaged_embedder(name: str) -> Embedder | None:
-    """The embedding model in this process that a setting, or a stored vector, names; None where neither does."""
+    """The in-process embedding model that a setting, or a stored vector, names; None if it names none."""
     if name in ("local", LocalEmbedder.model):
         return LocalEmbedder()
     return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None

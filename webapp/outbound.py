@@ -1,5 +1,5 @@
-"""Requests to addresses that somebody else named: never into this network unless a setting allows it, no larger and no
-longer than said, and nowhere else than asked (redirects are answers)."""
+"""Requests to addresses that somebody else chose: never into this network unless a setting allows it, with limits on
+size and time, and to that address only (a redirect is an answer)."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class Refused(_Told):
 
 
 class Failed(_Told):
-    """It was asked and did not answer properly; the text says how, but nothing of the answer."""
+    """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What may be reached although it is inside this network: host names and networks."""
+    """What may be reached even though it is inside this network: host names and networks."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Allowed:
-        """From a list with commas, such as `10.0.0.0/8, hooks.lan`. Raises ValueError for an invalid network."""
+        """From a comma-separated list such as `10.0.0.0/8, hooks.lan`. Raises ValueError for an invalid network."""
         hosts, networks = set(), []
         for item in filter(None, (part.strip().lower() for part in text.split(","))):
             if "/" in item or ":" in item or item.replace(".", "").isdigit():
@@ -68,7 +68,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered: the status, the headers by their names in lower case, and as much of the body as was asked."""
+    """The answer: the status, the headers by lower-case name, and as much of the body as was asked for."""
 
     status: int
     headers: Mapping[str, str]
@@ -76,7 +76,7 @@ class Answer:
 
 
 def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
-    """The parts of an address that could be asked. Raises Refused for one that is malformed or not of these schemes."""
+    """The parts of an address that can be requested. Raises Refused for a malformed one or one of other schemes."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -113,8 +113,8 @@ def check_host(url: str, allowed: Allowed) -> None:
 
 
 def _number(host: str) -> str:
-    """An IPv4 address as the machine reads it when it connects, to which `127.1` and `2130706433` are addresses, too;
-    any other host as it is."""
+    """An IPv4 address as the machine reads it when it connects, which takes `127.1` and `2130706433` for addresses,
+    too; any other host unchanged."""
     try:
         return socket.inet_ntoa(socket.inet_aton(host))
     except OSError:
@@ -122,7 +122,7 @@ def _number(host: str) -> str:
 
 
 def _plain(host: str) -> str:
-    """A host's name as it is looked up: in ASCII and lower case, without the dot that may end it."""
+    """A host's name as it is looked up: in ASCII and lower case, without a final dot."""
     return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
 
 
@@ -137,9 +137,9 @@ def request(
     allowed: Allowed = Allowed(),  # noqa: B008  (frozen)
     schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
-    """Ask, within `seconds` in all, for at most `most` bytes. Raises Refused, Failed.
+    """Make a request, within `seconds` in all, and read at most `most` bytes. Raises Refused, Failed.
 
-    The name is resolved once, and what it resolves to is what is connected to: nothing changes between the two.
+    The name is resolved once, and the connection goes to the resolved address: it cannot change in between.
     """
     parts = check_url(url, schemes=schemes)
     host = parts.hostname or ""
@@ -148,7 +148,7 @@ def request(
     if parts.scheme == "https":
         connection = HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
     plain = _connected(_addresses(host, port, allowed), seconds)
-    # Every read has its own time limit, and there may be many reads: past the whole, the line is cut.
+    # Every read has its own time limit, and there may be many reads: when all time is up, the connection is cut.
     cut = threading.Timer(seconds, _shut, (plain,))
     cut.daemon = True
     cut.start()

@@ -90,18 +90,18 @@ class OfOneReply(RequestParameters):
 
 
 PAYLOAD = "parameters"
-"""Where a message keeps them: a question for every reply to it, a reply for itself."""
+"""The field in which a message stores them: a question for every reply to it, a reply for itself."""
 
 
 def of_one_reply(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is sent for one reply besides what its conversation sets, from what the question and the reply keep.
+    """What is sent for one reply in addition to the conversation's parameters, from its question and from itself.
 
-    That may come from a restored file: nothing but these parameters gets into a request, above all no model.
+    The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
     """
     kept = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
     return kept[0] | kept[1]
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:
-    """The most tokens a reply was allowed to take; 0 if nobody set a limit."""
+    """The most tokens a reply may have; 0 if nobody set a limit."""
     return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

@@ -1,4 +1,4 @@
-"""How failures reach a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
+"""How failures are reported to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from webapp.web import wants_json, wants_partial
 log = logging.getLogger(__name__)
 
 Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
-"""A response from a status, a sentence and what is wrong with the fields."""
+"""Makes a response from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
 
 
 def speak(app: Flask, prefix: str, shape: Shape) -> None:
-    """Present errors under a path in the shape of another protocol."""
+    """Report errors under a path in the shape of another protocol."""
     app.extensions.setdefault(_SHAPES, {})[prefix] = shape
 
 
@@ -64,7 +64,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def _message(item: Mapping[str, Any]) -> str:
-    """What one of our validators said, which can be translated, or pydantic's own words."""
+    """The message of one of our validators, which can be translated, or pydantic's own."""
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
@@ -74,7 +74,7 @@ def _message(item: Mapping[str, Any]) -> str:
 
 
 def validation_problem(error: ValidationError) -> Response:
-    """The 422 of a request that does not fit its model."""
+    """The 422 for a request that does not fit its model."""
     found = field_errors(error)
     first = found[0] if found else {"loc": [], "msg": "not valid"}
     where = ".".join(first["loc"]) or "body"
@@ -101,13 +101,13 @@ def present(
 
 
 def _opened() -> bool:
-    """Whether a browser opens the address as a page: typed, followed, or reloaded after a failed form."""
+    """Whether a browser opens the address as a page: typed in, followed, or reloaded after a failed form."""
     asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
     return asked and not wants_json() and not wants_partial()
 
 
 def init_retry_after(app: Flask) -> None:
-    """Keep the limiter, which tells everybody when its window ends, from setting Retry-After on other failures."""
+    """Keep the limiter, which always reports when its window ends, from setting Retry-After on other failures."""
 
     @app.after_request
     def _own(response: Response) -> Response:
@@ -174,7 +174,7 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
-        """It answers but accepts no writes: full, a replica, or unable to write to its disk."""
+        """Redis answers but accepts no writes: it is full, a replica, or unable to write to its disk."""
         refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
         if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)

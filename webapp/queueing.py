@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 
 def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> str | None:
-    """Put a job on its queue now; returns its id, or None when one for the same ids is already queued.
+    """Put a job on its queue now; returns its id, or None if one for the same ids is already queued.
 
-    Raises redis.RedisError when Redis is away. Most callers want `enqueue_after_commit`.
+    Raises redis.RedisError if Redis is away. Most callers want `enqueue_after_commit`.
     """
     return push(redis(), JobRequest(name, ids, turn_id))
 
@@ -31,7 +31,7 @@ def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | 
 def enqueue_owed(name: str, of: int) -> bool:
     """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
 
-    Raises redis.RedisError when Redis is away.
+    Raises redis.RedisError if Redis is away.
     """
     request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
     if not backoff.may_ask(redis(), request.key):
@@ -45,10 +45,10 @@ def enqueue_owed(name: str, of: int) -> bool:
 def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
     """Put a job on its queue now; returns its id, or that of the one already waiting for the same ids.
 
-    Raises redis.RedisError when Redis is away.
+    Raises redis.RedisError if Redis is away.
     """
     request = JobRequest(name, ids)
-    for _ in range(3):  # the waiting one may be taken up between the two questions
+    for _ in range(3):  # the waiting one may be taken up between the two calls
         if job_id := push(redis(), request) or pending(redis(), request):
             return job_id
     raise RuntimeError(f"{name} is neither queued nor to be queued")
@@ -56,7 +56,7 @@ def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A job to be put on its queue after a commit; with Redis away the sweep finds what is owed."""
+    """A job to be put on its queue after a commit; if Redis is away, the sweep finds what is owed."""
 
     request: JobRequest
 

@@ -21,11 +21,11 @@ from webapp.extensions import app_settings, redis
 from webapp.migrating import migrate
 
 LEAST_FREE = 16 * 1024 * 1024
-"""Free bytes on SQLite's disk below which storing anything more cannot be promised."""
+"""With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
 
 
 def readiness() -> dict[str, str]:
-    """The state of each part that requests need: `ok`, or what is wrong with it."""
+    """The state of each part that requests need: `ok`, or what is wrong."""
     parts = {"database": _database(), "redis": _redis()}
     parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
     return parts
@@ -42,7 +42,7 @@ def _database() -> str:
         return "ok"
     except SQLAlchemyError as error:
         if "no such table" in str(error.args) or "doesn't exist" in str(error.args):
-            return "ok"  # the schema is a part of its own
+            return "ok"  # the schema is checked separately
         return "full" if database_is_full(error) else "away"
     finally:
         expect_writes(False)
@@ -71,14 +71,14 @@ def _migrations() -> str:
 
 
 def current_revision() -> str:
-    """The migration that the database is at; empty for one without tables."""
+    """The migration that the database is at; empty if it has no tables."""
     with db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision() or ""
 
 
 @cache
 def newest_revision() -> str:
-    """The migration that this version needs; the first time every migration is read, 18 MB of code and caches."""
+    """The migration that this version needs; the first call reads every migration, 18 MB of code and caches."""
     return _scripts().get_current_head() or ""
 
 

@@ -1,4 +1,4 @@
-"""The address of a Redis behind Sentinel, out of REDIS_URL."""
+"""The address of a Redis behind Sentinel, from REDIS_URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PORT = 26_379
 
 @dataclass(frozen=True, slots=True)
 class SentinelAddress:
-    """The Sentinels, the name of the master they watch, and who we are to the servers and to the Sentinels."""
+    """The Sentinels, the name of the master they watch, and our credentials for the servers and for the Sentinels."""
 
     service: str
     sentinels: tuple[tuple[str, int], ...]
@@ -24,7 +24,7 @@ class SentinelAddress:
 
     @classmethod
     def parse(cls, url: str) -> SentinelAddress | None:
-        """What a URL of one of SCHEMES says, None for any other URL. Raises ValueError when it cannot be read."""
+        """What a URL of one of SCHEMES says; None for any other URL. Raises ValueError if it cannot be read."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             return None
@@ -51,7 +51,7 @@ class SentinelAddress:
 
 
 def _host(text: str) -> tuple[str, int]:
-    """A host and its port; an IPv6 address stands in brackets."""
+    """A host and its port; an IPv6 address is in brackets."""
     try:
         parts = urlsplit(f"//{text}")
         host, port = parts.hostname, parts.port

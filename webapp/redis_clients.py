@@ -1,10 +1,10 @@
-"""Redis clients: of the one server of a URL, or of whichever server Sentinel says is the master.
+"""Redis clients: for the one server of a URL, or for whichever server Sentinel says is the master.
 
     redis+sentinel://:password@host-a:26379,host-b:26379,host-c:26379/commonplace/0
 
-names Sentinels, the master they watch, and the number of a database. User and password are those of the servers;
-`?sentinel_user=…&sentinel_password=…` are those of the Sentinels. `rediss+sentinel://` speaks TLS with both. After a
-failover each client reaches the new master with its next connection.
+names Sentinels, the master they watch, and the number of a database. User and password are for the servers;
+`?sentinel_user=…&sentinel_password=…` are for the Sentinels. `rediss+sentinel://` uses TLS with both. After a failover,
+each client's next connection is to the new master.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ASK_SECONDS = 0.5
 
 
 def server_of(info: Mapping[str, Any]) -> str:
-    """Which server answers, and its version, of what INFO says: Valkey gives the version of Redis it took over, too."""
+    """The answering server and its version, from INFO: Valkey also reports the version of Redis it derives from."""
     return f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}"
 
 
 def open_redis(url: str, **options: Any) -> Redis:
-    """A client with redis-py's options for connections; nothing is connected yet."""
+    """A client with redis-py's options for connections; it is not connected yet."""
     address = SentinelAddress.parse(url)
     if address is None:
         return Redis.from_url(url, **options)
@@ -62,7 +62,7 @@ def open_async_redis(url: str, **options: Any) -> AsyncRedis:
 
 
 class _Following(Redis):
-    """Closes what it had open to the Sentinels, too."""
+    """Also closes its connections to the Sentinels."""
 
     def close(self) -> None:
         super().close()
@@ -79,7 +79,7 @@ class _AsyncFollowing(AsyncRedis):
 
 
 class _Unblocked:
-    """A connection whose blocking read ends because its server is no longer the master is finished too."""
+    """Also drops a connection whose blocking read ends because its server is no longer the master."""
 
     def read_response(self, *args: Any, **options: Any) -> Any:
         try:
@@ -100,7 +100,7 @@ class _MasterTLS(_Unblocked, SentinelManagedSSLConnection):
 
 
 def _once_more() -> Retry:
-    """A Sentinel that was restarted is noticed by the connection to it that broke."""
+    """Retry once: a connection to a Sentinel that was restarted breaks at the next command."""
     return Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
 
 

@@ -1,4 +1,4 @@
-"""What templates can use: dates in words, Markdown, model names; and the serving of assets."""
+"""What templates can use: dates in words, Markdown, model names; and serving assets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def init_rendering(app: Flask) -> None:
 
 
 def when(at: datetime | None) -> Markup:
-    """A <time> in people's words, exact on hover."""
+    """A <time> in everyday words, exact on hover."""
     if at is None:
         return Markup("")
     zone = reader_zone()
@@ -62,14 +62,14 @@ def _when(at: datetime, zone: tzinfo, today: date, code: str) -> Markup:
 
 
 def reader_zone() -> tzinfo:
-    """The reader's time zone: as this browser told it, else the account's."""
+    """The reader's time zone: this browser's, or else the account's."""
     identity = current_identity()
     stored = identity.settings.get("timezone") if identity is not None else None
     return dates.zone(request.cookies.get("tz") or stored)
 
 
 def reader_theme() -> str:
-    """The reader's theme: this browser's, else the account's, else the device's."""
+    """The reader's theme: this browser's, or else the account's, or else the device's."""
     chosen = request.cookies.get("theme", "")
     identity = current_identity()
     if chosen not in THEMES and identity is not None:
@@ -103,7 +103,7 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
 def _page_state() -> dict[str, Any]:
     closed = request.cookies.get("sidebar") == "closed"
     return {
-        # Not Flask-Login's proxy: it would ask the database again while an error page says that there is none.
+        # Not Flask-Login's proxy: it would query the database again while an error page reports that it is away.
         "current_user": current_identity(),
         "theme": reader_theme(),
         "language": language_of(this_app()),
@@ -129,7 +129,7 @@ def _serve_asset(version: str, filename: str) -> Response:
 
 
 def _serve_words(version: str, code: str) -> Response:
-    """What scripts say in a language, before they run."""
+    """The texts that scripts show in a language; loaded before they run."""
     if code not in LANGUAGES:
         raise NotFound(UNKNOWN_PAGE)
     response = Response(script_words(code), mimetype="text/javascript")

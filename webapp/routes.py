@@ -1,4 +1,4 @@
-"""Wires what is served: endpoints, pages and commands, which a worker process has no use for."""
+"""Wires what is served: endpoints, pages and commands, none of which a worker process needs."""
 
 from __future__ import annotations
 

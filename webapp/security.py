@@ -27,19 +27,19 @@ def init_security(app: Flask) -> None:
         if request.is_secure:
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
         if not request.path.startswith("/static/"):
-            # What a page shows belongs to one person: no shared cache may keep it.
+            # A page's contents belong to one person: no shared cache may keep it.
             headers.setdefault("Cache-Control", "private, no-store")
         return response
 
 
 class Sessions(SecureCookieSessionInterface):
-    """Sends no session with files that any cache may keep.
+    """Sends no session cookie with files that any cache may keep.
 
-    A shared cache would hand it to others; and a browser, whose cookie differs with every answer, would fetch each file
-    again.
+    A shared cache would pass it on to others; and a browser, whose cookie differs with every answer, would fetch each
+    file again.
     """
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """Set the cookie, and say that the answer depends on it, unless the answer is public."""
+        """Set the cookie, and declare that the answer depends on it, unless the answer is public."""
         if not response.cache_control.public:
             super().save_session(app, session, response)

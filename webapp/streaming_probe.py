@@ -1,4 +1,4 @@
-"""A short stream for `flask doctor`, which measures through the proxy in front how it arrives."""
+"""A short stream with which `flask doctor` measures how it arrives through the proxy in front."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SECONDS = 60
 
 
 def grant(client: Redis, key: str) -> None:
-    """Let the stream be asked for once with this key."""
+    """Allow one request for the stream with this key."""
     client.set(f"probe:{key}", b"1", ex=_SECONDS)
 
 
 def use(client: Redis, key: str) -> bool:
-    """Whether the key was granted and not used yet."""
+    """Whether the key was granted and has not been used yet."""
     return 0 < len(key) <= 100 and client.getdel(f"probe:{key}") is not None
 
 
 def pieces(seen: dict[str, Any]) -> Iterator[bytes]:
-    """What the request looked like, then lines with pauses in between."""
+    """What the request looked like, then lines with pauses between them."""
     yield f"data: {json.dumps(seen)}\n\n".encode()
     for number in range(PIECES):
         time.sleep(PAUSE)

@@ -20,7 +20,7 @@ from webapp.languages.marks import Sentence
 from webapp.languages.speaking import catalog, language_of
 
 STAND_IN = 8_000_000_000_000_000_000
-"""Stands in for a number while the address around it is built; no id comes near it."""
+"""Stands in for a number while the address around it is built; no id comes close to it."""
 
 
 PLURAL_FORMS = range(6)
@@ -41,18 +41,18 @@ class Context(BaseContext):
 
 
 class Environment(FlaskEnvironment):
-    """Flask's environment for templates that no one gives globals of their own.
+    """Flask's environment, for templates that are not given globals of their own.
 
-    A page includes hundreds of small templates: a plain dictionary for globals and for the templates known, where Jinja
-    has layered and counted ones, saves a quarter of the time of a page.
+    A page includes hundreds of small templates: a plain dictionary for globals and for loaded templates, where Jinja
+    has layers and a bounded cache, saves a quarter of the time of a page.
     """
 
     context_class = Context
     language: str = SOURCE
     plural: Callable[[int], int] = staticmethod(lambda count: int(count != 1))
-    """The index of the plural form that a number takes in this language."""
+    """Returns the index of the plural form for a number in this language."""
     texts: Any = None
-    """The catalog of this language; None for that of the sources."""
+    """This language's catalog; None for the language of the sources."""
 
     def __init__(self, app: Flask, **options: Any) -> None:
         super().__init__(app, **{**options, "cache_size": -1})
@@ -65,7 +65,7 @@ class Environment(FlaskEnvironment):
         return super().make_globals(d) if d else self.globals
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """A template as this language has it."""
+        """The parsed template with its texts in this language."""
         return fold(super()._parse(source, name, filename), self, self._text, self._forms)
 
     def _text(self, message: str) -> str:
@@ -80,7 +80,7 @@ class Environment(FlaskEnvironment):
         return known or [message, plural]
 
     def _say(self, message: Any, **values: Any) -> str:
-        """For texts that were not known when the template was compiled."""
+        """Translate a text that was not known when the template was compiled."""
         if isinstance(message, Sentence):
             values = {
                 name: self._say(value) if isinstance(value, Sentence) else value
@@ -100,9 +100,9 @@ class Environment(FlaskEnvironment):
 
 
 class Tongues(Environment):
-    """The application's environment: a template requested from it comes in the reader's language.
+    """The application's environment: a template requested from it is in the reader's language.
 
-    Each language has an environment of its own, and templates that are compiled when it is first read in.
+    Each language has an environment of its own, whose templates are compiled when they are first used.
     """
 
     def __init__(self, app: Flask, **options: Any) -> None:
@@ -185,7 +185,7 @@ def csrf() -> Markup:
 
 
 def url_for(endpoint: str, **values: Any) -> str:
-    """As Flask's. Addresses with nothing but plain numbers in them are looked up once and filled in from then on."""
+    """Like Flask's. Addresses that contain only plain numbers are looked up once and filled in from then on."""
     if endpoint[0] != "." and request:
         for value in values.values():
             if type(value) is not int or not 0 <= value < STAND_IN:
@@ -198,7 +198,7 @@ def url_for(endpoint: str, **values: Any) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
-    """The address with %d for each number, and the names of the numbers in the order of their places."""
+    """The address with %d for each number, and the names of the numbers in order."""
     stand_ins: dict[str, Any] = {name: STAND_IN + at for at, name in enumerate(names)}
     address = current_app.url_for(endpoint, **stand_ins)
     if not names:

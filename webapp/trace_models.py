@@ -17,7 +17,7 @@ Events = AsyncGenerator[Event | Switched, None]
 
 
 class TracedChat(ChatPool):
-    """For turns. Where nothing is traced, their events take no detour."""
+    """For turns. If nothing is traced, events pass straight through."""
 
     def stream(self, *args: Any, **wishes: Any) -> Events:
         """As `ChatPool.stream`."""
@@ -26,7 +26,7 @@ class TracedChat(ChatPool):
 
 
 async def _traced(events: Events, targets: Sequence[Target]) -> Events:
-    # Never the current span: what a generator sets there is left to whoever asks it for the next event.
+    # Never the current span: what a generator sets as current would apply to whoever asks it for the next event.
     made = tracing.begin("chat", "client")
     model = targets[0].model if targets else None
     made.set({"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
@@ -47,7 +47,7 @@ async def _traced(events: Events, targets: Sequence[Target]) -> Events:
                     )
                 yield event
     except BaseException as error:
-        if not isinstance(error, GeneratorExit):  # whoever listened has heard enough
+        if not isinstance(error, GeneratorExit):  # the listener simply stopped listening
             made.fail(type(error).__name__)
         raise
     finally:

@@ -1,4 +1,4 @@
-"""A span for each request, and tracing switched on where the settings say so."""
+"""A span for each request, and switching on tracing if the settings say so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.config import Settings
 from webapp.trace_sending import Sender
 
 QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
-"""Asked for every few seconds by machines; no trace of them is worth its room."""
+"""Requested every few seconds by machines; not worth tracing."""
 
 
 def init_tracing(app: Flask, settings: Settings) -> None:
@@ -25,19 +25,19 @@ def init_tracing(app: Flask, settings: Settings) -> None:
     )
     tracing.use(sender, settings.otel_traces_sampler_arg)
     app.extensions["traces"] = sender
-    # A trace begun elsewhere is trusted from the proxies whose addresses are trusted.
+    # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
     trace_requests(app, believes=settings.trusted_proxies > 0)
 
 
 def trace_requests(app: Flask, *, believes: bool) -> None:
     """A span for each request, from its arrival to the beginning of its answer.
 
-    It is named after the route: the address itself may hold a secret, as that of a share does.
+    It is named after the route: the address itself may contain a secret, like that of a share.
     """
 
     @app.before_request
     def _begin() -> None:
-        if request.endpoint in QUIET or "span" in g:  # it is begun again (webapp/conflicts.py)
+        if request.endpoint in QUIET or "span" in g:  # it is being repeated (webapp/conflicts.py)
             return
         given = request.headers.get("traceparent") if believes else None
         rule = request.url_rule.rule if request.url_rule else None
@@ -48,7 +48,7 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
     @app.after_request
     def _answered(response: Response) -> Response:
         if span := g.get("span"):
-            span.ended_ns = time.time_ns()  # what is streamed keeps the request until the end of that
+            span.ended_ns = time.time_ns()  # a streamed answer keeps the request until its end
             number = g.get("request_id")
             span.set({"http.response.status_code": response.status_code, "commonplace.request_id": number})
             if response.status_code >= 500:

@@ -1,7 +1,7 @@
 """Sends spans to a collector by OTLP over HTTP, as JSON: what OpenTelemetry's own collector, Jaeger and Tempo take.
 
-Written here because OpenTelemetry's SDK is 6 MB in every process as soon as it is installed (redis-py loads it), and
-what is needed of it is this page. Nothing that is traced ever waits for the collector or fails with it.
+Written here because OpenTelemetry's SDK takes 6 MB in every process as soon as it is installed (redis-py loads it),
+while what is needed of it fits on this page. Nothing traced ever waits for the collector or fails with it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from webapp.tracing import Kind, Span, Value
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 8_192
-"""Spans kept for a collector that is slow or away; beyond that the oldest are dropped."""
+"""The most spans kept for a collector that is slow or away; beyond that the oldest are dropped."""
 AT_ONCE = 512
 EVERY_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
 PAUSE_SECONDS = 15.0
-"""How long a collector that did not accept them is left alone."""
+"""How long a collector that did not accept spans is left alone."""
 
 _KINDS: dict[Kind, int] = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _FAILED = 2
@@ -46,7 +46,7 @@ class Sender:
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def add(self, span: Span) -> None:
-        """Keep a span that has ended until it is sent."""
+        """Keep an ended span until it is sent."""
         self._waiting.append(span)
 
     def flush(self) -> None:
@@ -57,7 +57,7 @@ class Sender:
                     self._paused_until = time.monotonic() + PAUSE_SECONDS
 
     def keep_sending(self) -> None:
-        """Send every few seconds, as long as this process lives."""
+        """Send every few seconds, for as long as this process lives."""
 
         def work() -> None:
             while True:
@@ -87,7 +87,7 @@ class Sender:
         return False
 
     def _begin_anew(self) -> None:
-        """In a forked child: what the parent did is for the parent to report."""
+        """In a forked child: the parent reports its own spans."""
         self._lock = threading.Lock()
         self._waiting.clear()
 

@@ -1,8 +1,8 @@
 """Traces: what a request, a turn and its jobs did when, across processes, sent to an OpenTelemetry collector.
 
 Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and then next to free: `span` is a context manager that does nothing. A
-span says how long something took and how it ended, in names, numbers and identifiers: never an address as it was asked
-for, a statement's values, or anybody's words. `traceparent` carries a trace on to jobs, as the W3C wrote it down.
+span says how long something took and how it ended, in names, numbers and identifiers: never a requested address, a
+statement's values, or anybody's words. `traceparent` carries a trace on to jobs, in the W3C's format.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TRACEPARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-(
 
 @dataclass(slots=True)
 class Span:
-    """One thing that was done. Times are in nanoseconds since 1970; the parent is empty at the root of a trace."""
+    """One thing that was done. Times are in nanoseconds since 1970; `parent_id` is empty at the root of a trace."""
 
     name: str
     kind: Kind
@@ -46,7 +46,7 @@ class Span:
         self.attributes.update({name: value for name, value in attributes.items() if value is not None})
 
     def fail(self, error: str) -> None:
-        """Mark it as gone wrong, by the name of an error."""
+        """Mark it as failed, with the name of the error."""
         self.has_failed = True
         self.attributes["error.type"] = error
 
@@ -74,7 +74,7 @@ _current: ContextVar[Span | None] = ContextVar("span", default=None)
 
 
 def use(collector: Collector | None, ratio: float = 1.0) -> None:
-    """Trace this share of all traces from here on, in this process and those it forks; or stop tracing."""
+    """From now on trace this share of all traces, in this process and those it forks; or, without a collector, none."""
     _tracing.collector, _tracing.ratio = collector, ratio
 
 
@@ -89,9 +89,9 @@ def current() -> Span | None:
 
 
 def begin(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Span:
-    """A span that has begun: below `traceparent` if valid, else below the current span, else the root of a trace.
+    """A span that has begun: below `traceparent` if it is valid, else below the current span, else the root of a trace.
 
-    It is nobody's parent before it is made current; `end` takes it.
+    It becomes the parent of others only once it is made current; end it with `end`.
     """
     if found := _TRACEPARENT.fullmatch(traceparent or ""):
         trace_id, parent_id, flags = found.groups()
@@ -102,20 +102,20 @@ def begin(name: str, kind: Kind = "internal", traceparent: str | None = None) ->
 
 
 def end(span: Span) -> None:
-    """The span has ended, now unless its end is known."""
+    """End a span, now unless its end is already set."""
     span.ended_ns = span.ended_ns or time.time_ns()
     if span.is_sampled and _tracing.collector is not None:
         _tracing.collector.add(span)
 
 
 def make_current(span: Span | None) -> None:
-    """Let what follows, in this thread or task, belong to a span, or to none."""
+    """Make what follows, in this thread or task, part of a span, or of none."""
     _current.set(span)
 
 
 @contextmanager
 def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Iterator[None]:
-    """A span around what is done within; an exception marks it. `note` says more about it."""
+    """A span around the body; an exception marks it as failed. `note` adds attributes."""
     if _tracing.collector is None:
         yield
         return
@@ -152,7 +152,7 @@ def note(attributes: Mapping[str, Value | None]) -> None:
 
 
 def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
-    """Something that has just ended was waited for; outside any span nobody is told."""
+    """Record a wait that has just ended as a span; nothing is recorded outside of any span."""
     if _tracing.collector is None or (parent := _current.get()) is None or not parent.is_sampled:
         return
     made = begin(name, "client")
@@ -163,7 +163,7 @@ def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> N
 
 
 def carried_over(work: Callable[[], T]) -> Callable[[], T]:
-    """The same work, to be done in another thread as part of the current span."""
+    """The same work, for another thread, as part of the current span."""
     if _tracing.collector is None:
         return work
     here = _current.get()
@@ -179,18 +179,18 @@ def carried_over(work: Callable[[], T]) -> Callable[[], T]:
 
 
 def carried() -> dict[str, str]:
-    """What a job takes along to go on with the current trace."""
+    """What a job needs to continue the current trace."""
     made = _current.get() if _tracing.collector is not None else None
     return {"traceparent": made.traceparent} if made else {}
 
 
 def ids() -> dict[str, str]:
-    """The trace that lines of the log belong to."""
+    """The trace that log lines belong to."""
     made = _current.get() if _tracing.collector is not None else None
     return {"trace_id": made.trace_id} if made else {}
 
 
 def flush() -> None:
-    """Send what has ended, now: this process may end with it."""
+    """Send the ended spans now: this process may be about to end."""
     if _tracing.collector is not None:
         _tracing.collector.flush()

@@ -1,4 +1,4 @@
-"""Keeps promises when something was killed or unavailable: derived from the tables alone, safe to run at any time."""
+"""Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MAX_TEXT_BYTES = 2**20
-"""Of a message: a pasted log is a real message."""
+"""The most bytes of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
-MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions end at 32 levels
+MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions stop at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
 
 
 def parse_id(text: str | None) -> int | None:
-    """The row id in a text; None for an id that no row can have."""
+    """The row id in a text; None for what cannot be the id of any row."""
     if text is None or not text.isascii() or not text.isdecimal() or len(text) > _ID_DIGITS:
         return None
     number = int(text)
@@ -28,7 +28,7 @@ def parse_id(text: str | None) -> int | None:
 
 
 def encodable(value: str) -> str:
-    """A text as it is. Raises ValueError for one that the database cannot hold."""
+    """A text, unchanged. Raises ValueError for one that the database cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -104,7 +104,7 @@ Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(encodable)]
 """One line of text, stripped."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]
-"""What is typed into a search box, as it is: a space at its end says that the last word is finished."""
+"""What is typed into a search box, unchanged: a space at its end means that the last word is finished."""
 
 MessageText = Annotated[
     str, Field(min_length=1), AfterValidator(encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
@@ -112,13 +112,13 @@ MessageText = Annotated[
 """What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 
 Flag = StrictBool
-"""True or false, and nothing that merely looks like it."""
+"""True or false, and nothing that merely resembles it."""
 
 Whole = Annotated[int, BeforeValidator(_no_truth)]
-"""A whole number; true is not one."""
+"""A whole number; `true` is not one."""
 
 Amount = Annotated[float, BeforeValidator(_no_truth), Field(allow_inf_nan=False)]
-"""A finite number; true is not one."""
+"""A finite number; `true` is not one."""
 
 Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]
 """A row's id."""

@@ -1,4 +1,4 @@
-"""What every view needs: what the caller wants back, JSON bodies, keyset cursors, paging."""
+"""What every view needs: the kind of answer the caller wants, JSON bodies, keyset cursors, paging."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[by
 ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
 PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
-"""OAuth addresses that only programs call."""
+"""OAuth addresses that are called only by programs."""
 JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
@@ -62,7 +62,7 @@ def wants_partial() -> bool:
 
 
 Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
-"""What an endpoint answers, by status: a model, or OpenAPI's own words."""
+"""An endpoint's answers by status: a model, or a description as in OpenAPI."""
 
 
 class BoundedValues(ImmutableMultiDict[str, str]):
@@ -80,14 +80,14 @@ class BoundedValues(ImmutableMultiDict[str, str]):
 
 
 class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has no types
-    """A request whose parameters, fields and cookies hold no number that the database would refuse."""
+    """A request whose parameters, fields and cookies contain no number that the database would refuse."""
 
     parameter_storage_class = BoundedValues
     dict_storage_class = BoundedValues
 
     @property
     def max_content_length(self) -> int | None:
-        """Most bytes a body may have: more where files are uploaded. Known before anything reads the body."""
+        """The most bytes a body may have: more for uploads. Known before anything reads the body."""
         setting = UPLOADS.get(_NUMBERS.sub("/<id>", self.path)) if self.method == "POST" else None
         return int(current_app.config[setting]) if setting else super().max_content_length
 
@@ -96,7 +96,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
         Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
-        """The body as JSON. No body is an empty object: what may all be left out need not be sent."""
+        """The body as JSON. No body counts as an empty object: if all of it is optional, nothing need be sent."""
         return super().get_json(force, silent, cache) if has_body(self) else {}
 
 
@@ -112,7 +112,7 @@ def accepts_files(view: V) -> V:
 
 
 def check_ids() -> None:
-    """Answer a page's address with an id that no row can have as unknown; the JSON API's models say so themselves."""
+    """Answer a page's address that contains an impossible id with not found; the JSON API's models do so themselves."""
     if isinstance(current_app.blueprints.get(request.blueprint or ""), APIBlueprint):
         return
     if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
@@ -142,14 +142,14 @@ USUAL_PROBLEMS = {
     429: "Too many requests",
     503: "A dependency is away",
 }
-"""What any endpoint may answer, as far as its kind allows (webapp/openapi/document.py)."""
+"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
 
 
 class JsonBlueprint(APIBlueprint):
-    """A blueprint whose requests are validated without describing their models again.
+    """A blueprint that validates requests without generating their models' schemas again.
 
-    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to see which of its
-    fields are lists: half a millisecond each time for what never changes.
+    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
+    fields are lists: half a millisecond each time for something that never changes.
     """
 
     @staticmethod
@@ -260,5 +260,5 @@ def check_json_request() -> None:
 
 
 def static_version() -> str:
-    """Changes whenever the static files are rebuilt."""
+    """A version that changes whenever the static files are rebuilt."""
     return str(current_app.config.get("STATIC_VERSION", ""))

@@ -24,9 +24,9 @@ _COPIED = (
 
 
 def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
-    """A new conversation that begins with what was said up to a message, in the same space, and what it begins with.
+    """A new conversation in the same space that begins with what was said up to a message, and those messages.
 
-    What is copied was read for memories where it was said, and is not read again.
+    Memories were extracted from the copied messages where they were said; they are not read again.
     Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
     """
     last = get_message(user_id, message_id)

@@ -16,7 +16,7 @@ MOST_FOLDERS = 500
 
 
 def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
-    """One of the user's folders; `lock` keeps it from being deleted until the transaction ends. Raises NotFound."""
+    """One of the user's folders; `lock` keeps it from being deleted during the transaction. Raises NotFound."""
     query = select(Folder).where(Folder.folder_id == folder_id, Folder.user_id == user_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:

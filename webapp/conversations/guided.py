@@ -1,6 +1,6 @@
 """The journey of a conversation by its slug.
 
-Journeys are a later domain; all this one needs of their table is which slug belongs to which id.
+Journeys are a later domain; all that is needed here from their table is which slug belongs to which id.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def journey_id_of(slug: str) -> int | None:
 
 
 def slug_of(journey_id: int | None) -> str | None:
-    """The slug of a journey; None for none. Looked up once per session and id."""
+    """The slug of a journey; None for None. Looked up once per session and id."""
     if journey_id is None:
         return None
     known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})

@@ -23,7 +23,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
-    """Newest activity first, keyset-paged; with `pinned_first` behind those that are pinned, and with `is_writing`.
+    """Newest activity first, keyset-paged; with `pinned_first` after the pinned ones, and with `is_writing`.
 
     Temporary ones are never listed.
     Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
@@ -57,7 +57,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if pinned_first:
         statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
-        # An open conversation was read before, without the columns that only the list needs.
+        # An open conversation was loaded before, without the columns that only the list needs.
         statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
 
@@ -69,7 +69,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
 
 
 def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -> Select[Any]:
-    """The statement, ordered, from a cursor on."""
+    """The statement, ordered and starting after a cursor."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
@@ -90,7 +90,7 @@ def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -
 
 
 def _is_writing() -> ColumnElement[bool]:
-    """Whether a reply is being written: there are few at any time, and an index has them."""
+    """Whether a reply is being written: there are few at any time, and they have an index."""
     written = select(Message.conversation_id).where(
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )

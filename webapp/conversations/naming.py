@@ -34,7 +34,7 @@ def of_model(proposed: str | None, asked: str, answered: str) -> str:
 
 
 def is_of(title: str, source: str) -> bool:
-    """Whether a title has no number that nobody said, and is not English when another language is spoken."""
+    """Whether a title has no number that nobody mentioned, and is not English when another language is spoken."""
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
     said = words(source)
@@ -43,8 +43,8 @@ def is_of(title: str, source: str) -> bool:
 
 
 def tidy(title: str) -> str:
-    """One line without quotation marks, a label or a full stop, of a length that fits the sidebar; empty where that
-    names nothing."""
+    """One line without quotation marks, a label or a full stop, short enough for the sidebar; empty if the title says
+    nothing."""
     line = " ".join(title.split())
     if line.lower().startswith("title:"):
         line = line[6:].strip()

@@ -31,7 +31,7 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done to many: how many, in words; the time of a deletion, or what the changed ones were before."""
+    """What was done to many: the sentence that says how many; the time of a deletion, or what the changed ones were."""
 
     said: str
     deleted_at: datetime | None

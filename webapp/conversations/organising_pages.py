@@ -1,4 +1,4 @@
-"""Pages that keep conversations in order: one list with filters in its address, folders, and many at once."""
+"""Pages that keep conversations in order: a list with its filters in the address, folders, and many at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE_LENGTH = 50
 @blueprint.get("/organise")
 @signed_in
 def index() -> str:
-    """Conversations by folder, tag, space, words, pin and archive; the filters stand in the address."""
+    """Conversations by folder, tag, space, words, pin and archive; the filters are in the address."""
     query = _query()
     page = listing.list_conversations(current_user_id(), query, pinned_first=not (query.q or query.archived))
     template = "_organise_rows.html" if wants_partial() and query.cursor else "organise.html"
@@ -174,7 +174,7 @@ def delete_folder(folder_id: int) -> Any:
 
 
 def _to(address: str) -> Any:
-    """Redirect the page, whether a form asked or htmx for a notice's button."""
+    """Redirect the page, whether a form asked or HTMX did for a notice's button."""
     if not wants_partial():
         return redirect(address, 303)
     response = Response()
@@ -200,7 +200,7 @@ def _refused(error: DomainError) -> Any:
 
 
 def _query() -> ConversationQuery:
-    """The filters in the address; nonsense is left out."""
+    """The filters in the address; nonsensical ones are left out."""
     return ConversationQuery(
         q=request.args.get("q", "")[:200].strip() or None,
         archived=request.args.get("archived") in ("1", "True", "true"),
@@ -214,7 +214,7 @@ def _query() -> ConversationQuery:
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
-    """A query as the address of the list has it."""
+    """A query as it appears in the address of the list."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
 
 

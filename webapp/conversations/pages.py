@@ -32,7 +32,7 @@ CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
 LEFT = "left"
-"""The cookie, for one address, that a temporary conversation has while it is open: its id, and which page shows it."""
+"""The cookie of an open temporary conversation, for its address only: its id, and which page shows it."""
 UNTITLED = "New conversation"
 
 
@@ -94,7 +94,7 @@ def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above that one; with `at`, opened at a message."""
     left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
     if left == str(conversation_id):
-        # It is being reloaded: the leaving its page reported is undone before anybody sees it gone.
+        # It is being reloaded: undo the leaving that its page reported before anybody sees it gone.
         service.return_to_temporary(current_user_id(), conversation_id, leaving)
         db.session.commit()
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -200,7 +200,7 @@ def undelete(conversation_id: int) -> ViewResult:
 @blueprint.get("/sidebar")
 @signed_in
 def sidebar() -> ViewResult:
-    """A page of the list; `q` narrows it, `count` fetches as many as are shown, `after` is the last day shown."""
+    """A page of the list; `q` narrows it, `count` is how many are shown, `after` is the last day shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
     shown = presenting.sidebar(
         current_user_id(),
@@ -228,7 +228,7 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/seen")
 @signed_in
 def seen(conversation_id: int) -> Any:
-    """Note that the conversation has been looked at as it is now."""
+    """Note that the user has seen the conversation as it is now."""
     service.mark_seen(current_user_id(), conversation_id)
     db.session.commit()
     return "", 204

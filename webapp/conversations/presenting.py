@@ -22,7 +22,7 @@ from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24
 PINNED = N_("Pinned")
-MESSAGES_BEFORE = 10  # a message opened by its address gets a little context above it
+MESSAGES_BEFORE = 10  # a message opened by its address gets some context above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """A page of the list, grouped by day; `after_day` is the day the page before ended on."""
+    """A page of the list, grouped by day; `after_day` is the last day of the page before."""
 
     days: list[tuple[str, list[Conversation]]]
     q: str
@@ -126,7 +126,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
 
 
 def is_repeatable(row: Message) -> bool:
-    """Whether another version of a reply can be written: if what it answers, or the point it opens, is known."""
+    """Whether another version of a reply can be written: what it answers, or the point it opens, must be known."""
     return row.reply_to_id is not None or messages.opened_point(row) is not None
 
 
@@ -139,7 +139,7 @@ def view_of(message: Message) -> MessageView:
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
     """The ids of all versions, oldest first, by what they are versions of."""
     columns = (Message.message_id, Message.role, Message.parent_id)
-    # The parents are of this conversation, so they say enough; with its id as well SQLite would read all of it.
+    # The parents are in this conversation, so they suffice; given its id as well, SQLite would read all of it.
     statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))
     if any(row.parent_id is None for row in rows):
         statement = union_all(statement, *_beginnings(conversation_id))
@@ -150,9 +150,9 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
-    """The message a conversation begins with now, and those it once began with.
+    """The message a conversation begins with now, and those it used to begin with.
 
-    Every conversation has a message without a parent: an index on that would not help.
+    Every conversation has messages without a parent: an index on that would not help.
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
     here = Message.conversation_id == conversation_id

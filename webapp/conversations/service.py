@@ -42,10 +42,10 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(
     user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
 ) -> Conversation:
-    """A new conversation that begins with `messages` messages; a title given here is the user's and never overwritten.
+    """A new conversation with `messages` messages; a title given here is the user's and is never overwritten.
 
     Until it gets another title, it has the beginning of `first_words`. A guided one is named after its journey; in a
-    legacy, one of its personas speaks. Raises NotFound, Invalid.
+    legacy one of its personas speaks. Raises NotFound, Invalid.
     """
     persona = fields.persona or None
     if fields.space_id is not None:
@@ -97,7 +97,7 @@ def current_conversation(user_id: int) -> Conversation:
 
 
 def update_conversation(user_id: int, conversation_id: int, changes: ConversationChanges) -> Conversation:
-    """Change the given fields only. A title is the user's from then on; clearing it makes it the assistant's again."""
+    """Change the given fields only. A title is then the user's; clearing it lets the assistant choose one again."""
     row = get_conversation(user_id, conversation_id, lock=True)
     given = changes.model_fields_set
     if "space_id" in given and changes.space_id != row.space_id:

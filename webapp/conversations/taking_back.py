@@ -19,13 +19,13 @@ from webapp.extensions import redis
 from webapp.languages.marks import say_n
 
 SECONDS = 600
-"""How long that is, in seconds: the notice that offers it stays on a page until it is dismissed."""
+"""How many seconds that is: the notice that offers it stays on a page until it is dismissed."""
 Before = Mapping[int, Mapping[str, Any]]
 """Fields of ConversationChanges as they were, by conversation."""
 
 
 def keep(user_id: int, before: Before) -> str | None:
-    """Store it, and return the key to get it back; None if nothing changed, or while Redis is unavailable."""
+    """Store them and return the key to get them back; None if nothing changed, or while Redis is unavailable."""
     if not before:
         return None
     word = secrets.token_urlsafe(12)
@@ -37,7 +37,7 @@ def keep(user_id: int, before: Before) -> str | None:
 
 
 def take_back(user_id: int, word: str) -> str:
-    """Restore the conversations and say how many; what is gone by now, or whose folder is, stays so.
+    """Restore the conversations and say how many; one that is gone by now, or whose folder is, is left as it is.
 
     Raises NotFound for a key that is unknown, somebody else's, used or expired; RedisError.
     """

@@ -25,7 +25,7 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a title is made of, and whether it may still be."""
+    """What a title is made from, and whether it may still be used."""
 
     asked: str
     answered: str
@@ -44,15 +44,15 @@ def part(instructions: str) -> Part:
 
 
 Watch = Callable[[int], Callable[[], bool]]
-"""Given a user's id before anything is read: a function that tells, in the transaction that stores what came of the
-reading, whether it may be stored."""
+"""Given a user's id before anything is read, returns a function that tells, in the transaction that stores the result,
+whether it may be stored."""
 
 
 def title_conversation(conversation_id: int, instructions: str, watch: Watch) -> str | None:
     """Title a conversation that has none and has been answered; the new title, or None when there is nothing to do.
 
-    One model call, with no connection held; another when what it read was forgotten meanwhile. Raises a ModelError that
-    a later try may cure; after any other, and after output that cannot be read, the title is the user's first words: no
+    One model call, with no connection held; another if what it read was forgotten in the meantime. Raises a ModelError
+    that a later try may cure; after any other, and after unreadable output, the title is the user's first words: no
     conversation is left without one for ever.
     """
     for _ in range(TRIES):

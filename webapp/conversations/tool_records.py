@@ -22,7 +22,7 @@ class Source:
 
 
 def sources_of(calls: Calls | None) -> list[Source]:
-    """The pages found by the calls of a reply, each once, those that were read first; only web addresses."""
+    """The pages found by the calls of a reply, each once, those that were opened first; only web addresses."""
     found: dict[str, Source] = {}
     outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
     for output in outputs:
@@ -45,7 +45,7 @@ def handed_over(calls: Calls | None) -> list[Mapping[str, Any]]:
 
 
 def in_short(given: Mapping[str, Any] | None) -> str:
-    """What a tool was given, in one line."""
+    """What a tool was given, on one line."""
     found = {
         name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)
     }

@@ -1,4 +1,4 @@
-"""Whose conversations a caller may have worked on or read: their own; everybody's for services and admins."""
+"""Whose conversations a caller may read or have work done on: their own, or everybody's for services and admins."""
 
 from __future__ import annotations
 

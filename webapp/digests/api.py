@@ -64,12 +64,12 @@ def render_prompt(body: RenderRequest) -> ViewResult:
 
 
 def init_digests(app: Flask) -> None:
-    """Lend the API of memories the writing of digests, which that domain knows nothing of; listen to forgetting."""
+    """Register the writing of digests with the API of memories, which knows nothing of them; listen to forgetting."""
     digest_upsert.put(app, _upsert)
 
 
 def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> dict[str, Any]:
-    """Write a digest for its owner, a service or an admin; the answer. Raises NotFound, Invalid."""
+    """Write a digest for its owner, a service or an admin; returns the answer. Raises NotFound, Invalid."""
     try:
         data = ConversationMemoryData.model_validate(memory_data)
     except ValidationError as error:

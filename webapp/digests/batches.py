@@ -1,4 +1,4 @@
-"""Digests of many conversations: chosen by what they need, made one by one so that one that fails costs no other."""
+"""Digests of many conversations: those that need one, made one by one so that a failure affects no other."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from webapp.queueing import enqueue_or_find
 log = logging.getLogger(__name__)
 
 AT_ONCE = 10_000
-"""Conversations of one run; the next one goes on with what is left."""
+"""The most conversations in one run; the next run continues with what is left."""
 
 
 def choose(
     user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> list[int]:
-    """The conversations to make digests of, at most `clamp` unless that is -1. Raises NotFound for no such user."""
+    """The conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
     idle = timedelta(minutes=app_settings().digest_idle_minutes)
     most = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
     if user_id is None:
@@ -34,7 +34,7 @@ def choose(
 
 
 def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | list[str]]:
-    """Queue a job for each chosen conversation: which ones, and their jobs."""
+    """Queue a job for each chosen conversation; returns their ids and those of the jobs."""
     chosen = choose(user_id, **filters)
     db.session.rollback()
     jobs = [enqueue_or_find("digest", conversation_id=conversation_id) for conversation_id in chosen]
@@ -42,7 +42,7 @@ def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | 
 
 
 def make_digests(user_id: int | None, **filters: Any) -> dict[str, list[int]]:
-    """Make the digest of each chosen conversation at once: those made, those that failed."""
+    """Make the digest of each chosen conversation now; returns those made and those that failed."""
     chosen = choose(user_id, **filters)
     made: list[int] = []
     failed: list[int] = []

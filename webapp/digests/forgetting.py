@@ -1,4 +1,4 @@
-"""What forgetting a memory does to digests: those that may hold it go, and are made anew without it."""
+"""What forgetting a memory does to digests: those that may contain it are deleted, and later made again without it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def init_digest_forgetting() -> None:
 
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
-    """A digest without what its user wants forgotten, in the words that were forgotten."""
+    """A digest without what its user has forgotten, if it is in the same words."""
     forbids = graveyard(user_id).forbids
     observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
     return ConversationMemoryData(
@@ -39,9 +39,9 @@ def without_forgotten(user_id: int, data: ConversationMemoryData) -> Conversatio
 def _forget(
     _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
 ) -> None:
-    """Delete, with their history, the digests of the conversations behind the memories and those in the same words.
+    """Delete, with their history, the digests of the conversations behind the memories and those that repeat the texts.
 
-    A digest tells in words of its own, so in the conversations where the memory comes from nothing less is sure.
+    A digest is in the model's words, so for the conversations where the memory comes from nothing less is certain.
     """
     behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
     involved = set(db.session.scalars(behind))
@@ -60,7 +60,7 @@ def _forget(
 
 
 def _told_elsewhere(_sender: Any, *, conversation_ids: Collection[int], told: Told, **_: Any) -> None:
-    """Delete, with their history, the digests of these conversations that tell what is no longer anybody's to tell."""
+    """Delete, with their history, the digests of these conversations that retell what may no longer be told."""
     versions = (
         select(ConversationMemory.id, ConversationMemoryVersion.memory_data)
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)

@@ -38,7 +38,7 @@ _READABLE = ("complete", "stopped", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a digest is made from: the messages, the state of the conversation they are, and the digest before."""
+    """What a digest is made from: the messages, the state of the conversation then, and the version before it."""
 
     messages: list[dict[str, str]]
     is_empty: bool
@@ -51,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What came of making a digest; `version` None when the conversation is gone or memory is off."""
+    """The result of making a digest; `version` is None if the conversation is gone or memory is off."""
 
     conversation_id: int
     version: int | None
@@ -63,11 +63,11 @@ class Generated:
 
 
 def generate(conversation_id: int) -> Generated:
-    """Make a conversation's digest anew; of two writers at once the one who came first stays.
+    """Make a conversation's digest anew; if somebody else writes one in the meantime, theirs stays.
 
-    One model call, with no connection held, and another when something was forgotten meanwhile; none for a conversation
-    in which nothing was said. Nothing happens to one that is gone, temporary or without memory. Raises ModelError with
-    nothing stored.
+    One model call, with no connection held, and another if something was forgotten in the meantime; none for a
+    conversation in which nothing was said. Does nothing for one that is gone, temporary or without memory. Raises
+    ModelError with nothing stored.
     """
     for _ in range(TRIES):
         source = _read(conversation_id)
@@ -80,7 +80,7 @@ def generate(conversation_id: int) -> Generated:
 
 
 def _generate(conversation_id: int, source: Source) -> Generated | None:
-    """Ask and store; None when what was read has been forgotten since, or is no longer shared."""
+    """Ask and store; None if what was read has since been forgotten or is no longer shared."""
     data, model = ConversationMemoryData(main_topics=[], action=[], typical_observation=""), None
     if not source.is_empty:
         answer, completion = completions().complete_structured(
@@ -107,7 +107,7 @@ def _generate(conversation_id: int, source: Source) -> Generated | None:
 
 
 def generate_now(conversation_id: int) -> Generated:
-    """Make a digest for somebody who waits. Raises NotFound, Conflict when memory is off, Unavailable."""
+    """Make a digest for somebody who is waiting. Raises NotFound, Conflict if memory is off, Unavailable."""
     db.session.rollback()
     try:
         made = generate(conversation_id)
@@ -150,7 +150,7 @@ def _wanted(conversation: Conversation) -> bool:
 
 
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
-    """The conversation as the prompt shows it, after its present digest if there is one; what was said, by message."""
+    """The conversation as the prompt shows it, with its present digest if there is one; what was said, by message."""
     rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
     said = {row.message_id: row.content for row in rows}
     text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)

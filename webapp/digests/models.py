@@ -14,7 +14,7 @@ SOURCES = ("model", "user", "service")
 
 
 class ConversationMemory(Base):
-    """One digest a conversation. It is stale once `as_of` lies before the conversation's `updated_at`."""
+    """The digest of one conversation. It is stale once `as_of` is before the conversation's `updated_at`."""
 
     __tablename__ = "conversation_memories"
     __table_args__ = (UniqueConstraint("conversation_id"), Base.__table_args__)

@@ -28,7 +28,7 @@ LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observ
 
 @blueprint.app_context_processor
 def _header() -> dict[str, Any]:
-    """What the header of a conversation asks for; nothing is loaded unless a template does."""
+    """What the header of a conversation may ask for; nothing is loaded unless a template does."""
     return {"load_digest": _shown}
 
 
@@ -126,7 +126,7 @@ def _done(conversation_id: int, said: str) -> ViewResult:
 
 
 def _form() -> ConversationMemoryData:
-    """The posted digest: lists one item a line. Raises Invalid."""
+    """The posted digest: lists have one item per line. Raises Invalid."""
 
     def lines(name: str) -> list[str]:
         return [line.strip() for line in request.form.get(name, "").splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""What goes into a digest and what comes out about one."""
+"""What digests are written from and returned as."""
 
 from __future__ import annotations
 

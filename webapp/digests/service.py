@@ -24,7 +24,7 @@ NO_LIMIT = -1
 
 
 def existing_conversation(conversation_id: int) -> Conversation:
-    """A conversation of anybody, for services and jobs. Raises NotFound."""
+    """Anybody's conversation, for services and jobs. Raises NotFound."""
     row = db.session.get(Conversation, conversation_id)
     if row is None or row.deleted_at is not None:
         raise NotFound("There is no such conversation.")
@@ -32,12 +32,12 @@ def existing_conversation(conversation_id: int) -> Conversation:
 
 
 def find_digest(conversation_id: int) -> ConversationMemory | None:
-    """The digest of a conversation that the caller may see; None when there is none."""
+    """The digest of a conversation that the caller may see; None if there is none."""
     return db.session.scalar(select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id))
 
 
 def get_digest(conversation_id: int) -> ConversationMemory:
-    """The digest of a conversation that the caller may see. Raises NotFound when there is none."""
+    """The digest of a conversation that the caller may see. Raises NotFound if there is none."""
     row = find_digest(conversation_id)
     if row is None:
         raise NotFound("This conversation has no memory yet.")
@@ -45,7 +45,7 @@ def get_digest(conversation_id: int) -> ConversationMemory:
 
 
 def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:
-    """A user's digests by id, those with a larger one than `after`."""
+    """A user's digests by id, those after `after`."""
     return db.session.scalars(
         select(ConversationMemory)
         .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
@@ -66,16 +66,16 @@ def history(conversation_id: int) -> Sequence[ConversationMemoryVersion]:
 
 
 def is_stale(digest: ConversationMemory, conversation: Conversation) -> bool:
-    """Whether the conversation went on after what the digest describes."""
+    """Whether the conversation has continued since the digest was made."""
     return digest.as_of < conversation.updated_at
 
 
 def upsert_digest(
     user_id: int | None, conversation_id: int, data: ConversationMemoryData, *, source: str = "user"
 ) -> ConversationMemory:
-    """Write the digest of a conversation of the user's, or of anybody's for a service (`user_id` None).
+    """Write the digest of the user's conversation, or of anybody's for a service (`user_id` None).
 
-    Raises NotFound, and Conflict where memory is off: there nothing is kept, whoever wrote it.
+    Raises NotFound, and Conflict if memory is off: then nothing is kept, whoever wrote it.
     """
     if user_id is None:
         conversation = existing_conversation(conversation_id)
@@ -105,7 +105,7 @@ def write(
     model: str | None = None,
     prompt_version: str | None = None,
 ) -> ConversationMemory:
-    """Store a digest and its version; the conversation is locked by the caller. The same again adds no version."""
+    """Store a digest and its version; the caller has locked the conversation. An unchanged one adds no version."""
     at = now()
     data = _without_secrets(data, refuse=source == "user")
     row = db.session.scalar(
@@ -137,7 +137,7 @@ def write(
 
 
 def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
-    """Conversations of anybody that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
+    """Anybody's conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
     return _chosen(_candidates(include_empty=False).where(*_needing(idle)), limit)
 
 
@@ -171,7 +171,7 @@ def _needing(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
 
 
 def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
-    """The first `limit` whose owners have memory switched on; a negative limit is none."""
+    """The first `limit` whose owners have memory switched on; all if the limit is negative."""
     found: list[int] = []
     for conversation_id, settings in db.session.execute(statement):
         if 0 <= limit <= len(found):
@@ -182,7 +182,7 @@ def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[i
 
 
 def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:
-    """The digest without what looks like a secret, which is never kept. Raises Invalid instead if asked to refuse."""
+    """The digest without what looks like a secret; with `refuse`, raises Invalid if there is any."""
     if not find_secret(*data.main_topics, *data.action, data.typical_observation):
         return data
     if refuse:

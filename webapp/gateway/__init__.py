@@ -1,1 +1,1 @@
-"""An endpoint as OpenAI's clients expect it, so that any of them gets a person's memory, spaces and history."""
+"""An endpoint that OpenAI's clients can use, so that any of them gets a person's memory, spaces and history."""

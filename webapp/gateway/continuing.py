@@ -1,4 +1,4 @@
-"""A turn behind a response that is named by its id, where `service` finds the place by what was said before it."""
+"""Turns after a response that is named by its id; `service` finds the place by what was said before it."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def get_reply(user_id: int, reply_id: int) -> Message:
 
 
 def waiting_reply(user_id: int, conversation_id: int) -> Message | None:
-    """The last reply of a conversation where it waits for what the calls of a client's tools come to; that it is not
-    kept as a response takes it from nobody who names the conversation. Raises NotFound."""
+    """The last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
+    the conversation may continue it, even if it is not kept as a response. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
     return last if last is not None and handed_over(last.tool_calls) else None
 
 
 def begin_after(user_id: int, reply: Message, asked: Asked, results: Mapping[str, str], wish: Wish) -> Begun:
-    """The rows of a turn that follows a reply of this user's; the caller commits and launches it.
+    """The rows of a turn that follows one of this user's replies; the caller commits and launches it.
 
-    `results`: what the response's calls came to, by their ids; the question may be empty then. Where the conversation
-    went on otherwise meanwhile, a branch of it is made; the same request once more takes the place of its reply.
-    Raises Invalid, Conflict, and what `start_turn` raises.
+    `results`: the results of the response's calls by their ids; the question may then be empty. If the conversation has
+    since continued otherwise, it is branched; if the same request is repeated, its reply is replaced. Raises Invalid,
+    Conflict, and what `start_turn` raises.
     """
     require_room(user_id)
     _agree(get_conversation(user_id, reply.conversation_id), wish)
@@ -70,14 +70,14 @@ def begin_after(user_id: int, reply: Message, asked: Asked, results: Mapping[str
 
 
 def _mark(user_id: int, reply: Message, asked: Asked) -> str:
-    """What names the request behind a response; of one that was written on the page, the response's id does."""
+    """The fingerprint of a request that follows a response; if that was asked for on the page, its id stands for it."""
     behind = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     said = [("assistant", reply.content)] if reply.content else []
     return fingerprint("", [*said, ("user", asked.question)] if asked.question else said, behind=behind)
 
 
 def _agree(conversation: Conversation, wish: Wish) -> None:
-    """Raise Invalid where a request wants its conversation otherwise than the response is held."""
+    """Raise Invalid if a request chooses other settings for its conversation than the response was held with."""
     memory = "off" if not conversation.uses_memory else "on" if conversation.makes_memory else "read"
     held = {
         "space_id": conversation.space_id,
@@ -131,6 +131,6 @@ def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish
 
 
 def _branched(user_id: int, reply: Message) -> Message:
-    """The copy of a reply at the end of a new conversation that begins with what was said up to it."""
+    """The copy of a reply, at the end of a new conversation that begins with what was said up to it."""
     made = chat.branch(user_id, reply.message_id)
     return messages.get_message(user_id, messages.last_message_id(made.conversation_id) or 0)

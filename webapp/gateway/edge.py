@@ -1,4 +1,4 @@
-"""What both endpoints of the gateway share at the edge: a request's choices, a turn launched, a reply followed."""
+"""What both endpoints of the gateway share: reading a request's choices, launching a turn, following a reply."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.gateway.service import Begun, Wish
 from webapp.validation import parse_id
 
 PATIENCE = 600.0
-"""Seconds for which a reply that is not streamed is waited for."""
+"""How many seconds to wait for a reply that is not streamed."""
 SPACE, MEMORY, CONVERSATION = "X-Commonplace-Space", "X-Commonplace-Memory", "X-Commonplace-Conversation"
 _Body = TypeVar("_Body", bound=BaseModel)
 
@@ -48,17 +48,17 @@ class End:
 
     @property
     def calls(self) -> Sequence[Mapping[str, Any]]:
-        """The calls that the client is to answer."""
+        """The calls that the client has to answer."""
         return handed_over(self.data["message"].get("tool_calls"))
 
     @property
     def content(self) -> str:
-        """What is stored, not what came: something may have been forgotten meanwhile."""
+        """What is stored, not what was streamed: something may have been forgotten in the meantime."""
         return str(self.data["message"]["content"])
 
     @property
     def error(self) -> tuple[dict[str, Any], int]:
-        """The error of a reply that failed, with its status."""
+        """The error of a failed reply, with its status."""
         status = wire.status_of(self.data["code"])
         return wire.error(self.data["detail"] or "The reply failed.", status, code=self.data["code"]), status
 
@@ -73,7 +73,7 @@ def body_as(shape: type[_Body]) -> _Body:
 
 
 def wish(model: str, conversation_id: int | None = None) -> Wish:
-    """What the headers and the model's suffixes choose; `conversation_id` is what the body names. Raises Invalid,
+    """What the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises Invalid,
     NotFound."""
     name, chosen = wire.split_model(model)
     wishes: dict[str, Any] = {"model": service.model_named(name)}
@@ -108,7 +108,7 @@ def _entries(begun: Begun, patience: float | None) -> Iterator[Entry | None]:
 
 
 def reading(user_id: int, begun: Begun) -> AbstractContextManager[Iterator[str | End | None]]:
-    """What a stream of the reply says: its text as it comes, then its end; None while nothing happens.
+    """The events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
 
     A reader that hangs up before the end stops the reply, which is what these clients mean by it.
     """
@@ -137,7 +137,7 @@ def reading(user_id: int, begun: Begun) -> AbstractContextManager[Iterator[str |
 
 
 def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
-    """The text of a reply as it comes, each character once, then its end; None while nothing happens."""
+    """A reply's text as it arrives, each character once, then its end; None while nothing happens."""
     length = 0
     for item in found:
         if item is None:
@@ -156,7 +156,7 @@ def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
 
 
 def wait_for(begun: Begun) -> End | Response:
-    """The end of a reply that is not streamed; the answer to be given instead where it failed or takes too long."""
+    """The end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
     end = next((piece for piece in _pieces(_entries(begun, PATIENCE)) if isinstance(piece, End)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
@@ -170,7 +170,7 @@ def usage_in(app: Flask, begun: Begun) -> dict[str, Any]:
 
 
 def refusal(body: dict[str, Any], status: int) -> Response:
-    """A reply that failed: it is in the conversation, so a client that tried again by itself would ask twice."""
+    """A response for a reply that failed. It is in the conversation, so a client's automatic retry would ask twice."""
     response = jsonify(body)
     response.status_code = status
     response.headers["x-should-retry"] = "false"

@@ -1,4 +1,4 @@
-"""The form that a client wants the answer in: a JSON schema, or any JSON object; pure."""
+"""The format in which a client wants the answer: a JSON schema, or any JSON object; pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from webapp.gateway.functions import DEEPEST_SCHEMA, Unsupported, depth
 from webapp.llm.structured import describe_schema
 
 MOST_SCHEMA = 32_000
-"""Characters of a schema as JSON."""
+"""The most characters of a schema as JSON."""
 MOST_SHOWN = 8_000
-"""Of one that the model reads, too: not every server holds a model to it."""
+"""The most of one that is also shown to the model: not every server makes the model follow it."""
 KINDS = ("text", "json_object", "json_schema")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FIELDS = ("name", "description", "schema", "strict")
@@ -33,7 +33,7 @@ def read_format(given: Any, param: str) -> dict[str, Any] | None:
 
 
 def read_flat_format(given: Any, param: str) -> dict[str, Any] | None:
-    """The same, from `text.format` of a response, whose fields stand a level higher."""
+    """The same, from `text.format` of a response, which has the fields one level higher."""
     if isinstance(given, dict) and given.get("type") == "json_schema":
         rest = {name: value for name, value in given.items() if name != "type"}
         return {"type": "json_schema", "json_schema": _named_schema(rest, param)}
@@ -41,14 +41,14 @@ def read_flat_format(given: Any, param: str) -> dict[str, Any] | None:
 
 
 def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A format as a response says it."""
+    """A format as a response reports it."""
     if form is None:
         return {"type": "text"}
     return {"type": form["type"], **form.get("json_schema", {})}
 
 
 def in_words(form: Mapping[str, Any] | None) -> str:
-    """What the model reads of it; empty where text is wanted, and for a schema that is too long to be read twice."""
+    """The instructions about it for the model; for a long schema only that it must be a JSON object, for text none."""
     if form is None:
         return ""
     if form["type"] == "json_object":

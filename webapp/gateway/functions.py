@@ -1,4 +1,4 @@
-"""A client's tools on the wire: their definitions checked, its choice, and the calls and answers in a history; pure."""
+"""A client's tools on the wire: checks their definitions, reads its choice, and the calls and results; pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from webapp.tools.of_clients import ClientTools
 
 MOST_TOOLS = 128
 MOST_DEFINITION = 32_000
-"""Characters of one definition as JSON."""
+"""The most characters of one definition as JSON."""
 MOST_DEFINITIONS = 200_000
 DEEPEST_SCHEMA = 24
 MOST_ROUNDS = 200
-"""Times that calls were handed over and answered, in one reply."""
+"""How often calls may be handed over and answered within one reply."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FIELDS = ("name", "description", "parameters", "strict")
 _SIMPLE = {"auto", "none", "required"}
 
 
 class Unsupported(ValueError):
-    """A request that cannot be answered as it asks; `param` is the field that asks it."""
+    """A request that cannot be answered as it stands; `param` is the field responsible."""
 
     def __init__(self, param: str, message: str) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the assistant said when it called a client's tools, the calls, and by their ids what they came to."""
+    """What the assistant said when it called a client's tools, the calls, and their results by call id."""
 
     text: str
     calls: tuple[Call, ...]
@@ -49,7 +49,7 @@ class Round:
 
 
 def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool | None = None) -> ClientTools | None:
-    """The tools of a request; None where there are none, or none is to be called. Raises Unsupported."""
+    """The tools of a request; None if there are none, or none may be called. Raises Unsupported."""
     if not tools:
         if choice in (None, "none", "auto"):
             return None
@@ -99,7 +99,7 @@ def _named(choice: Any, names: Sequence[str]) -> str:
 
 
 def _definition(tool: Any, param: str) -> dict[str, Any]:
-    """A definition with the fields of the protocol only. Raises Unsupported for one that no server would take."""
+    """A definition with the protocol's fields only. Raises Unsupported for one that no server would accept."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         raise Unsupported(f"{param}.type", "Only tools of the type 'function' can be called here.")
     function = tool.get("function")
@@ -130,7 +130,7 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
 
 
 def _problem(schema: Any) -> str:
-    """What is wrong with the schema of a function's parameters; empty when nothing is."""
+    """What is wrong with the schema of a function's parameters; empty if nothing is."""
     if schema is None:
         return ""
     if not isinstance(schema, dict):
@@ -160,7 +160,7 @@ def depth(value: Any) -> int:
 
 
 def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call, ...]:
-    """The calls in a message of the assistant's. Raises Unsupported."""
+    """The calls in a message by the assistant. Raises Unsupported."""
     calls = []
     for item in raw or ():
         function = item.get("function") if isinstance(item, dict) else None
@@ -173,9 +173,9 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
 
 
 def read_rounds(said: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
-    """The rounds behind the last user message: role, text, calls and tool_call_id of each message there.
+    """The rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
 
-    Raises Unsupported for a call without an answer, and an answer without a call.
+    Raises Unsupported for a call without an answer, or an answer without a call.
     """
     rounds: list[Round] = []
     for role, text, calls, call_id in said:

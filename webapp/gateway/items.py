@@ -1,4 +1,4 @@
-"""A request of OpenAI's Responses API, read as what `wire` reads a chat completion as; pure."""
+"""Requests of OpenAI's Responses API, read into the same form as `wire` reads a chat completion into; pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_METADATA = 16
 CONVERSATION = "conv_"
 _ROLES = ("user", "assistant", "system", "developer")
 _LEFT_OUT = ("reasoning", "compaction")
-"""Kinds of items that clients send back, and that say nothing here."""
+"""Kinds of items that clients send back and that are ignored here."""
 
 MetadataName = Annotated[Line, Field(max_length=64)]
 MetadataValue = Annotated[SearchText, Field(max_length=512)]
@@ -69,7 +69,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it sets for the reply, by the names of chat completions."""
+        """What it sets for the reply, under the names of chat completions."""
         given = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -81,7 +81,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def conversation_id(self) -> int | None:
-        """The conversation that it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
+        """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
         if self.conversation is None:
             return None
         named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
@@ -92,24 +92,24 @@ class ResponseRequest(BaseModel):
 
     @property
     def form(self) -> dict[str, Any] | None:
-        """The form that the answer is to have, as chat completions name it. Raises Unsupported."""
+        """The format of the answer, as chat completions express it. Raises Unsupported."""
         return read_flat_format((self.text or {}).get("format"), "text.format")
 
     @property
     def previous(self) -> int | None:
-        """The id of the reply that it goes on from; 0 for an id that is none of ours."""
+        """The id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
         if not self.previous_response_id:
             return None
         return reply_id(self.previous_response_id)
 
 
 def reply_id(name: str) -> int:
-    """The reply that a response's id names; 0 for none."""
+    """The reply that a response's id names; 0 for any other id."""
     return (parse_id(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None) or 0
 
 
 def read(request: ResponseRequest) -> Asked:
-    """The question of a request that brings all that was said. Raises Unsupported."""
+    """The question of a request that contains the whole history. Raises Unsupported."""
     _check(request)
     found = _messages(request)
     _check_calls(found)
@@ -117,8 +117,8 @@ def read(request: ResponseRequest) -> Asked:
 
 
 def read_next(request: ResponseRequest) -> tuple[Asked, Mapping[str, str]]:
-    """What follows an earlier response: a question, empty where there is none, and by their ids what its calls came
-    to. Raises Unsupported."""
+    """What follows an earlier response: a question, which may be empty, and the results of its calls by call id. Raises
+    Unsupported."""
     _check(request)
     found = _messages(request)
     if any(message.role == "assistant" for message in found):
@@ -146,7 +146,7 @@ def _check(request: ResponseRequest) -> None:
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Asked:
-    """The messages read as those of a completion; what is wrong is named by its place in this protocol."""
+    """The messages read like those of a completion; errors name the fields of this protocol."""
     try:
         tools = read_tools(
             [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
@@ -159,14 +159,14 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Aske
 
 
 def _nested(tool: Any) -> Any:
-    """A tool as chat completions define it: its fields stand one level deeper there."""
+    """A tool as chat completions define it: the fields are one level deeper there."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return tool
     return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
 
 
 def _messages(request: ResponseRequest) -> list[WireMessage]:
-    """The items as messages: those of one side that follow one another are one."""
+    """The items as messages: consecutive ones from the same side become one."""
     found: list[WireMessage] = []
     if request.instructions:
         found.append(WireMessage(role="system", content=request.instructions))
@@ -219,7 +219,7 @@ def _parts(message: WireMessage) -> list[dict[str, Any]]:
 
 
 def _check_calls(messages: Sequence[WireMessage]) -> None:
-    """Raise Unsupported for a call without what it came to, and the other way round."""
+    """Raise Unsupported for a call without a result, or a result without a call."""
     called = [call["id"] for message in messages for call in message.tool_calls or ()]
     answered = [message.tool_call_id for message in messages if message.role == "tool"]
     if missing := [name for name in called if name not in set(answered)]:

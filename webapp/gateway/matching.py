@@ -1,4 +1,4 @@
-"""How a history that a client sends back is known again: its fingerprint, and whether a reply is the same; pure."""
+"""How a history that a client sends back is recognised: its fingerprint, and whether a reply is the same; pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 IMAGE = "[An image was sent here. It cannot be seen.]"
 PICTURE = "[An image]"
-"""What a message says that is nothing but an image."""
+"""The text of a message that consists of an image alone."""
 
 TextLine = tuple[str, str]
 """A role, `user` or `assistant`, and what was said."""
 
 
 def fingerprint(seed: str, lines: Iterable[TextLine], *, behind: str = "") -> str:
-    """What names a history for good; `seed` is what else tells two apart, `behind` names lines that come before."""
+    """The lasting name of a history; `seed` tells apart equal ones, `behind` is the fingerprint of the lines before."""
     digest = bytes.fromhex(behind) if behind else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
         digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
@@ -22,7 +22,7 @@ def fingerprint(seed: str, lines: Iterable[TextLine], *, behind: str = "") -> st
 
 
 def normal(text: str) -> str:
-    """A text without what clients change when they send it back, and without what stands for images."""
+    """A text without what clients change when they send it back, and without the marks of images."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
 
@@ -30,8 +30,8 @@ def normal(text: str) -> str:
 def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
     """Whether a client sent back a reply as it is stored.
 
-    A reply that was cut short may be longer here or there. Of one that lost what was forgotten (the mark `gone`) the
-    client still has the whole.
+    A reply that was cut short may be longer on either side. Of one that lost what was forgotten (at the mark `gone`)
+    the client still has all.
     """
     mine, theirs = normal(stored), normal(sent)
     if mine == theirs:

@@ -1,4 +1,4 @@
-"""A response of OpenAI's Responses API as it goes out, whole and as typed events; pure."""
+"""Responses of OpenAI's Responses API as they are sent, whole and as typed events; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a response says of itself and of its request, at every time; `created` in seconds."""
+    """What a response always says about itself and its request; `created` in seconds."""
 
     turn_id: int
     created: int
@@ -38,7 +38,7 @@ class About:
 
     @classmethod
     def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
-        """What a request makes it say."""
+        """What it says for a request."""
         return cls(
             turn_id,
             created,
@@ -66,7 +66,7 @@ def response(
     usage: Mapping[str, Any] | None = None,
     error: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The object; a reply that was cut short (`finish`) is incomplete. `usage` as chat completions name it."""
+    """The object; a reply that was cut short (`finish`) is incomplete. `usage` has the names of chat completions."""
     reason = _INCOMPLETE.get(finish) if status == "completed" else None
     return {
         "id": f"{PREFIX}{about.turn_id}",
@@ -100,7 +100,7 @@ def response(
 def output_of(
     turn_id: int, text: str, calls: Sequence[Mapping[str, Any]], *, finish: str = "stop", is_open: bool = False
 ) -> list[Item]:
-    """What came of it: the message, unless there are only calls (and none was begun), and the calls to be answered."""
+    """The output: the message, unless there are only calls (and it was not begun), and the calls to be answered."""
     items = [_call(call.id, call.name, call.arguments) for call in calls_of(calls)]
     if text or is_open or not items:
         items.insert(0, _message(turn_id, "incomplete" if finish in _INCOMPLETE else "completed", text))
@@ -116,12 +116,12 @@ class Stream:
         self._is_open = False
 
     def begin(self) -> Iterator[bytes]:
-        """What comes before anything is said."""
+        """The events before any text."""
         for kind in ("created", "in_progress"):
             yield self._event(f"response.{kind}", response=response(self.about, "in_progress"))
 
     def text(self, piece: str) -> Iterator[bytes]:
-        """The next words."""
+        """The events for the next piece of text."""
         if not self._is_open:
             yield from self._open()
         yield self._event("response.output_text.delta", **self._place(), delta=piece, logprobs=[])
@@ -129,7 +129,7 @@ class Stream:
     def end(
         self, text: str, calls: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any]
     ) -> Iterator[bytes]:
-        """What comes behind the last words: `text` is all of them as they are stored."""
+        """The events after the last piece; `text` is the whole text as stored."""
         items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
         for index, item in enumerate(items):
             yield from self._close(item) if item["type"] == "message" else self._called(index, item)
@@ -137,7 +137,7 @@ class Stream:
         yield self._event(f"response.{whole['status']}", response=whole)
 
     def fail(self, error: Mapping[str, Any]) -> Iterator[bytes]:
-        """The end of a reply that failed; `error` has a `code` of ours and a `message`."""
+        """The events that end a failed reply; `error` has a `code` of ours and a `message`."""
         yield self._event("response.failed", response=response(self.about, "failed", error=error))
 
     def _open(self) -> Iterator[bytes]:
@@ -180,7 +180,7 @@ def _text(about: About) -> Item:
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:
-    """A tool as it came, with the fields that were looked at."""
+    """A tool as it was sent, with the fields that were read."""
     return {name: tool.get(name) for name in ("type", "name", "description", "parameters", "strict")}
 
 

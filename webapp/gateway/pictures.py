@@ -1,4 +1,4 @@
-"""Images that come along in a message; pure."""
+"""Images sent in a message; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request of an OpenAI client as a turn: in the conversation that its history belongs to."""
+"""An OpenAI client's request as a turn in the conversation that its history belongs to."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from webapp.usage.service import require_room
 
 
 class UnknownModel(NotFound):
-    """There is no such model, or not for the caller."""
+    """There is no such model, or not for this caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a request chooses: a model's id (None: the default), where it is held, and what memory does there."""
+    """What a request chooses: a model's id (None: the default), where it is held, and how memory is used there."""
 
     model: str | None = None
     space_id: int | None = None
@@ -47,9 +47,9 @@ class Wish:
     is_temporary: bool = False
     conversation_id: int | None = None
     chosen: frozenset[str] = frozenset()
-    """The fields that the request named."""
+    """The fields that the request set itself."""
     note: dict[str, Any] | None = None
-    """What is to stand with the reply."""
+    """What is stored with the reply."""
 
     @property
     def seed(self) -> str:
@@ -58,7 +58,7 @@ class Wish:
 
     @property
     def fields(self) -> NewConversation:
-        """The conversation to be made for it."""
+        """The conversation to create for it."""
         return NewConversation(
             space_id=self.space_id,
             is_temporary=self.is_temporary,
@@ -69,13 +69,13 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The reply to be followed, and the turn to be launched for it; none when it is being written already."""
+    """The reply to follow, and the turn to launch for it; None if the reply is already being written."""
 
     turn_id: int
     conversation_id: int
     started: chat.Started | None
     is_new: bool = True
-    """Whether the question was put into the conversation, and is not one that stood there already."""
+    """Whether the question was added to the conversation, rather than being there already."""
 
 
 def model_named(name: str) -> str | None:
@@ -91,8 +91,8 @@ def model_named(name: str) -> str | None:
 def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     """The rows of a turn; the caller commits and launches it.
 
-    A history that continues a conversation is not written again; the same question asked again takes the place of
-    the earlier reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
+    A history that continues a conversation is not stored again; the same question asked again replaces the earlier
+    reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
     if asked.rounds and (begun := _go_on_with_answers(user_id, asked, wish)) is not None:
@@ -102,9 +102,9 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
 
 
 def with_pictures(user_id: int, asked: Asked, begin: Callable[[Mapping[int, str]], Begun]) -> Begun:
-    """Take in the pictures of a question and begin with them; they do not stay where that fails.
+    """Store the pictures of a question and begin with them; if that fails they are deleted again.
 
-    They are taken in before anything is held: to look at one takes a while.
+    They are stored before anything is locked: reading one takes a while.
     """
     pictures = _take_in(user_id, asked)
     try:
@@ -114,15 +114,15 @@ def with_pictures(user_id: int, asked: Asked, begin: Callable[[Mapping[int, str]
         _drop(user_id, pictures)
         db.session.commit()
         raise
-    if not begun.is_new:  # the same question once more: its pictures are with it
+    if not begun.is_new:  # the same question again, which has its pictures
         _drop(user_id, pictures)
     return begun
 
 
 def prepare(begun: Begun, asked: Asked, wish: Wish) -> None:
-    """Give a turn what the request brought along for it."""
+    """Give a turn what came with the request."""
     if begun.started is not None:
-        begun.started.attended = False  # these programs know of no question in the middle of a reply
+        begun.started.attended = False  # these programs cannot answer a question in the middle of a reply
         begun.started.client = asked.tools
         kept = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
         if asked.parameters:
@@ -138,7 +138,7 @@ def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:
 
 
 def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
-    """The next part of the reply whose calls are answered; None where that is unknown, or was not the last."""
+    """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
     reply = threads.find_part(user_id, asked, wish.seed)
     if reply is None or wish.conversation_id not in (None, reply.conversation_id):
         return None
@@ -154,9 +154,9 @@ def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
 
 
 def _take_in(user_id: int, asked: Asked) -> list[int]:
-    """A question's images as files of the user's, by id; each is committed, as taking in the next drops what is open.
+    """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
 
-    Raises Invalid for what is none, and what `take_in` raises; none of them stays then.
+    Raises Invalid for what is not an image, and what `take_in` raises; then none of them is kept.
     """
     taken: list[int] = []
     try:
@@ -211,7 +211,7 @@ def go_on(
     reply_id: int,
     status: str,
 ) -> Begun:
-    """A question behind the last reply of a conversation, or the reply to it (`reply_id`, and its status) anew."""
+    """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
         return start(user_id, asked, wish, conversation_id, pictures)
     if status == "streaming":
@@ -225,7 +225,7 @@ def go_on(
 
 
 def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]) -> Begun:
-    """A question behind all that is in a conversation; in a new one for None."""
+    """Ask a question at the end of a conversation; None: of a new one."""
     started = chat.start_turn(
         user_id,
         asked.question,
@@ -244,7 +244,7 @@ def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, p
 
 
 def _part(one: Round, yard: Graveyard) -> handing.RoundElsewhere:
-    """A round as a part of the reply, without what the person had forgotten."""
+    """A round as a part of the reply, without what the person has forgotten."""
     records = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
     calls = [
         record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
@@ -263,7 +263,7 @@ def _without_forgotten(value: Any, yard: Graveyard) -> Any:
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:
-    """The tokens of a reply as OpenAI names them; zeros where no model was asked."""
+    """The tokens of a reply in OpenAI's terms; zeros if no model was asked."""
     row = db.session.scalar(
         select(UsageRecord).where(UsageRecord.conversation_id == conversation_id, UsageRecord.message_id == turn_id)
     )

@@ -23,7 +23,7 @@ _PARTIAL = ("streaming", "stopped", "interrupted", "failed")
 
 
 def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
-    """Remember that this reply answers what has this fingerprint."""
+    """Remember that this reply answers the history with this fingerprint."""
     db.session.add(
         GatewayThread(user_id=user_id, fingerprint=mark, conversation_id=conversation_id, message_id=reply_id)
     )
@@ -31,7 +31,7 @@ def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
 
 
 def mark_of(user_id: int, reply: Message) -> str | None:
-    """The fingerprint of what a reply answers; None for one that was not asked for here."""
+    """The fingerprint of what a reply answers; None for one that was not asked for through the gateway."""
     query = select(GatewayThread.fingerprint).where(
         GatewayThread.user_id == user_id,
         GatewayThread.conversation_id == reply.conversation_id,
@@ -41,7 +41,7 @@ def mark_of(user_id: int, reply: Message) -> str | None:
 
 
 def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversation, int] | None:
-    """The conversation that a history comes from, held, and the reply it ends with; None for any other history."""
+    """The conversation that a history comes from, locked, and the reply it ends with; None for any other history."""
     if not history or history[-1][0] != "assistant":
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
@@ -56,8 +56,8 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
 
 
 def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
-    """Where this very question, behind this very history, was put before: the conversation, held, and the reply that it
-    still ends with, and its status; None for a question that is new, or behind which the conversation went on."""
+    """Where this very question was asked before, after this very history: the conversation, locked, with the id and
+    status of the reply it still ends with. None for a new question, or if the conversation has gone on."""
     for reply in _candidates(user_id, mark):
         query = owned(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
         conversation = db.session.scalar(query)
@@ -69,7 +69,7 @@ def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
 
 
 def find_part(user_id: int, asked: Asked, seed: str) -> Message | None:
-    """The part of a reply that ends with the calls that a request brings the answers to; None for any other."""
+    """The part of a reply that ends with the calls this request answers; None if there is none."""
     last = asked.rounds[-1]
     said = asked.lines[:-1] if last.text else asked.lines
     ids = {call.id for call in last.calls}
@@ -94,8 +94,8 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
 
 
 def asked_again(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
-    """The reply, and its status, when the conversation ends with exactly this question; the id is 0 when it ends with
-    `after` itself, None when it went on otherwise."""
+    """The id and status of the reply if the conversation ends with exactly this question; the id is 0 if it ends with
+    `after` itself, and the result None if it went on otherwise."""
     rest = messages.current_messages(conversation_id, after=after)
     if not rest:
         return 0, ""
@@ -107,8 +107,8 @@ def asked_again(conversation_id: int, after: int, question: str) -> tuple[int, s
 
 
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
-    """A new conversation that begins with a history from elsewhere: no memory is made of it, and what its person had
-    forgotten does not come back with it."""
+    """A new conversation that begins with a history from elsewhere: no memory is extracted from that, and what the
+    person has forgotten is taken out."""
     yard = graveyard(user_id)
     lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")

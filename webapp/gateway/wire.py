@@ -1,4 +1,4 @@
-"""OpenAI's wire format: what comes in, read as a question and its history, and what goes out; pure."""
+"""OpenAI's wire format: reads what comes in as a question and its history, and writes what goes out; pure."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from webapp.validation import Line, SearchText, encodable
 
 MOST_MESSAGES = 1_000
 MOST_INSTRUCTIONS = 8_000
-"""Characters of a client's system prompt that the model is shown."""
+"""The most characters of a client's system prompt that the model is shown."""
 PREFIX = "chatcmpl-"
 MOST_PICTURES = 10
 MOST_CALLS = 128
-"""In one message."""
+"""The most calls in one message."""
 ARGUMENTS_PIECE = 1_000
-"""Characters of a call's arguments in one event."""
+"""The most characters of a call's arguments in one event."""
 MEMORY = ("on", "read", "off")
 SUFFIXES: dict[str, dict[str, Any]] = {
     "temporary": {"is_temporary": True},
     "read": {"memory": "read"},
     "off": {"memory": "off"},
 }
-"""What may follow a model's id after a colon: a temporary conversation; memory is read and not made; no memory."""
+"""Suffixes of a model's id, after a colon: a temporary conversation; memory read but not made; no memory."""
 
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 _STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "model_not_found": 404}
@@ -71,8 +71,8 @@ class Completion(RequestParameters):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as read: the last user message with its pictures, what was said before it, and the client's system
-    prompt; its tools, and what they were called for and answered since that message."""
+    """A request as read: the last user message with its pictures, the history before it, the client's system prompt and
+    tools, and the calls of those tools since that message, with their results."""
 
     question: str
     history: list[TextLine]
@@ -80,12 +80,12 @@ class Asked:
     pictures: tuple[bytes, ...] = ()
     tools: ClientTools | None = None
     rounds: tuple[Round, ...] = ()
-    place: str = "messages"  # the field that said it
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the request, as the model is sent them
+    place: str = "messages"  # the field it was in
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the request, as they are sent to the model
 
     @property
     def lines(self) -> list[TextLine]:
-        """All that was said before the reply that is asked for: what a fingerprint is made of."""
+        """Everything said before the requested reply: what a fingerprint is made from."""
         return [*self.history, ("user", self.question), *(("assistant", one.text) for one in self.rounds if one.text)]
 
 
@@ -108,7 +108,7 @@ def read(request: Completion) -> Asked:
 
 
 def in_form(asked: Asked, form: dict[str, Any] | None) -> Asked:
-    """The same, with the form that its answer is to have."""
+    """The same, with the format in which it is to be answered."""
     if form is None:
         return asked
     instructions = "\n\n".join(text for text in (asked.instructions, in_words(form)) if text)
@@ -127,9 +127,9 @@ def _check(request: Completion) -> None:
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
-    """What stands behind the last user message where that ends with answers of tools, and the messages before.
+    """The rounds after the last user message, if that part ends with results of tools; and the other messages.
 
-    System messages may stand anywhere. Raises Unsupported.
+    System messages may be anywhere. Raises Unsupported.
     """
     if not messages or messages[-1].role != "tool":
         return (), messages
@@ -148,7 +148,7 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
 
 
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
-    """The images that came along in a message. Raises Unsupported for too many."""
+    """The images in a message. Raises Unsupported for too many."""
     parts = message.content if isinstance(message.content, list) else []
     found = tuple(data for part in parts if (data := picture_in(part)) is not None)
     if len(found) > MOST_PICTURES:
@@ -176,7 +176,7 @@ def completion(
     usage: Mapping[str, Any],
     calls: Sequence[Mapping[str, Any]] = (),
 ) -> Any:
-    """A whole reply; `calls` are the records of those that the client is to answer."""
+    """A whole reply; `calls` are the records of the calls that the client has to answer."""
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
     if calls:
         message["tool_calls"] = [tool_call(call) for call in calls]
@@ -205,18 +205,18 @@ def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str,
 
 
 def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """What a chunk adds."""
+    """A chunk's addition to the reply."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
 def tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A call, from its record."""
+    """A call as OpenAI writes it, from its record."""
     function = {"name": record["tool_name"], "arguments": arguments_of(record)}
     return {"id": record["call_id"], "type": "function", "function": function}
 
 
 def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What the chunks of a streamed reply add for its calls: first the name of each, then its arguments."""
+    """The additions to a streamed reply for its calls: first the name of each, then its arguments in pieces."""
     for index, record in enumerate(records):
         call = tool_call(record)
         arguments = call["function"]["arguments"]
@@ -238,18 +238,18 @@ def error(message: str, status: int, *, param: str | None = None, code: str | No
 
 
 def finish_of(payload: Mapping[str, Any] | None) -> str:
-    """OpenAI's word for why a reply ended, by what its message keeps of that."""
+    """OpenAI's word for why a reply ended, from what its message records of it."""
     payload = payload or {}
     return "length" if payload.get("truncated") else "content_filter" if payload.get("filtered") else "stop"
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of a reply that failed, by the code it failed with."""
+    """The HTTP status of a failed reply, from the code it failed with."""
     return _STATUS_OF.get(code, 502)
 
 
 def text_of(message: WireMessage, *, seen: int = 0) -> str:
-    """What a message says; of its images, so many of those that came along are not named, for they are seen."""
+    """The text of a message, with a mark for each image; with `seen`, none for images that the model gets to see."""
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()
     found = []

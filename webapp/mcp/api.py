@@ -36,7 +36,7 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
 
 
 def speak_mcp(app: Flask) -> None:
-    """Errors under /mcp are said in JSON-RPC; a 401 says where to find out about tokens."""
+    """Report errors under /mcp in JSON-RPC; a 401 says where to find out about tokens."""
     problems.speak(app, "/mcp", _error)
 
 

@@ -1,4 +1,4 @@
-"""The page that tells how to connect other programs, and what they did."""
+"""The page that explains how to connect other programs, and lists what they did."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = 20
 @blueprint.get("/settings/programs")
 @signed_in
 def index() -> str:
-    """Addresses, set-up for the programs that people use, and what programs read or changed lately."""
+    """Addresses, set-up instructions for common programs, and what programs have read or changed lately."""
     wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED)
     events = db.session.scalars(
         select(AuditEvent)

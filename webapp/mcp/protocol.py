@@ -1,7 +1,7 @@
-"""The protocol's envelope, in both ages: what is asked, whether it may be, and how answers are wrapped; pure.
+"""The protocol's envelope, in both ages: what is requested, whether it is allowed, and how answers are wrapped; pure.
 
-Written by hand and tried against `mcp-types` in the tests: its thousands of lines of models are not worth loading into
-every web process for a dozen answers.
+Written by hand and tested against `mcp-types`, whose thousands of lines of models are not worth loading into every web
+process for a dozen answers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request: its id, None for a notification, its method and parameters, and whether it stands alone."""
+    """A request: its id (None for a notification), its method and parameters, and whether it stands alone."""
 
     id: str | int | None
     method: str
@@ -55,7 +55,7 @@ class Call:
 
 
 def read(body: Any, headers: Mapping[str, str]) -> Call:
-    """A request from a body and its headers, by names in lower case. Raises Refused."""
+    """A request from its body and its headers, which have lower-case names. Raises Refused."""
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str):
         raise Refused(INVALID_REQUEST, "Send one JSON-RPC 2.0 request.")
     params, number = body.get("params") or {}, body.get("id")
@@ -89,7 +89,7 @@ def error(number: str | int | None, code: int, message: str, data: Any = None) -
 
 
 def greeting(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to `initialize`: the client's revision where it is known, and no session."""
+    """The answer to `initialize`: the client's revision if it is known, and no session."""
     wished = params.get("protocolVersion")
     version = wished if wished in HANDSHAKE else HANDSHAKE[-1]
     return {

@@ -1,4 +1,4 @@
-"""Where a program may look: the spaces that its token names, or all that its person sees."""
+"""Where a program may look: in the spaces that its token names, or everywhere its person can."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def is_limited() -> bool:
 
 
 def includes(space_id: int | None) -> bool:
-    """Whether the token may look into a space; None is what is in no space."""
+    """Whether the token may look into a space; None stands for what is in no space."""
     only = _only()
     return only is None or (space_id or NO_SPACE) in only
 
 
 def require(space_id: int | None) -> None:
-    """Raise NotFound for a place that the token may not look into: for it, there is none."""
+    """Raise NotFound for a space that the token may not look into: to it, there is no such space."""
     if not includes(space_id):
         raise NotFound("There is no such space.")
 
@@ -36,7 +36,7 @@ def scope(user_id: int) -> Scope:
 
 
 def within(user_id: int, found: Iterable[Found]) -> list[Found]:
-    """Those of some passages that the token may see, in their order."""
+    """The passages that the token may see, in their order."""
     items = list(found)
     if not is_limited():
         return items

@@ -1,4 +1,4 @@
-"""What other programs read: found by the same look-ups and scopes as everywhere else, short, and in the audit."""
+"""What other programs read: found by the same searches and scopes as everywhere else, short, and in the audit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from webapp.spaces.service import list_spaces, require_member, view_space
 from webapp.validation import parse_id, utc_text
 
 READ_ONCE_IN = 600
-"""Seconds within which reading the same number by the same token is one line of the audit."""
+"""If one token reads the same number of things again within so many seconds, the audit has one line for both."""
 TITLE, TEXT, WHOLE = 120, 500, 20_000
-"""Characters of a title, of a passage in a context, and of a text fetched."""
+"""The most characters of a title, of a passage in a context, and of a fetched text."""
 MOST_FOUND, MOST_PINNED, MOST_SPACES = 10, 20, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
 _READ = {PROFILE: "the profile", SPACES: "the list of spaces"}
 WIDER = 5
-"""How many times as much is looked for where some of it may not be seen."""
+"""How many times as many results are looked for if some may be out of bounds."""
 _WAIT = 2.0
 
 
@@ -48,7 +48,7 @@ def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
 
 
 def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
-    """`{id, title, text, url, metadata}`. Raises NotFound for what is gone, or somebody else's."""
+    """`{id, title, text, url, metadata}`. Raises NotFound for what is gone or belongs to somebody else."""
     require_memory(user_id)
     kind, _, number = args.id.partition("-")
     passage_id = parse_id(number)
@@ -103,7 +103,7 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
 
 
 def resources(user_id: int) -> list[dict[str, Any]]:
-    """The profile, the spaces, and each of them."""
+    """The profile, the list of spaces, and each of them."""
     return [
         _resource(PROFILE, "Profile", "Who the user is, as far as it is known."),
         _resource(SPACES, "Spaces", "The user's spaces with their ids."),
@@ -120,7 +120,7 @@ def _spaces(user_id: int) -> list[SpaceOut]:
 
 
 def resource(user_id: int, uri: str) -> Any:
-    """What a resource says. Raises NotFound."""
+    """The contents of a resource. Raises NotFound."""
     require_memory(user_id)
     space_id = parse_id(uri.removeprefix(f"{SPACES}/")) if uri.startswith(f"{SPACES}/") else None
     if uri == PROFILE:
@@ -138,7 +138,7 @@ def resource(user_id: int, uri: str) -> Any:
 
 
 def profile(user_id: int) -> dict[str, str]:
-    """What is known of who the user is; nothing for a token that may not look into what is in no space."""
+    """What is known about who the user is; empty for a token that may not look outside spaces."""
     if not reach.includes(None):
         return {}
     known = get_profile(user_id)
@@ -158,7 +158,7 @@ def memory_of(row: Memory) -> dict[str, Any]:
 
 
 def require_memory(user_id: int) -> None:
-    """Raise Forbidden where memory is switched off: then it is off for other programs, too."""
+    """Raise Forbidden if memory is switched off: then it is off for other programs too."""
     if not user_settings(user_id).memory_enabled:
         db.session.rollback()
         raise Forbidden("The user has switched memory off.")

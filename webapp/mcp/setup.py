@@ -1,4 +1,4 @@
-"""Putting the room into the application."""
+"""Adds the MCP server to the application."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ _SAID = {
 
 
 def may_write() -> bool:
-    """Whether the caller's token writes by itself: it has the scope `mcp_write` or `write`, or everything."""
+    """Whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or everything."""
     return _has("mcp_write", "write")
 
 
 def may_propose() -> bool:
-    """Whether the caller's token may offer memories; one that only reads may not."""
+    """Whether the caller's token may propose memories; one that only reads may not."""
     return _has("mcp", "mcp_write", "write")
 
 
@@ -48,7 +48,7 @@ def _has(*wanted: str) -> bool:
 
 
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
-    """Keep or propose what the user said; refused without words of theirs that carry it. Raises NotFound, Invalid."""
+    """Keep or propose what the user said; refused without words of theirs that support it. Raises NotFound, Invalid."""
     require_memory(user_id)
     _require_right()
     reach.require(args.space_id)
@@ -108,7 +108,7 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
 
 
 def _refuse_forgotten(user_id: int, content: str) -> None:
-    """A person may write anew what they had forgotten; a program may not."""
+    """Refuse a secret, and what the person has forgotten: they may write it again, a program may not."""
     if find_secret(content):
         raise Invalid.field("content", "looks like a secret; secrets are never kept")
     if graveyard(user_id).forbids(content):

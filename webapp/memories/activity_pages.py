@@ -168,7 +168,7 @@ def keep_one(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/still-true")
 @signed_in
 def still_true(memory_id: int) -> ViewResult:
-    """The answer to whether a memory is still true: it is, as of now, or it has ended."""
+    """Record the answer to whether a memory is still true: yes confirms it as of now, no ends it."""
     user_id = current_user_id()
     if request.form.get("answer") == "no":
         service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
@@ -241,7 +241,7 @@ def _said(error: Invalid | Conflict) -> str:
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
-    """Every memory that prevents it: what it says, why, and its id while it exists."""
+    """Every memory that prevents the undo: what it says, why, and its id if it still exists."""
     found: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))

@@ -1,4 +1,4 @@
-"""What every prompt contains of a memory, read along indexes: as cheap with twenty thousand memories as with ten."""
+"""The memories that every prompt contains, read along indexes: as cheap with twenty thousand of them as with ten."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_NEW = 20
 NEW = "new"
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 TOLERANCE = 1e-6
-"""What importances lose in a FLOAT column."""
+"""The precision an importance loses in a FLOAT column."""
 
 _PROFILE = frozenset(KEYS.values())
 
@@ -49,12 +49,12 @@ class KnownItem:
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
-    """What every prompt of the user's personal conversations, or of those in a space, holds; budgets are the prompt's.
+    """The memories in every prompt of the user's personal conversations, or of a space's; budgets are up to the prompt.
 
-    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space
-    only that space's: the user's own and what others share. With `since`, what changed later comes last, as NEW, and
-    the rest is as it would have been then, but for what has gone: the beginning of a prompt stays the same from turn
-    to turn while memory grows at its end.
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space,
+    only that space's: the user's own and what others share. With `since`, memories that changed later come last, as
+    NEW, and the rest is as it was then, except for what is gone: the beginning of a prompt stays the same from turn to
+    turn while memory grows at its end.
     """
     new = new_memories(user_id, space_id, since=since) if since is not None else []
     return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
@@ -74,7 +74,7 @@ def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
-    """What every prompt contains; with `until`, without what changed later."""
+    """The memories that every prompt contains; with `until`, without those that changed later."""
     statements = _lasting(user_id, space_id)
     limits = {"until": until or END_OF_TIME}
     pinned = db.session.execute(statements.pinned, limits).all()
@@ -90,7 +90,7 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
 
 
 class _Lasting(NamedTuple):
-    """What is asked for what lasts: all unchanged after `until`, the recent ones at most `most`."""
+    """The queries for lasting memories: all unchanged since `until`, the recent ones at most `most`."""
 
     pinned: Select[*tuple[Any, ...]]
     facts: Select[*tuple[Any, ...]]
@@ -111,7 +111,7 @@ def _lasting(user_id: int, space_id: int | None) -> _Lasting:
 
 
 def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    """What may be in a prompt of the user's, in the words of the indexes."""
+    """The memories that may be in the user's prompts, filtered by the columns of the indexes."""
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
@@ -119,9 +119,9 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
         Memory.is_archived == false(),
         Memory.is_closed == false(),
         Memory.needs_review == false(),
-        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these are with the instructions
+        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these go with the instructions
     ).with_only_columns(
-        # Columns, not rows of a class: those would bring each vector along.
+        # Columns, not entities: those would load each vector as well.
         Memory.memory_id,
         Memory.content,
         Memory.revision,
@@ -134,12 +134,12 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
 
 
 def _along(statement: Select[*tuple[Any, ...]], space_id: int | None, index: str) -> Select[*tuple[Any, ...]]:
-    """Along an index of a user's memories; what is in a space is found by that."""
+    """Read along an index of a user's memories; those of a space are found by the space instead."""
     return statement if space_id is not None else along(statement, Memory, f"ix_memories_{index}")
 
 
 def _is_over(row: Row[Any], at: datetime) -> bool:
-    """Whether a memory has faded from what every prompt holds; never one that is pinned, or who the user is."""
+    """Whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
     return has_faded(row.content, row.updated_at, at)

@@ -51,7 +51,7 @@ from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories")
 
-# Stores the digest of a conversation: the domain of digests builds on this one, and lends itself here.
+# Stores the digest of a conversation. The digests domain builds on this one, so it registers the function here.
 UpsertDigest = Callable[[Identity, int, dict[str, Any]], dict[str, Any]]
 digest_upsert: Part[UpsertDigest] = Part("digest_upsert")
 
@@ -76,7 +76,7 @@ def list_memories(query: MemoryQuery) -> ViewResult:
 def create_memory(body: NewMemory) -> ViewResult:
     """Write a memory by hand; it replaces the current value of its key. Or store a conversation's digest."""
     if body.conversation_id is not None:
-        # The digests' own domain builds on this one, so it is called through the application.
+        # The digests domain builds on this one, so it is called through the application.
         answer = digest_upsert()(signed_in_identity(), body.conversation_id, body.memory_data or {})
         return idempotency.commit(answer, 200), 200
     row = service.create_memory(current_user_id(), body.fields)

@@ -54,7 +54,7 @@ class AlreadyUndone(Conflict):
 def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
     """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
-    `known`: memories that have just been read; then only changes to these are put in words, and nothing is read twice.
+    `known`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
     statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
@@ -112,7 +112,7 @@ def _titled() -> Select[MemoryChangeSet, str | None]:
 def _contents(
     rows: Sequence[MemoryChangeSet], said: Snapshots, known: Iterable[Memory] = ()
 ) -> tuple[dict[int, str], set[int]]:
-    """What the memories of some change sets, and those that took their place, say now; which of them are closed."""
+    """What the memories of some change sets, and those that replaced them, say now; and which of them are closed."""
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
     told = {row.memory_id: (row.content, row.valid_to) for row in known}
@@ -154,7 +154,7 @@ def _view(
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
-    """Undo what a change set changed, as a whole, as a change set of its own.
+    """Undo a change set as a whole; the undo is a change set of its own.
 
     Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
     """
@@ -204,7 +204,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
 
 def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
-    """The memories that others can read but soon no longer will."""
+    """The memories that others can read now and no longer will afterwards."""
     ends = {
         step.ref: step.fields if isinstance(step, PutBack) else {}
         for step in steps

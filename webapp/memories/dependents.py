@@ -53,7 +53,7 @@ def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> No
 
 
 def resting_in(conversation_ids: Collection[int]) -> list[int]:
-    """Ids of the memories with evidence in these conversations, to be recounted once those are gone."""
+    """Ids of the memories with evidence in these conversations, to be recounted once the conversations are gone."""
     return list(forgetting.resting_on(_in_conversations(conversation_ids))) if conversation_ids else []
 
 

@@ -15,7 +15,7 @@ from webapp.spaces.choosing import chosen_space
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
     """The filters of the request; nonsensical ones count as not set.
 
-    A panel that `arrives` at a place narrows itself to what is used there, whatever was chosen at another one.
+    A panel that `arrives` at a place shows only what is used there, whatever was chosen elsewhere.
     """
     given = {name: value for name, value in request.args.items() if value != ""}
     given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")

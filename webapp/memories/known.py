@@ -1,4 +1,4 @@
-"""What every prompt contains of a user's memory, and counting what was used."""
+"""Whether a conversation uses memory, the profile, and counting which memories were used."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def memory_is_on(conversation: Conversation, user: User) -> bool:
 
 
 def extracts(conversation: Conversation, user: User) -> bool:
-    """Whether memories are made of what the user says here after every turn.
+    """Whether memories are made from what the user says here after every turn.
 
-    In a legacy this is left to the summaries, which look for facts about its person.
+    In a legacy the summaries do this instead: they look for facts about its person.
     """
     return memory_is_on(conversation, user) and conversation.makes_memory and not in_legacy(conversation)
 

@@ -16,9 +16,9 @@ FOR_LISTS = tuple(
     defer(column, raiseload=True)
     for column in (Memory.embedding, Memory.space_slot, Memory.current_slot, Memory.is_closed)
 )
-"""Columns a list does without: vectors, and those that exist for indexes."""
+"""Columns that lists do without: vectors, and those that exist for indexes."""
 
-_FLAGS = {True: true(), False: false()}  # compared with =, for IS would not use an index
+_FLAGS = {True: true(), False: false()}  # compared with =, because IS would not use an index
 
 
 def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
@@ -33,8 +33,8 @@ def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
     for name in ("memory_type", "space_id", "visibility"):
         if (value := getattr(query, name)) is not None:
             asked.append(getattr(Memory, name) == value)
-    # The memories of one conversation, and those shared, which are always of a space, are few: they are looked up, and
-    # then what else is asked for is asked of them.
+    # A conversation's memories, and shared ones (which are always in a space), are few: they are looked up first, and
+    # the other filters are then applied to them.
     few = aliased(Memory)
     if query.source_conversation_id is not None:
         found = few.source_conversation_id == query.source_conversation_id
@@ -49,7 +49,7 @@ def along_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Sele
     """Read a list in the order of the index of its most selective filter, until a page is full.
 
     Left alone, MariaDB looks up the user, reads every newer memory again and sorts: a page costs as much as all before
-    it. The memories of a space, of a conversation and those shared are found by that.
+    it. The memories of a space or a conversation, and shared ones, are found by that instead.
     """
     if query.space_id is not None or query.source_conversation_id is not None or query.visibility == "shared":
         return statement
@@ -68,9 +68,9 @@ def along_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Sele
 
 
 def categories(user_id: int, on_sqlite: bool) -> Select[str]:
-    """The categories of what is in use, by name, without reading all of it: from one to the next along their index.
+    """The categories of the memories in use, by name, without reading all of those: it steps along their index.
 
-    SQLite has to be led there. MariaDB jumps by itself, provided that it is asked for all columns up to the category.
+    SQLite has to be told how. MariaDB skips along by itself, if it is asked for all columns up to the category.
     """
     mine = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
     if on_sqlite:
@@ -81,5 +81,5 @@ def categories(user_id: int, on_sqlite: bool) -> Select[str]:
     along, columns = MemoryQuery(category="any"), (Memory.user_id, Memory.is_archived, Memory.category)
     named = along_index(select(*columns).where(*mine[:2]), along).distinct().subquery()
     one = along_index(select(Memory.memory_id), along).where(*mine, Memory.category == named.c.category).limit(1)
-    in_use = one.correlate(named).scalar_subquery()  # not EXISTS, which would be made a join and read all again
+    in_use = one.correlate(named).scalar_subquery()  # not EXISTS, which would become a join and read it all again
     return select(named.c.category).where(named.c.category != "", in_use.is_not(None)).order_by(named.c.category)

@@ -69,7 +69,7 @@ class Memory(Base):
         Index("ix_memories_listing", *_LISTED, "updated_at", "memory_id", "needs_review"),
         Index("ix_memories_fact_key", "user_id", "fact_key"),
         Index("ix_memories_type", *_LISTED, "memory_type", "updated_at", "memory_id"),
-        # MariaDB jumps from category to category only while no computed column comes before it.
+        # MariaDB skips from category to category only if no computed column comes before it.
         Index("ix_memories_category", "user_id", "is_archived", "category", "is_closed", "updated_at", "memory_id"),
         Index("ix_memories_pinned", *_LISTED, "is_pinned", "updated_at", "memory_id"),
         Index("ix_memories_waiting", *_LISTED, "needs_review", "updated_at", "memory_id"),
@@ -133,7 +133,7 @@ class Memory(Base):
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
     # The importance of a fact while it is current: every prompt reads the most important ones.
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
-    # For the indexes of lists, where "has no end" and "has one" are two places, not a place and a range.
+    # For the indexes of lists, where "has no end" and "has one" are two values, not a value and a range.
     is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
 
 

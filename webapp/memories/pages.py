@@ -100,7 +100,7 @@ def panel() -> ViewResult:
         return redirect(url_for(".page"), 303)
     try:
         conversation = get_conversation(current_user_id(), number) if number else None
-    except NotFound:  # deleted a moment ago, and still on the page that asks
+    except NotFound:  # just deleted, and still on the page that asks
         conversation = None
     part = request.args.get("part")
     if part == "moved":

@@ -1,4 +1,4 @@
-"""Search among a user's memories by words. Callers know only `search_memories`."""
+"""Search in a user's memories by words. Callers use only `search_memories`."""
 
 from __future__ import annotations
 

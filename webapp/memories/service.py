@@ -202,7 +202,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         memory.statement_hash = statement_hash(memory.content)
     if "valid_to" in given and memory.valid_to is None:
         memory.superseded_by_id = None
-    check_key(memory)  # before anything else is asked of the database, which would write it unchecked
+    check_key(memory)  # before any other query, which would flush it unchecked
     if {"content", "fact_key", "fact_value"} & given.keys():
         forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
     if was_shared and (memory.visibility != "shared" or memory.space_id != was_in):

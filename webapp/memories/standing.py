@@ -16,7 +16,7 @@ from webapp.memories.models import Memory
 from webapp.memories.service import visible
 
 MOST = 200
-"""For one user; the newest are looked up."""
+"""The most instructions of one user that are looked up, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def standing_instructions(
 ) -> list[StandingInstruction]:
     """The user's own instructions that apply in a conversation, in the order they were given.
 
-    `version` is that of the user's memory, read before: they are looked up once per version.
+    `version` is that of the user's memory, read beforehand: they are looked up once per version.
     """
     return [item for item in _kept.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
 
@@ -81,6 +81,6 @@ def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
             Memory.only_conversation_id,
         )
     )
-    # Left alone, MariaDB walks through all memories from the newest back, and SQLite through all that are not waiting:
-    # most people have few instructions.
+    # Left alone, MariaDB walks through all memories from the newest back, and SQLite through all that are not in
+    # review, although most people have few instructions.
     return along(instructions, Memory, "ix_memories_type")

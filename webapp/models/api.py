@@ -107,7 +107,7 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 
 
 def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
-    """Raise Invalid for a model that cannot do what it is chosen for."""
+    """Raise Invalid for a model that cannot do what it was chosen for."""
     if (model := fields.embedding_model) and (trouble := probing.trouble_with(settings.with_embeddings(model))):
         raise Invalid.field(
             "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
@@ -134,7 +134,7 @@ def try_connection(path: ConnectionPath) -> dict[str, Any]:
 
 
 def run_test(connection_id: int) -> ModelConnection:
-    """Test a connection with nothing held meanwhile, and store the result."""
+    """Test a connection, with nothing held meanwhile, and store the result."""
     row = service.get_connection(connection_id)
     settings = server_settings(row, app_settings().model)
     offers = service.offers_of(connection_id)

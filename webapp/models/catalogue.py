@@ -1,4 +1,4 @@
-"""The models that can be chosen now, cached for a few seconds in each process, so that a turn queries no table."""
+"""The models that can be chosen now, cached for a few seconds in each process, so that a turn runs no query."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class Catalogue:
         self._lock = Lock()
 
     def all(self) -> list[Offered]:
-        """The models of the connections that are on, by connection and name."""
+        """The models of the enabled connections, by connection and name."""
         return self._fresh().offered
 
     def embeddings(self) -> ModelSettings | None:
-        """The server and the model chosen to make vectors, if one is."""
+        """The server and the model chosen to make vectors, if any."""
         return self._fresh().embeddings
 
     def background(self) -> Target | None:
-        """The model chosen for background work, if one is."""
+        """The model chosen for background work, if any."""
         return self._fresh().background
 
     def known_embeddings(self) -> ModelSettings | None:
-        """The same as this process read it last; no look-up."""
+        """The same, as this process last read it; no query."""
         known = self._known
         return known[1].embeddings if known else None
 
     def known_offers(self) -> list[Offered]:
-        """The models as this process read them last; no look-up."""
+        """The models as this process last read them; no query."""
         known = self._known
         return known[1].offered if known else []
 
     def known_servers(self) -> list[ModelSettings]:
-        """The servers of the connections that are on, as this process read them last."""
+        """The servers of the enabled connections, as this process last read them."""
         known = self._known
         return known[1].servers if known else []
 
@@ -82,18 +82,18 @@ def home_wins(settings: Settings) -> bool:
 
 
 def environment_embeds(settings: Settings) -> bool:
-    """Whether the environment says what makes vectors, which then takes precedence over any choice."""
+    """Whether the environment says what makes the vectors, which then takes precedence over any choice."""
     named = bool(settings.embedding_base_url or settings.embedding_model)
     return settings.embedder != "server" or (named and not settings.offline_model)
 
 
 def chosen_embeddings() -> ModelSettings | None:
-    """The server and the model that an admin chose to make vectors; None where the environment, or nobody, did."""
+    """The server and the model that an admin chose to make vectors; None if the environment decides, or nobody has."""
     return None if environment_embeds(app_settings()) else catalogue.embeddings()
 
 
 def known_embeddings() -> ModelSettings | None:
-    """The same as this process read it last; no look-up."""
+    """The same, as this process last read it; no query."""
     return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
 
 
@@ -103,7 +103,7 @@ def is_demonstration() -> bool:
 
 
 def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
-    """The models somebody may choose; the one used without a choice is marked as the default."""
+    """The models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     found = _offers_for(user_id, is_admin=is_admin)
     default = next((offered for offered in found if offered.is_default), None)
@@ -119,15 +119,15 @@ def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
         output_price=None,
     )
     others = [replace(offered, is_default=offered is default and not home_is_default) for offered in found]
-    # The demonstration steps back as soon as there is a real model.
+    # The demonstration steps aside as soon as there is a real model.
     return others if settings.offline_model and others else [home, *others]
 
 
 def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
-    """The chosen model, or the default, and its fallbacks; empty for the environment's server alone.
+    """The chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
-    A name that is no id is one of the environment's server. A chosen model that has gone since, or is not for this
-    person, is stood in for by the default; nobody else is answered by a model for admins or for a group.
+    A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
+    that is gone, or not for this person; a model for admins or for a group never answers anybody else.
     """
     settings = app_settings()
     if wish and wish != HOME_ID and not is_offered_id(wish):
@@ -147,7 +147,7 @@ def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Targe
 
 
 def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:
-    """The same models with a person's choices instead of what the admin set; their own words come last."""
+    """The same models, with a person's choices in place of the admin's; the person's own instructions come last."""
     home = app_settings().model
     sent = {name: value for name, value in chosen.items() if name != "system"}
     return [
@@ -161,26 +161,26 @@ def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> lis
 
 
 def environment_works(settings: Settings) -> bool:
-    """Whether the environment says what does the background work, which then takes precedence over any choice."""
+    """Whether the environment names the model for background work, which then takes precedence over any choice."""
     return home_wins(settings) and bool(settings.background_model)
 
 
 def known_price(target_id: str | None) -> tuple[float | None, float | None]:
-    """The price an admin set for a model, as this process knows it; no look-up."""
+    """The price an admin set for a model, as this process last read it; no query."""
     found = (offered for offered in catalogue.known_offers() if offered.target.id == target_id)
     return next(((offered.input_price, offered.output_price) for offered in found), (None, None))
 
 
 def known_label(model: str) -> str:
-    """How people know a model of this name on its server, as this process knows; the name where none is, or where
-    connections offer it under several."""
+    """How people know the model with this name on its server, as this process last read it; the name itself if there is
+    none, or if connections offer it under several."""
     found = [offered for offered in catalogue.known_offers() if offered.target.model == model]
     labels = {f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found}
     return labels.pop() if len(labels) == 1 else model
 
 
 def background_target() -> Target | None:
-    """The model for background work: the one chosen for it, or the default; None if the environment's does it."""
+    """The model for background work: the chosen one, or the default; None if the environment's server does it."""
     settings = app_settings()
     if environment_works(settings):
         return None
@@ -196,11 +196,11 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[Offered]:
     found = catalogue.all()
     if is_admin or not any(offered.for_admins for offered in found):
         return found
-    # Groups are looked up only if a model is for one.
+    # Groups are looked up only if some model is for one.
     mine = set(db.session.scalars(groups_of(user_id))) if any(offered.groups for offered in found) else set()
     return [offered for offered in found if not offered.for_admins or offered.groups & mine]
 
 
 def is_offered_id(wish: str) -> bool:
-    """Whether a name is the id of a model of a connection, existing or not."""
+    """Whether a name has the form of the id of a connection's model, whether or not that exists."""
     return wish.partition("/")[0].isdecimal() and "/" in wish

@@ -1,4 +1,4 @@
-"""What the caller may choose, chose last and likes best."""
+"""What the caller may choose, chose last and likes most."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def choice() -> Choice:
 
 
 def check_choice(wish: str | None) -> None:
-    """Raise Invalid for the id of a model that is missing or not for the caller; other names are the server's."""
+    """Raise Invalid for the id of a model that is missing or not for the caller; other names are up to the server."""
     if wish and is_offered_id(wish) and not any(offered.target.id == wish for offered in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
 
 
 def remember_choice(wish: str | None) -> None:
-    """Start the caller's next conversation with this model. Costs nothing if it already would."""
+    """Start the caller's next conversation with this model. Costs nothing if it would anyway."""
     if wish and wish != _settings().last_model:
         _change(SettingsChanges(last_model=wish[:220]))
 

@@ -29,13 +29,12 @@ class Offered:
     output_price: float | None
     icon: str | None = None
     groups: frozenset[int] = frozenset()
-    """The groups whose members may choose it besides admins, if it is for admins."""
+    """The groups whose members, besides admins, may choose it if it is for admins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the enabled connections offer, their servers, and what was chosen to make vectors and to work in the
-    background."""
+    """What the enabled connections offer, their servers, and what was chosen for vectors and for background work."""
 
     offered: list[Offered]
     servers: list[ModelSettings]
@@ -96,7 +95,7 @@ def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettin
 
 
 def _sees(connection: ModelConnection, model: str) -> bool | None:
-    """Whether a model accepts pictures; None if the test of its connection used another one, or could not tell."""
+    """Whether a model accepts images; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
     found = result.get("images") if result.get("model") == model else None
     return bool(found.get("ok")) if isinstance(found, dict) else None

@@ -38,7 +38,7 @@ class ModelConnection(Base):
 
 
 class ModelOffer(Base):
-    """A model of a connection as people choose it: its name there and here, who it is for, with which parameters."""
+    """A model of a connection as people choose it: its name there and here, who it is for, and its parameters."""
 
     __tablename__ = "model_offers"
     __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"), Base.__table_args__)

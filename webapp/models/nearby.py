@@ -1,4 +1,4 @@
-"""Model servers answering on their usual ports on this machine, offered to an admin while no model is connected."""
+"""Model servers that answer on their usual ports on this machine, offered to an admin if no model is connected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 0.8
 MOST_BYTES = 1_000_000
 MOST_OFFERED = 20
 _NO_CHAT = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
-"""Parts of names of models that cannot chat."""
+"""Parts of the names of models that cannot chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Nearby:
 
 
 def look_around(places: Mapping[str, str]) -> list[Nearby]:
-    """Those of these addresses, by name, whose servers answer within SECONDS; no transaction may be open meanwhile."""
+    """Those of these addresses, by name, whose servers answer within SECONDS; no transaction may be open."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:

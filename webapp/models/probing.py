@@ -21,16 +21,16 @@ from webapp.models.windows import window_told
 
 SECONDS = 20.0
 MOST_NAMES = 2_000
-"""The most models of a server that are kept; aggregators have several hundred."""
+"""The most names of a server's models that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
 _EDGE = 64
 """Edge of the test picture: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
 NONE_MAKES_VECTORS = N_("It has no embedding model.")
 _MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
-"""Parts of names of models that make vectors."""
+"""Parts of the names of models that make vectors."""
 _NO_CHAT = (*_MAKES_VECTORS, "rerank", "whisper", "tts", "clip")
-"""Parts of names of models that cannot chat."""
+"""Parts of the names of models that cannot chat."""
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -46,8 +46,9 @@ class Sum(BaseModel):
 def probe(settings: ModelSettings, model: str | None, embedding_model: str | None = None) -> dict[str, Any]:
     """What works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`.
 
-    Each is {"ok": bool, "detail": str}; without a model only the list is asked for. Vectors are asked of the model that
-    is given, or of the first in the list whose name tells that it makes some. Nothing is open meanwhile.
+    Each is {"ok": bool, "detail": str}. Without `model`, the first in the server's list that can chat is tested.
+    Vectors are asked of the given model, or of the first in the list whose name suggests them. Nothing may be held
+    meanwhile.
     """
     found: dict[str, Any] = {"model": model}
     names: list[str] = []
@@ -86,20 +87,20 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
-    """What a test found a model can do; nothing if it used another model."""
+    """What a test found that a model can do; nothing if it tested another model."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
     found = result if result and result.get("model") == model else {}
     return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
 
 
 def _try(work: Callable[[], Any], said: Callable[[Exception], str] = why) -> dict[str, Any]:
-    """Whether something works, and why not; `count` is of what came, where it is counted."""
+    """Whether something works, and if not, why; `count` is added if the work returns a number."""
     try:
         found = work()
         if isinstance(found, int):
             return {"ok": True, "detail": "", "count": found}
         return {"ok": True, "detail": str(found or "")[:200]}
-    except Exception as error:  # whatever a third-party server answers
+    except Exception as error:  # a third-party server may answer anything
         return {"ok": False, "detail": said(error)}
 
 
@@ -152,13 +153,13 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 
 def trouble_with(settings: ModelSettings) -> str:
-    """Why the embedding model of a server makes no vectors; empty if it does."""
+    """Why a server's embedding model makes no vectors; empty if it does."""
     found = _try(lambda: _embed(settings))
     return "" if found["ok"] else str(found["detail"])
 
 
 def trouble_working(settings: ModelSettings, model: str) -> str:
-    """Why a model of a server cannot do background work, which needs structured answers; empty if it can."""
+    """Why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
         found = _try(lambda: _structured(client, model))

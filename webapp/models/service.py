@@ -1,4 +1,4 @@
-"""Connections to model servers, as admins keep them."""
+"""Connections to model servers, as admins manage them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offers_of(connection_id: int) -> list[ModelOffer]:
 
 
 def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
-    """The groups that the models of a connection are for, by the model's id."""
+    """The groups that a connection's models are for, by the offer's id."""
     found: dict[int, list[int]] = {}
     rows = db.session.execute(
         select(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
@@ -84,7 +84,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
 
 
 def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change the given fields only; with a new address, what a test found is dropped. Raises NotFound, Invalid."""
+    """Change the given fields only; a new address drops what a test found. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
     moves = changes.base_url is not None and changes.base_url != row.base_url
     if moves and row.key_set and changes.api_key is None:
@@ -120,7 +120,7 @@ def delete_connection(connection_id: int) -> None:
 
 
 def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
-    """Keep what a test of a connection found out; the windows that it was told before, where it was told none now.
+    """Store what a test of a connection found, and the windows found before if it found none now.
 
     Raises NotFound.
     """
@@ -132,8 +132,8 @@ def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
 
 
 def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
-    """Let models of this connection make the vectors and do the background work, and no other connection's; none of
-    this one where the field is empty."""
+    """Let this connection's models make the vectors and do the background work instead of any other's; an empty field
+    ends it for this connection."""
     for role in ("embedding_model", "background_model"):
         model = getattr(fields, role)
         if model is None:
@@ -146,7 +146,7 @@ def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges)
 
 
 def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
-    """Make these the models of a connection; ids of those that stay do not change, because they come from names."""
+    """Make these the connection's models; the ids of those that stay do not change, because they derive from names."""
     names = [fields.model for fields in models]
     if len(set(names)) < len(names):
         raise Invalid.field("models", "names a model twice")

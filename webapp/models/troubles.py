@@ -1,4 +1,4 @@
-"""Why a connection does not work, in words for the person who set it up; pure."""
+"""Why a connection does not work, explained to the person who set it up; pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def why(exc: Exception) -> str:
 
 
 def why_no_list(exc: Exception) -> str:
-    """The same for the list of models: an address without one is not that of such a server."""
+    """The same for the list of models: an address without one does not belong to such a server."""
     return NOT_SPOKEN if from_exception(exc).code in ("model_not_found", "malformed_output") else why(exc)
 
 

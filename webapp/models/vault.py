@@ -1,4 +1,4 @@
-"""Keys of model servers at rest: encrypted under a key of their own, derived from the installation's secret."""
+"""The stored keys of model servers: encrypted under a key of their own, derived from the installation's secret."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unseal(stored: str | None) -> Secrets:
 
 @lru_cache(maxsize=256)
 def _opened(secret: str, stored: str) -> Secrets:
-    """The decrypted text, cached: a later turn decrypts nothing that has been decrypted before."""
+    """The decrypted text, cached, so that each stored text is decrypted only once."""
     try:
         found = json.loads(_box(secret).decrypt(stored.encode()))
     except (InvalidToken, ValueError):

@@ -1,4 +1,4 @@
-"""In which language a background call is to answer, said in that language: small models heed nothing else. Pure."""
+"""The language in which a background call must answer, stated in that language: small models need that. Pure."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _JAPANESE, _KOREAN, _CHINESE = (
 
 
 def summary_line(said: Iterable[str]) -> str:
-    """What asks for a summary in the language of what the user said; empty for English, which the prompt is in."""
+    """The request for a summary in the language of what the user said; empty for English, which the prompt is in."""
     text = " ".join(said)
-    least = len(text) // 4  # names and quotes in it may be of another script
+    least = len(text) // 4  # names and quotes in it may be in another script
     if len(_KOREAN.findall(text)) > least:
         return "요약은 한국어로 써 주세요."
     if len(_JAPANESE.findall(text)) + len(_CHINESE.findall(text)) > least:

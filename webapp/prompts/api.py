@@ -21,7 +21,7 @@ from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
 
-# Only names there are, so that /prompts/render is not taken for a prompt.
+# Known names only, so that /prompts/render is not taken for a prompt.
 NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 
 

@@ -1,4 +1,4 @@
-"""Which prompts there are, what each may hold, and whether a text will do as one; pure, but for the shipped texts."""
+"""Which prompts there are, what each may contain, and whether a text will do as one; pure, except for shipped texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, MAX_BUDGET, find, m
 
 MAX_BYTES = 32_768
 _BESIDE_OTHERS = 12_000
-"""For prompts that share a budget with what they are about, or that are added to another."""
+"""The most bytes of prompts that share a budget with what they are about, or that are added to another."""
 _DEFAULTS = Path(__file__).resolve().parent / "defaults"
 
 BLOCKS = ("USER_PROFILE", "MEMORIES", "JOURNEY")
@@ -19,7 +19,7 @@ _ABOUT_A_CONVERSATION = (DIGEST, DIGEST_JSON, *BLOCKS)
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A prompt the product sends; `aliases` are other names the API knows it by."""
+    """A prompt the product sends; `aliases` are other names for it in the API."""
 
     name: str
     title: str
@@ -78,7 +78,7 @@ NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (nam
 
 
 def definition_of(name: str) -> Definition | None:
-    """The prompt of that name or alias; None when there is none."""
+    """The prompt of that name or alias; None if there is none."""
     return CATALOGUE.get(NAMES.get(name, ""))
 
 
@@ -89,7 +89,7 @@ def default_text(name: str) -> str:
 
 
 def complaints(definition: Definition, text: str) -> list[str]:
-    """Why a text cannot be this prompt, in sentences; empty when it can."""
+    """Why a text cannot be this prompt, in sentences; empty if it can."""
     if not text.strip():
         return ["is empty"]
     size = len(text.encode())
@@ -112,5 +112,5 @@ def complaints(definition: Definition, text: str) -> list[str]:
 
 
 def changes_the_prefix(text: str) -> bool:
-    """Whether what the text turns into differs from turn to turn, so that providers cannot cache what follows it."""
+    """Whether the filled text differs from turn to turn, so that providers cannot cache what follows it."""
     return any(placeholder.name in _ABOUT_A_CONVERSATION for placeholder in find(text))

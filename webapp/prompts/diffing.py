@@ -25,7 +25,7 @@ class Line:
 
 
 def compare(before: str, after: str) -> list[Line]:
-    """All lines of both texts, in order: what is in both once, what changed as removed and then added."""
+    """All lines of both texts, in order: common ones once, changed ones first as removed, then as added."""
     old, new = before.split("\n"), after.split("\n")
     found: list[Line] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -39,7 +39,7 @@ def compare(before: str, after: str) -> list[Line]:
 
 
 def _parts(line: str, other: str | None) -> tuple[tuple[str, bool], ...]:
-    """The line in pieces, marking those that the other line does not have."""
+    """The line in pieces, marking those that the other line lacks."""
     if other is None:
         return ((line, False),)
     words, others = _WORDS.findall(line), _WORDS.findall(other)

@@ -1,4 +1,4 @@
-"""Messages of a conversation as a background call shows them: numbered from 1, in tags that no text can close; pure."""
+"""Messages of a conversation for a background call: numbered from 1, in tags that no text can close; pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Said:
 
 
 def numbered_lines(said: Sequence[Said], limit: int) -> list[str]:
-    """The messages by number; one that is longer than `limit` characters loses its middle."""
+    """The messages by number; one longer than `limit` characters loses its middle."""
     return [
         f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
         f"{inside(without_middle(item.content, limit))}</message>"
@@ -29,5 +29,5 @@ def numbered_lines(said: Sequence[Said], limit: int) -> list[str]:
 
 
 def inside(text: str) -> str:
-    """A text that cannot end the block it stands in."""
+    """A text that cannot end the block it is in."""
     return text.replace("<", "&lt;")

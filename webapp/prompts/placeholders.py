@@ -1,13 +1,13 @@
 """Placeholders in prompts: finding them, and filling them in one pass; pure.
 
-`{{CONVERSATION_MEMORY}}` and its relatives behave as the guide to conversation memory says. What is put in is never
-looked at again: a value that holds a placeholder stays as it is.
+`{{CONVERSATION_MEMORY}}` and its relatives behave as the guide to conversation memory says. What is filled in is never
+scanned again: a placeholder in a value stays as it is.
 
 `{{CONVERSATION_MEMORY}}` gives all keys, `{{CONVERSATION_MEMORY__action__main_topics}}` those named, in that order and
-once each; keys that do not exist are ignored, and a placeholder without any valid key gives what an absent memory
-gives; `{{CONVERSATION_MEMORY|20}}` takes at most 20 tokens. `{{CONVERSATION_MEMORY_JSON}}` is the memory as one JSON
-object. A block such as `{{MEMORIES}}` lists its items one a line; `{{MEMORIES|500}}` only as many of the first as fit
-into 500 tokens, each of them whole.
+once each; unknown keys are ignored, and a placeholder without any valid key gives the same as an absent memory;
+`{{CONVERSATION_MEMORY|20}}` takes at most 20 tokens. `{{CONVERSATION_MEMORY_JSON}}` is the memory as one JSON object.
+A block such as `{{MEMORIES}}` lists its items, one per line; `{{MEMORIES|500}}` only as many of the first as fit into
+500 tokens, each of them whole.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _TOKEN = re.compile(
     r"(?:\|(?P<room>[0-9]{1,6}))?"
     r"|(?P<name>[A-Z][A-Z0-9_]*)(?:\|(?P<budget>[0-9]{1,6}))?)\}\}"
 )
-# What somebody who wrote it meant as a placeholder: a name in capitals after two braces, closed or not.
+# What its author meant as a placeholder: a name after two braces, whether closed or not.
 _MEANT = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_]*)[^{}\n]{0,40}(\}\}?)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """One placeholder of a text: its base name, the keys of a digest it asks for, the tokens a block may take."""
+    """One placeholder of a text: its base name, the keys of a digest it asks for, and the most tokens of a block."""
 
     text: str
     name: str
@@ -54,7 +54,7 @@ def find(template: str) -> list[Placeholder]:
 
 
 def malformed(template: str) -> list[str]:
-    """What looks like a placeholder and is none: not closed, in small letters, with blanks."""
+    """What looks like a placeholder but is not one: unclosed, in lower case, with spaces."""
     spans = {match.start() for match in _TOKEN.finditer(template)}
     return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
 
@@ -69,8 +69,8 @@ def fill(
 ) -> str:
     """The text with its placeholders filled, in one pass.
 
-    `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that go in
-    as they are. Placeholders of other names are left alone.
+    `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
+    inserted unchanged. Other placeholders are left alone.
     """
     return "".join(text for text, _ in pieces(template, digest=digest, blocks=blocks, texts=texts, count=count))
 
@@ -83,7 +83,7 @@ def pieces(
     texts: Mapping[str, str] | None = None,
     count: Count = estimate_tokens,
 ) -> list[tuple[str, str | None]]:
-    """What `fill` joins: the template's own text with None, and each filled placeholder's with the placeholder."""
+    """The pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
     def filling(found: Placeholder) -> str | None:
@@ -116,8 +116,8 @@ def snippet(
 ) -> str:
     """A digest in one sentence for a prompt, as the guide words it.
 
-    Within a budget of tokens the longest list loses its last items first, then the last parts go, then words; a first
-    word of the first part is always there.
+    To fit a budget of tokens, the longest list loses its last items first, then the last parts go, then words; the
+    first word of the first part always remains.
     """
     if not digest or not keys:
         return NO_MEMORY
@@ -134,7 +134,7 @@ def _sentence(values: Mapping[str, Any]) -> str:
 
 
 def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values with a little less in them; None when there is nothing to spare."""
+    """The values with a little less in them; None if there is nothing to spare."""
     lists = {key: value for key, value in values.items() if isinstance(value, list | tuple) and len(value) > 1}
     if lists:
         longest = max(lists, key=lambda key: len(lists[key]))
@@ -191,5 +191,5 @@ def _value(value: Any) -> str:
 
 
 def _escape(value: str) -> str:
-    # The backslash too: otherwise a value that ends in one would undo the escaping of the quote after it.
+    # The backslash too: otherwise one at the end of a value would undo the escaping of the quote after it.
     return value.replace("\\", "\\\\").replace('"', '\\"')

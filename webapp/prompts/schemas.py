@@ -1,4 +1,4 @@
-"""What comes in and goes out about prompts."""
+"""Requests and responses about prompts."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ class ActivePrompt:
 
     @property
     def label(self) -> str:
-        """How the version is named where it was used: `chat/3`."""
+        """The version's name where it was used: `chat/3`."""
         return f"{self.name}/{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptState:
-    """A prompt with the version in use, and who put it there when; nobody did for the shipped one."""
+    """A prompt with the version in use, and who activated it when; nobody did for the shipped one."""
 
     definition: Definition
     active_version: int
@@ -42,15 +42,15 @@ class PromptState:
 
 
 def active(name: str) -> ActivePrompt:
-    """The version of a prompt that is in use now: one look-up by primary key, so a change holds from the next call on.
+    """The version of a prompt in use now: one look-up by primary key, so a change takes effect with the next call.
 
-    A prompt the tables do not know yet is the shipped text, which becomes version 1.
+    A prompt that the tables do not know yet has the shipped text, which becomes version 1.
     """
     return active_of(name, *db.session.execute(_active(), {"name": name}).one_or_none() or (None, None))
 
 
 def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
-    """The version and text of a prompt in use, to be read along with something else and handed to `active_of`."""
+    """The version and text of a prompt in use, for reading along with something else and passing to `active_of`."""
     found = _active().params(name=name)
     return found.with_only_columns(PromptVersion.version).scalar_subquery(), found.with_only_columns(
         PromptVersion.prompt_text
@@ -133,9 +133,9 @@ def add_version(
 
 
 def activate(admin_id: int | None, name: str, version: int) -> PromptState:
-    """Put a version into use; of two admins at once the later one counts. Raises NotFound.
+    """Put a version into use; if two admins do, the later one wins. Raises NotFound.
 
-    Raises Conflict for a text that was all right once and is not any more.
+    Raises Conflict for a text that used to be acceptable and no longer is.
     """
     prompt = _held(definition(name))
     row = get_version(prompt.name, version)
@@ -147,7 +147,7 @@ def activate(admin_id: int | None, name: str, version: int) -> PromptState:
 
 
 def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
-    """When which version was put into use, newest first. Raises NotFound."""
+    """When each version was put into use, newest first. Raises NotFound."""
     return db.session.scalars(
         select(PromptActivation)
         .where(PromptActivation.name == definition(name).name)
@@ -157,23 +157,23 @@ def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
 
 
 def defaults_are_stored() -> bool:
-    """Whether every text that this release ships is among the versions."""
+    """Whether every text that this release ships is stored as a version."""
     shipped = select(PromptVersion.name, PromptVersion.prompt_text).where(PromptVersion.origin == "default")
     known = {(row.name, row.prompt_text) for row in db.session.execute(shipped)}
     return all((name, default_text(name)) in known for name in CATALOGUE)
 
 
 def store_defaults() -> list[str]:
-    """Store shipped texts that are new; the labels of those added. The caller commits.
+    """Store shipped texts that are new; returns the labels of those added. The caller commits.
 
-    One is put into use only where a shipped text was in use before: what an admin chose stays.
+    One is put into use only in place of another shipped text: an admin's choice stays.
     """
     added = []
     for found in CATALOGUE.values():
         text = default_text(found.name)
         prompt = _held(found)
         shipped = {row.version: row.prompt_text for row in versions(found.name) if row.origin == "default"}
-        # Any version counts, not the newest: while two releases run side by side each would undo the other.
+        # Any version counts, not only the newest: otherwise two releases running side by side would undo each other.
         if text not in shipped.values():
             row = _insert(found.name, text, origin="default", admin_id=None, note=None)
             if prompt.active_version in shipped:
@@ -189,7 +189,7 @@ def _state(found: Definition, row: Prompt | None) -> PromptState:
 
 
 def _held(found: Definition) -> Prompt:
-    """The prompt's row, made if need be, and locked: its versions are numbered and put into use one after the other."""
+    """The prompt's row, created if necessary, and locked: versions are numbered and put into use one at a time."""
     for _ in range(3):
         row = db.session.get(Prompt, found.name, with_for_update=True, populate_existing=True)
         if row is not None:

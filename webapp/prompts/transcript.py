@@ -9,12 +9,12 @@ from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
 
 MESSAGE_SHARE = 0.25
-"""The part of the whole budget that one message may take."""
+"""The share of the whole budget that one message may take."""
 _TAG = re.compile(r"<(?=\s*/?\s*(?:message|turn|msg|user|assistant)\b)", re.IGNORECASE)
 
 
 def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Count = estimate_tokens) -> str:
-    """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones are left out."""
+    """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones were left out."""
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []
     left = budget

@@ -1,4 +1,4 @@
-"""What placeholders stand for in a conversation: each domain says where its own values come from."""
+"""What placeholders stand for in a conversation: each domain registers the source of its own values."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def digest_source(source: Digest) -> Digest:
 
 
 def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None) -> str:
-    """A prompt's text with its placeholders filled for a conversation; only what it mentions is looked up."""
+    """A prompt's text with its placeholders filled for a conversation; only those it mentions are looked up."""
     return "".join(text for text, _ in pieces_for(conversation, template, texts=texts))
 
 
 def pieces_for(
     conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None
 ) -> list[tuple[str, str | None]]:
-    """What `fill_for` joins: the template's own text with None, and each filled placeholder's with the placeholder."""
+    """The pieces that `fill_for` joins: the template's own text with None, and each value with its placeholder."""
     names = {placeholder.name for placeholder in find(template)}
     digest = _digest[0](conversation) if _digest and names & {DIGEST, DIGEST_JSON} else None
     blocks = {name: _lines[name](conversation) if name in _lines else () for name in BLOCKS if name in names}

@@ -1,1 +1,1 @@
-"""Rolling summaries: the oldest messages of a long conversation, in short."""
+"""Rolling summaries: the oldest messages of a long conversation, condensed."""

@@ -21,7 +21,7 @@ from webapp.summaries.prompt import (
 
 TEMPERATURE = 0.0
 APPENDED = 3
-"""What is restored takes at most one part in this many of what the user said."""
+"""What is restored takes up at most one part in this many of what the user said."""
 
 
 def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bool) -> tuple[ConversationSummary, str]:

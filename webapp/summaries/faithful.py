@@ -1,6 +1,6 @@
 """What a summary must not lose: the numbers, dates and names that the user gave; pure.
 
-Models drop the very words a summary is for. What is missing is found after the call and appended in the user's own
+Models drop the very words a summary is for. What is missing is found after the call and appended as the user's own
 sentences.
 """
 
@@ -20,7 +20,7 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
 
 def particulars(text: str) -> dict[str, str]:
-    """The numbers and names of a text, each by the sentence that holds it; a capital at its beginning is no name."""
+    """The numbers and names of a text, each with its sentence; a capital at the sentence's beginning is no name."""
     found: dict[str, str] = {}
     for part in _SENTENCE.finditer(text):
         sentence = part.group().strip()

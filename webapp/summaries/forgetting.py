@@ -1,4 +1,4 @@
-"""What forgetting a memory does to what models wrote about conversations: summaries lose what retells it, titles go."""
+"""What forgetting a memory does to models' texts about conversations: summaries lose what retells it, titles too."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _told_elsewhere(_sender: Any, *, user_id: int, conversation_ids: Collection[
 
 
 def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
-    """Remove what retells it from the user's summaries; their vectors are made again."""
+    """Remove what retells it from the user's summaries; their vectors are then made again."""
     mine = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
         ConversationChunk.user_id == user_id, *where
     )
@@ -59,7 +59,7 @@ def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None
 
 
 def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
-    """Give conversations whose title reveals it, and was not the user's own, a title that only says when."""
+    """Give conversations with a telltale title that was not the user's own a title with nothing but the date."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
             Conversation.user_id == user_id,
@@ -71,13 +71,13 @@ def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> No
     for row in rows:
         if not told.is_retold_in(row.title):
             continue
-        # Still "auto", so that no job makes a title of the same words again.
+        # Still "auto", so that no job makes a title from the same words again.
         db.session.execute(
             update(Conversation)
             .where(Conversation.conversation_id == row.conversation_id)
             .values(title=f"Conversation of {in_full(row.created_at)}", updated_at=Conversation.updated_at)
         )
-        # The streams of its turns contain the title, and live for some time yet.
+        # The streams of its turns contain the title, and live on for some time.
         replies = db.session.scalars(
             select(Message.message_id)
             .where(
@@ -92,7 +92,7 @@ def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> No
 
 
 def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int]) -> None:
-    """Replies that lost a forgotten text are found by what they say now."""
+    """Index replies that lost a forgotten text again, so that they are found by what they say now."""
     firsts: dict[int, int] = {}
     for conversation_id, message_id in db.session.execute(
         select(Message.conversation_id, Message.message_id).where(Message.message_id.in_(message_ids))
@@ -103,7 +103,7 @@ def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int])
 
 
 def _index_again(user_id: int, firsts: dict[int, int]) -> None:
-    """Have the vectors made that conversations lack, of messages from these ids on."""
+    """Have the missing vectors of conversations made, for messages from these ids on."""
     noted = []
     for conversation_id, first_id in sorted(firsts.items()):
         conversation = get_or_raise(Conversation, conversation_id)

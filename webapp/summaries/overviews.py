@@ -1,7 +1,7 @@
-"""Summaries of summaries, made at night: however long a conversation is, all of it stays in its prompts in some form.
+"""Summaries of summaries, made at night: however long a conversation is, its prompts keep all of it in some form.
 
-An overview of a level stands for BATCH chunks of the level below, the newest of which stay without one. It has the
-range of what it stands for, and is shown in its place where there is no room for that.
+An overview of a level stands for BATCH chunks of the level below, whose newest chunks have none. It covers the same
+range as they do, and is shown in their place if there is no room for them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from webapp.summaries.asking import ask
 log = logging.getLogger(__name__)
 
 BATCH = 10
-"""Chunks that one overview stands for."""
+"""The number of chunks that one overview stands for."""
 DUE = BATCH + 5
-"""Chunks of a level without an overview from which on one is due."""
+"""An overview is due once this many chunks of a level have none."""
 TASK = """
 
 Here the messages are summaries of parts of one long conversation, oldest first. Give one summary of all of them, in \
@@ -38,7 +38,7 @@ at most 120 words: what a person would still want to know later. Keep names, num
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an overview will stand for."""
+    """What an overview will stand for, and whether it may still be stored."""
 
     user_id: int | None
     space_id: int | None
@@ -111,7 +111,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
 
 
 def _stands_alone() -> ColumnElement[bool]:
-    """No overview of the next level stands for a chunk."""
+    """The condition that no overview of the next level stands for a chunk."""
     above = aliased(ConversationChunk)
     return ~(
         select(above.chunk_id)
@@ -126,7 +126,7 @@ def _stands_alone() -> ColumnElement[bool]:
 
 
 def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
-    """Insert it, unless what it stands for changed meanwhile, or it is there."""
+    """Insert it, unless what it stands for has changed in the meantime, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != parts.space_id or not parts.still_holds():
         raise OutOfDate

@@ -41,14 +41,14 @@ class LegacySummary(ConversationSummary):
 
     @property
     def readable(self) -> list[LegacyFact]:
-        """The facts that are some."""
+        """The well-formed facts."""
         return readable_facts(self.facts)
 
 
 def build_messages(
     said: Sequence[Said], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
-    """The messages of the call; what is very long is shortened in its middle, all of it stays within CALL_CHARS."""
+    """The messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
     parts = []
     if earlier:
@@ -63,12 +63,12 @@ def build_messages(
 
 
 def answer_tokens(said: Sequence[Said], with_facts: bool) -> int:
-    """How long the answer may be: the summary, and in a legacy a fact or two for every message of the user's."""
+    """How long the answer may be: the summary and, in a legacy, a fact or two for every message of the user's."""
     return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in said) if with_facts else 0)
 
 
 def salvaged(text: str, with_facts: bool) -> ConversationSummary | None:
-    """What there is of an answer that was cut off: its summary up to the last whole sentence, its whole facts."""
+    """What a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
     found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
     if found is None:
         return None
@@ -84,7 +84,7 @@ def salvaged(text: str, with_facts: bool) -> ConversationSummary | None:
 
 
 def tidy(summary: str) -> str:
-    """The summary as it is kept: no label, no fence, no empty lines; empty when nothing is left of it."""
+    """The summary as it is kept: without label, fence or empty lines; empty if nothing is left."""
     lines = [line.strip() for line in summary.replace("```", "").strip().splitlines()]
     text = "\n".join(line for line in lines if line)
     for label in ("summary:", "**summary:**", "**summary**"):

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What a summary will cover: the range, what is said in it, and the summary before it."""
+    """What a summary will cover: the range, what was said in it, and the summary before it."""
 
     user_id: int
     is_temporary: bool
@@ -102,8 +102,8 @@ def is_due(conversation_id: int, settings: Settings) -> bool:
 def summarise(conversation_id: int) -> Closed | None:
     """Close the oldest open messages of a conversation, if too many are open; None when there was nothing to do.
 
-    One model call and one embedding, with no connection held, and again when something was forgotten meanwhile. The
-    embedder is asked first: a summary that could not be stored is not paid for. Raises ModelError with nothing stored.
+    One model call and one embedding, with no connection held; once more if something was forgotten in the meantime. The
+    embedder is tried first: a summary that cannot be stored is not paid for. Raises ModelError with nothing stored.
     """
     with reads_only():
         with suppress(OutOfDate):
@@ -151,7 +151,7 @@ def init_summaries() -> None:
 
 
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
-    """A chunk over messages that changed is no longer true: they are verbatim again, in the same transaction."""
+    """Drop chunks over messages that changed, in the same transaction: prompts show those verbatim again."""
     db.session.execute(
         delete(ConversationChunk).where(
             ConversationChunk.conversation_id == conversation.conversation_id,
@@ -179,9 +179,9 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     still_holds = watch(conversation.user_id)
     rows = _open_rows(conversation_id, settings.summary_batch)
     if any(row.status == "streaming" for row in rows):
-        return None  # the end of that reply asks again
+        return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
-    # What was forgotten is not retold: the words are the user's, and stay in their message.
+    # Forgotten words are not retold: they are the user's, and stay in their message only.
     yard = graveyard(conversation.user_id)
     said = tuple(
         Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
@@ -236,7 +236,7 @@ def _store(
     facts: Sequence[Proposed],
     vectors: Vectors,
 ) -> Closed | None:
-    """Insert the chunk, unless the messages it stands for changed while the model was writing, or it is there."""
+    """Insert the chunk, unless its messages changed while the model was writing, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != found.space_id:
         return None

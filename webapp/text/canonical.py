@@ -8,7 +8,7 @@ import unicodedata
 _SPACE = re.compile(r"\s+")
 _NOT_SLUG = re.compile(r"[^\w]+", re.UNICODE)
 STRAIGHT = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'})
-"""Translates typographic quotation marks into those of a typewriter."""
+"""Translates typographic quotation marks into straight ones."""
 
 
 def plain_text(text: str) -> str:
@@ -29,7 +29,7 @@ def canonical_statement(text: str) -> str:
 def fold(text: str) -> str:
     """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
     folded = unicodedata.normalize("NFKC", text).translate(STRAIGHT)
-    # Casefolding can leave NFKC and the other way round; a second pass reaches the fixed point.
+    # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
     for _ in range(2):
         folded = unicodedata.normalize("NFKC", folded.casefold())
     return _SPACE.sub(" ", folded).strip()

@@ -1,4 +1,4 @@
-"""The language of a text, by its script and its commonest words: enough to choose a stemmer."""
+"""The language of a text, by its script and its most common words: enough to choose a stemmer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 ENGLISH = "english"
-# Common words, folded as `webapp.text.words` folds them; they are also what is not indexed in that language.
+# Common words, folded like `webapp.text.words` does; they are also what is not indexed in that language.
 _COMMON = {
     "german": """
         der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine ist sind war waren bin
@@ -91,9 +91,9 @@ _LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turk
 
 
 def language_of(folded: Sequence[str], english: frozenset[str]) -> str:
-    """The language of folded words: that of the script, or the one whose common words are most of them.
+    """The language of folded words: that of the script, or the one with the most common words among them.
 
-    `english` are the common words of English, which it is in doubt.
+    `english` are the common words of English, which wins if in doubt.
     """
     longest = max(folded, key=len, default="")
     first = longest[:1]

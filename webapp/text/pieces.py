@@ -1,4 +1,4 @@
-"""Cutting a long text into overlapping pieces at its own seams: places in it, not copies of it."""
+"""Cuts a long text into overlapping pieces at natural seams: places in it, not copies of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 SIZE = 800
 """UTF-8 bytes of a full piece: about 200 tokens of prose, within what embedding models read."""
 OVERLAP = 160
-"""Bytes of the sentence that a piece repeats from the one before it; a longer one is not repeated."""
+"""The longest sentence, in bytes, that a piece repeats from the one before it."""
 MOST = 65_000
-"""Pieces of one text; the last one takes what remains."""
+"""The most pieces of one text; the last one takes whatever remains."""
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)")
 _TABLE = re.compile(r"^[ \t]*\|")
@@ -27,10 +27,10 @@ class Piece(NamedTuple):
 
 
 def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
-    """Cut a text; a short one is one piece. Together the pieces hold every character that is not white space.
+    """Cut a text; a short one is one piece. Together the pieces contain every character that is not white space.
 
-    Prose is cut between sentences, code and tables between lines, and where there is no seam, between words or
-    anywhere. A piece is at most about `size` bytes long, its overlap with the one before it included.
+    Prose is cut between sentences, code and tables between lines and, if there is no seam, between words or anywhere. A
+    piece is at most about `size` bytes long, including its overlap with the one before it.
     """
     room = _characters(text, size)
     if len(text) <= room:
@@ -38,7 +38,7 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
     repeated = room * overlap // size
     found: list[Piece] = []
     start = end = 0
-    last = Piece(0, 0)  # the newest unit of the piece being made, if a piece may repeat it
+    last = Piece(0, 0)  # the newest unit of the current piece, if the next piece may repeat it
     for unit, is_prose in _units(text, room - repeated):
         if end > start and unit.end - start > room:
             found.append(Piece(start, end))
@@ -57,7 +57,7 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
 
 
 def _characters(text: str, size: int) -> int:
-    """The characters of a text that come to so many bytes, at its own rate."""
+    """The number of characters of a text that make up so many bytes, on average."""
     if text.isascii() or not text:
         return size
     return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
@@ -73,7 +73,7 @@ def _trimmed(text: str, piece: Piece) -> Piece:
 
 
 def _units(text: str, most: int) -> Iterator[tuple[Piece, bool]]:
-    """What is never cut, in order, and whether it is prose: sentences, lines of code, rows of tables."""
+    """The units that are never cut, in order, and whether each is prose: sentences, lines of code, rows of tables."""
     for block, is_prose in _blocks(text):
         if is_prose:
             ends = [found.end() for found in _SENTENCE_END.finditer(text, block.start, block.end)]
@@ -90,7 +90,7 @@ def _units(text: str, most: int) -> Iterator[tuple[Piece, bool]]:
 
 
 def _words(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
-    """A unit that is too long by itself, in parts that end at a space if there is one."""
+    """A unit that is too long by itself, in parts that end at a space if possible."""
     while end - start > most:
         spaces = [found.end() for found in _SPACE.finditer(text, start + most // 2, start + most)]
         cut = spaces[-1] if spaces else start + most
@@ -100,7 +100,7 @@ def _words(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
 
 
 def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
-    """Runs of lines that are code or a table, and those that are prose."""
+    """Runs of lines, and whether each is prose rather than code or a table."""
     start = at = 0
     fence = ""
     was_prose = True

@@ -1,4 +1,4 @@
-"""Where a quote stands in a text: verbatim, but for white space, case, quotes, dashes, bold and Unicode forms."""
+"""Where a quote occurs in a text: verbatim, except for white space, case, quotes, dashes, bold and Unicode forms."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from webapp.text.canonical import STRAIGHT
 
-# Scripts that part words by spaces: there a quote must not begin or end inside a word ("Al" in "Alexander").
+# Scripts with spaces between words: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
 
 
 _STRAIGHT = STRAIGHT | str.maketrans(dict.fromkeys("‐‑‒–—", "-"))
 _AND = "و"
-"""Arabic writes its "and" as one with the next word."""
+"""Arabic writes "and" as one word with the next."""
 
 
 class Span(NamedTuple):
@@ -26,8 +26,8 @@ class Span(NamedTuple):
 
 
 def places_of(quote: str, text: str) -> Iterator[Span]:
-    """Every place where `quote` stands verbatim in `text`; never inside a character, nor from or to inside a word."""
-    # Stripped before it is folded: there are characters that fold to a space and a mark, such as "¸".
+    """Every place where `quote` occurs verbatim in `text`; never splitting a character or a word."""
+    # Stripped before it is folded: some characters fold to a space and a mark, such as "¸".
     needle, _ = _fold(quote.strip())
     if not needle.strip():
         return
@@ -42,7 +42,7 @@ def places_of(quote: str, text: str) -> Iterator[Span]:
         at = haystack.find(needle, at + 1)
 
 
-# All operations of a call quote the same few messages; the bound keeps what stays in memory small.
+# All operations of a call quote the same few messages; the bound keeps memory use small.
 @lru_cache(maxsize=16)
 def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The comparable form of `text` and, for each of its characters, the range of the original it came from."""
@@ -58,7 +58,7 @@ def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
         elif text.startswith("**", index):
             end, piece = index + 2, ""
         else:
-            # A character and the marks on it are folded as one, so that composed and decomposed forms agree.
+            # A character and the marks on it are folded together, so that composed and decomposed forms agree.
             while end < size and unicodedata.combining(text[end]):
                 end += 1
             piece = _fold_cluster(text[index:end])

@@ -8,15 +8,15 @@ import unicodedata
 from webapp.text.tokens import Count, estimate_tokens
 
 MARK = " […] "
-"""Where the middle of a text is missing."""
+"""Marks where the middle of a text is missing."""
 _SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)[\"')\]]*|[。！？]|\n")
 
 
 def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sentences: bool = False) -> str:
     """Shorten a text to at most `limit` tokens, keeping its head and its tail around a visible mark.
 
-    A text that fits is returned as it is. With `whole_sentences` only a head is kept, and it ends where
-    a sentence or line ends if there is one. When not even the mark fits, an ellipsis stands for it.
+    A text that fits is returned unchanged. With `whole_sentences` only the head is kept, up to the end of a sentence or
+    line if there is one. If not even the mark fits, an ellipsis stands for it.
     """
     if count(text) <= limit:
         return text
@@ -27,7 +27,7 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
         mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
         return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
 
-    # No tokenizer makes much longer tokens; this keeps the search to what can fit of a huge text.
+    # No tokenizer makes much longer tokens; this limits the search in a huge text to what can fit.
     low, high, best = 0, min(len(text) - 1, limit * 16), ""
     while low <= high:
         middle = (low + high) // 2
@@ -42,7 +42,7 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
 
 
 def without_middle(text: str, limit: int) -> str:
-    """A text without its middle, if it is longer than `limit` characters; at word boundaries where there are some."""
+    """A text without its middle if it is longer than `limit` characters; cut at word boundaries if there are any."""
     text = text.strip()
     if len(text) <= limit:
         return text
@@ -51,7 +51,7 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def beginning(text: str, limit: int, count: Count) -> str:
-    """The first words of a text, with an ellipsis where it goes on."""
+    """The first words of a text, with an ellipsis if it continues."""
     if count(text) <= limit:
         return text
     words = text.split()

@@ -1,4 +1,4 @@
-"""Times that a question names by their distance from now, in words of the calendar."""
+"""Times that a question names by their distance from now, as calendar words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _AGO = re.compile(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?\s+(day|week|mo
 
 
 def calendar_words(question: str, today: date) -> str:
-    """What a question says of days, months and years by their distance: "last spring" is "march april may 2026".
+    """The days, months and years a question names by their distance: "last spring" is "march april may 2026".
 
-    Empty where it says nothing of the kind. English only.
+    Empty if it names none. English only.
     """
     asked = question.casefold()
     found: list[str] = []
@@ -58,7 +58,7 @@ def _named(which: str, what: str, today: date) -> str:
         year = today.year - (is_last and month >= today.month)
         return f"{what} {year}"
     months = _SEASONS[what]
-    # A season that is not over, or has not been yet, was last a year ago.
+    # A season that is not over, or has not come yet, was last a year ago.
     is_past = months[-1] < today.month and months[0] <= months[-1]
     year = today.year - (is_last and not is_past and months[0] <= months[-1])
     return f"{' '.join(MONTHS[month - 1] for month in months)} {year}"

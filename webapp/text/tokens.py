@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import ceil
 
 Count = Callable[[str], int]
-"""Tokens of a text. Any tokenizer will do; it should not return less than the server will count."""
+"""Counts the tokens of a text. Any tokenizer will do; it should not return less than the server will count."""
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz "
 _DIGITS = b"0123456789"
@@ -22,8 +22,8 @@ _DENSE = re.compile(rb"[A-Za-z0-9+/_-]{20,}")
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text without a tokenizer, erring upwards.
 
-    By bytes, some microseconds a kilobyte: English prose comes out about a third high, CJK at 1.5 a
-    character, emoji at 3 a code point; punctuation and digits, thus code, count more than letters.
+    By bytes, in microseconds per kilobyte: English prose comes out about a third too high, CJK at 1.5 per character,
+    emoji at 3 per code point; punctuation and digits, and therefore code, count more than letters.
     """
     if not text:
         return 0
@@ -43,7 +43,7 @@ def estimate_tokens(text: str) -> int:
         two, three, four = number_of(_LEAD_2), number_of(_LEAD_3), number_of(_LEAD_4)
         punctuation = size - letters - digits - 2 * two - 3 * three - 4 * four
     tokens = letters / 3.6 + digits * 0.6 + punctuation * 0.8 + two * 0.8 + three * 1.5 + four * 3
-    # A run has no white space in it: where no word is that long there is none.
+    # A run contains no white space: if no word is that long, there is none.
     if size >= 20 and max(map(len, raw.split()), default=0) >= 20:
         tokens += sum(len(run) for run in _DENSE.findall(raw) if run.translate(None, _DIGITS) != run) * 0.45
     return ceil(tokens)

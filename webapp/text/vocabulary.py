@@ -1,4 +1,4 @@
-"""Words as numbers: those of one stem share one, in every language."""
+"""Words as numbers: those with the same stem share one, in every language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Terms(dict[str, int]):
         self._stem = Stemmer(language, 0).stemWord
 
     def term(self, word: str) -> str:
-        """What the word is indexed as, "" if it is not."""
+        """What the word is indexed as, "" if it is not indexed."""
         return term_of(self._stem, word[:64], self.language)
 
     def __missing__(self, word: str) -> int:
@@ -38,7 +38,7 @@ class _Terms(dict[str, int]):
 
 
 class Vocabulary:
-    """Folded words → term numbers, by the language of the text they stand in; words of one stem share a number."""
+    """Folded words → term numbers, by the language of their text; words with the same stem share a number."""
 
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}
@@ -67,7 +67,7 @@ class Vocabulary:
         return numbered
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Forget the terms (by number) that are not used and number the others anew, in the same order."""
+        """Forget the terms (by number) that are not used, and renumber the others in the same order."""
         numbers = np.cumsum(used) - 1
         kept = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
         self._terms.clear()
@@ -82,7 +82,7 @@ class Vocabulary:
             held.update(renumbered)
 
     def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
-        """Return the numbers of a query word's terms, in every language that was seen; empty for a stop word of the
+        """Return the numbers of a query word's terms in every language seen so far; empty for a stop word of the
         query's `language`, None if no text has it. Adds nothing."""
         if not self._of(language).term(word):
             return []

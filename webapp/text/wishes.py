@@ -1,4 +1,4 @@
-"""How a wish for every answer begins: "Always in metric units", "From now on, no lists"; pure."""
+"""The beginnings of wishes for every answer: "Always in metric units", "From now on, no lists"; pure."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _WISH = re.compile(
 
 
 def is_wish(text: str) -> bool:
-    """Whether a text begins as a wish for every answer does; in seven languages."""
+    """Whether a text begins like a wish for every answer; in seven languages."""
     return _WISH.match(text) is not None

@@ -41,7 +41,7 @@ _ENGLISH = """
     you'll you're you've your yours yourself yourselves s t d m ll re ve
 """
 ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
-# What a stemmer cannot see; forms that are common words of another meaning ("left", "found") included.
+# What a stemmer cannot find; including forms that are common words with another meaning ("left", "found").
 _FORMS = """
     become became; begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
     choose chose chosen; come came; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten;
@@ -57,7 +57,7 @@ _FORMS = """
     knife knives; leaf leaves; good better best; bad worse worst
 """
 _IRREGULAR = {form: base for base, *forms in (group.split() for group in _FORMS.split(";")) for form in forms}
-# Abbreviations that are not also common words ("mar", "sat" and "sun" are).
+# Abbreviations that are not also common words (as "mar", "sat" and "sun" are).
 _DATE_WORDS = {name: name for name in (*MONTHS, *WEEKDAYS)} | {
     short: name
     for name in (*MONTHS, *WEEKDAYS)
@@ -68,7 +68,7 @@ _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Scripts written without spaces, and Hangul, whose endings join the word: indexed as pairs of characters.
+# Scripts written without spaces, and Hangul, whose endings are attached to words: indexed as pairs of characters.
 _PAIRED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003134f]+"
@@ -108,7 +108,7 @@ def folded(text: str) -> str:
         return text.lower()
     # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
     text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
-    # The short i of Cyrillic is a letter of its own, on which its endings turn.
+    # The Cyrillic short i is a letter of its own that endings depend on.
     text = text.replace("\u0438\u0306", "й")
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
 
@@ -141,24 +141,24 @@ def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -
     if language == ENGLISH:
         word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
         return stemmer(word) if word.isascii() else word
-    # Numbers and words of other scripts are the same in every language; the ends of pairs are no endings.
+    # Numbers and words of other scripts are the same in every language; the ends of pairs are not endings.
     return stemmer(word) if len(word) > 2 and not word.isdigit() else word
 
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """Return what the forms of a folded word share; stop words have one too."""
+    """Return what the forms of a folded word have in common; stop words have a stem too."""
     word = _IRREGULAR.get(word, word)
     return Stemmer("english", 0).stemWord(word) if word.isascii() else word
 
 
 def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
-    """Return the terms of folded words; those of stop words are "" if kept, in place, and else left out."""
+    """Return the terms of folded words; stop words are kept as "" in their places, or else left out."""
     terms = [_english_term(word[:64]) for word in folded]
     return terms if keep_stop_words else [term for term in terms if term]
 
 
-# A reply's look-up reads nine hundred words of what it found, mostly the same few thousand from turn to turn.
+# A reply's search reads nine hundred words of its results, mostly the same few thousand from turn to turn.
 @lru_cache(maxsize=16_384)
 def _english_term(word: str) -> str:
     return term_of(Stemmer("english", 0).stemWord, word)
@@ -166,7 +166,7 @@ def _english_term(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DateWords:
-    """What a query says about dates; empty tuples where it says nothing."""
+    """What a query says about dates; tuples are empty if it says nothing."""
 
     years: tuple[int, ...] = ()
     months: tuple[int, ...] = ()

@@ -1,1 +1,1 @@
-"""The tools a model may use in a turn: memory, arithmetic, dates, and those that are added."""
+"""The tools a model may use in a turn: memory, arithmetic, dates, the web, and those of servers and clients."""

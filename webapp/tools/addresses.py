@@ -1,4 +1,4 @@
-"""What a web address may look like, and where one may come from; pure."""
+"""What a web address may look like, and where it may come from; pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 LONGEST = 2_000
-# Scheme, host and what follows; a host without a dot is none that is reached.
+# Scheme, host and the rest; a host without a dot is never reached.
 _LOOKS_LIKE_ONE = re.compile(r"(?:https?://)?\w[\w-]*(?:\.[\w-]+)+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
 _MOST_SIGNS = 6
 _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
@@ -19,7 +19,7 @@ class Refused(ValueError):
 
 
 def is_address(text: str) -> bool:
-    """Whether a host is an IP address already."""
+    """Whether a host is already an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -28,7 +28,7 @@ def is_address(text: str) -> bool:
 
 
 def checked(url: str) -> str:
-    """A web address as it may be asked for, without its fragment. Raises Refused."""
+    """A web address that may be requested, without its fragment. Raises Refused."""
     if len(url) > LONGEST or _BREAKS.search(url):
         raise Refused("This is not a web address.")
     try:
@@ -46,16 +46,16 @@ def checked(url: str) -> str:
 
 
 def is_known(url: str, words: Iterable[str]) -> bool:
-    """Whether an address stands in one of some texts, with or without its scheme.
+    """Whether an address occurs in one of some texts, with or without its scheme.
 
-    An address that the model put together itself might carry what it was told out of the house.
+    An address that the model put together itself might leak what it was told.
     """
     wanted = _bare(url)
     return any(wanted in _addresses(text) for text in words)
 
 
 def _addresses(text: str) -> Iterator[str]:
-    """What looks like an address, each also without the signs behind it that may belong to the sentence."""
+    """What looks like an address, each also without trailing characters that may belong to the sentence."""
     for found in _LOOKS_LIKE_ONE.findall(text):
         for _ in range(_MOST_SIGNS):
             yield _bare(found)

@@ -55,7 +55,7 @@ def try_web_access() -> dict[str, Any]:
 
 
 def run_web_test() -> WebTest:
-    """Try the engine out, with nothing held meanwhile."""
+    """Test the engine, with nothing held meanwhile."""
     engine = web.engine_of(web.access())
     db.session.rollback()
     if engine is None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 LONGEST = 400
 DEEPEST = 40
 MOST_BITS = 6_000
-"""Of a number's numerator and denominator: about 1,800 digits."""
+"""The most bits of a number's numerator and denominator: about 1,800 digits."""
 DIGITS = 30
 _PRECISION = 60
 
@@ -31,11 +31,11 @@ _CONSTANTS |= {"π": _CONSTANTS["pi"], "tau": 2 * _CONSTANTS["pi"], "τ": 2 * _C
 
 
 class Unanswerable(ValueError):
-    """What was asked for has no answer here; the message is a sentence."""
+    """The expression has no answer here; the message is a sentence."""
 
 
 def calculate(expression: str) -> dict[str, str]:
-    """The value of an expression: `result` in decimals, and `exact` where that is a fraction. Raises Unanswerable."""
+    """The value of an expression: `result` in decimals, and `exact` if that is a fraction. Raises Unanswerable."""
     if len(expression) > LONGEST:
         raise Unanswerable(f"An expression has at most {LONGEST} characters.")
     reader = _Reader(expression)
@@ -183,7 +183,7 @@ class _Reader:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    # 1,234,567.5 is one number; in "max(1,234)" the comma stands between two values all the same.
+    # 1,234,567.5 is one number; in "max(1,234)" the comma separates two values nonetheless.
     if "(" not in text:
         text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
     found, at, text = [], 0, text.rstrip(" =\n\t")

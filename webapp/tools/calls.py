@@ -1,4 +1,4 @@
-"""A call of a tool: what the model gave, what came of it, and how both are kept with the reply; pure."""
+"""A call of a tool: the model's arguments, the result, and how both are stored with the reply; pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from webapp.llm.events import ToolCall
 
 MAX_ARGUMENTS = 8_000
 DEEPEST = 20
-"""Levels of a record; MariaDB takes no JSON with more than about thirty."""
+"""The most levels of a record; MariaDB accepts no JSON with more than about thirty."""
 _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""A zero character in JSON; after one more backslash it is only spelled out, as in the source of a program."""
+"""An escaped NUL character in JSON; after one more backslash it is only spelled out, as in a program's source."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
     """A call as recorded with the reply, and the answer for the model as text.
 
-    `told` is the answer where that is more than the output as JSON, such as what came from outside, marked as such.
+    `told` is the answer if it is more than the output as JSON, such as text from outside, marked as such.
     """
 
     record: dict[str, Any]
@@ -33,7 +33,7 @@ class ToolRun:
 
 
 def parsed(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
-    """The arguments as the model wrote them; empty for what is no JSON object, or none that a database can hold."""
+    """The arguments as the model wrote them; empty unless they are a JSON object that a database can hold."""
     try:
         given = json.loads(arguments[:most] or "{}")
         json.dumps(given, allow_nan=False)
@@ -48,18 +48,18 @@ def _depth(value: Any) -> int:
 
 
 def recorded(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **more: Any) -> ToolRun:
-    """A call with its output, as the database can hold them."""
+    """A call with its output, in a form the database can hold."""
     record = {"tool_name": call.name[:100], "input": given, "output": output, **more}
     return ToolRun(storable(record))
 
 
 def storable(record: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object without NUL and halves of surrogate pairs."""
+    """A JSON object without NUL characters and halves of surrogate pairs."""
     text = _ZERO.sub(r"\1", json.dumps(record, ensure_ascii=False))
     found: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
     return found
 
 
 def failure(detail: str) -> dict[str, Any]:
-    """The output of a call that came to nothing; the model reads why."""
+    """The output of a failed call; the model reads why."""
     return {"status": "error", "detail": detail}

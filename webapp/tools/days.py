@@ -1,4 +1,4 @@
-"""Today, days between two dates, and dates so much later or earlier; pure."""
+"""Today, days between two dates, and dates a given time later or earlier; pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _BETWEEN = re.compile(r"[\s,;&]*(?:and)?[\s,;&]*", re.I)
 
 
 class Unclear(ValueError):
-    """Not a date, or not so much time; the message is a sentence."""
+    """Not a date, or not a span of time; the message is a sentence."""
 
 
 def reckon(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
-    """About a date (today's without one): its weekday; with `end` the days until it; with `add` the date reached.
+    """About a date (default: today): its weekday; with `end` the days until then; with `add` the date that much later.
 
     Raises Unclear.
     """
@@ -57,7 +57,7 @@ def _later(day: date, text: str) -> date:
         found = _STEP.match(text, at)
         if found is None:
             raise Unclear(f"“{text[:30]}” is not an amount of time such as “2 weeks” or “-3 months”.")
-        sign = found[1] or sign  # "-1 year 2 months" goes back all the way
+        sign = found[1] or sign  # "-1 year 2 months" goes back the whole way
         number = 1 if found[2].lower().startswith("a") else int(found[2])
         steps.append((-number if (sign == "-") != backward else number, found[3].lower()))
         at = found.end()
@@ -82,7 +82,7 @@ def _step(day: date, number: int, unit: str) -> date:
         return day + timedelta(days=number * (7 if unit == "week" else 1))
     weeks, left = divmod(abs(number), 5)
     way = 1 if number >= 0 else -1
-    while number and day.weekday() > 4:  # a weekend counts from the working day behind it
+    while number and day.weekday() > 4:  # a weekend counts from the working day after it
         day -= timedelta(days=way)
     day += timedelta(weeks=weeks * way)
     while left:
@@ -92,7 +92,7 @@ def _step(day: date, number: int, unit: str) -> date:
 
 
 def _span(first: date, last: date) -> str:
-    """A time in years, months and days, as birthdays count them."""
+    """A span in years, months and days, as birthdays count them."""
     sign, (first, last) = ("-", (last, first)) if last < first else ("", (first, last))
     months = (last.year - first.year) * 12 + last.month - first.month
     if _step(first, months, "month") > last:
@@ -104,7 +104,7 @@ def _span(first: date, last: date) -> str:
 
 
 def _working_days(first: date, last: date) -> int:
-    """Mondays to Fridays from the first day on, the last one not counted."""
+    """Mondays to Fridays from the first day on, without the last day."""
     sign, (first, last) = (-1, (last, first)) if last < first else (1, (first, last))
     weeks, left = divmod((last - first).days, 7)
     return sign * (weeks * 5 + sum((first.weekday() + number) % 7 < 5 for number in range(left)))

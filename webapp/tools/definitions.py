@@ -1,4 +1,4 @@
-"""Tools as the model is told of them: from the models that parse their arguments, without what costs tokens. Pure."""
+"""Tools as the model is told about them: from the models that parse their arguments, in few tokens. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHECKED_ANYWAY = ("title", "default", "minLength", "maxLength", "minimum", "max
 
 @cache
 def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """The definition of a tool; its description is the model's docstring. Made once: nobody changes it."""
+    """The definition of a tool; its description is the model's docstring. Created once: it must not be changed."""
     schema = arguments.model_json_schema()
     properties = {field: _short(value) for field, value in schema["properties"].items()}
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
@@ -25,7 +25,7 @@ def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def _short(value: dict[str, Any]) -> dict[str, Any]:
-    """A field's schema without what is checked when the call comes, and without the null that leaving it out means."""
+    """A field's schema without what is checked on each call anyway, and without the null that leaving it out means."""
     kinds = [kind for kind in value.get("anyOf", ()) if kind.get("type") != "null"]
     if len(kinds) == 1:
         value = kinds[0] | {key: kept for key, kept in value.items() if key != "anyOf"}

@@ -1,4 +1,4 @@
-"""Servers that tell what they were sent: keys are taken out of their answers before anybody reads them; pure."""
+"""Servers that repeat what they were sent: keys are masked in their answers before anybody reads them; pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import quote, quote_plus
 
 MASK = "[key]"
 SHORTEST = 8
-"""Characters below which a key is left: it would take ordinary words out of answers."""
+"""Shorter keys (in characters) are left in: masking them would hit ordinary words."""
 _HEADERS = ("authorization", "x-subscription-token")
 
 
 def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """What the headers of a request tell that nobody is to read, in every form in which it may come back."""
+    """The secrets in a request's headers, in every form in which they may come back; the longest first."""
     sent = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in _HEADERS]
     forms = {
         form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))
@@ -22,7 +22,7 @@ def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def masked(value: Any, keys: tuple[str, ...]) -> Any:
-    """A value as read from JSON, without these keys. Raises RecursionError for one that is too deep."""
+    """A value read from JSON, with these keys masked. Raises RecursionError for one that is too deep."""
     if not keys:
         return value
     if isinstance(value, str):

@@ -33,9 +33,9 @@ DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.
 
 
 def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
-    """Carry out a call in a transaction of its own; a call that makes no sense is answered, not raised.
+    """Carry out a call in a transaction of its own; an invalid call is answered, nothing is raised.
 
-    `told` is what tools answered from outside in this turn: not the user's words.
+    `told` is what tools returned from outside in this turn: not the user's words.
 
     Raises SQLAlchemyError when the database is away.
     """
@@ -67,7 +67,7 @@ def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
 
 
 def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    """What was forgotten, or must not be kept, is not to be kept in the record of the call either."""
+    """The arguments without what was forgotten, or must not be kept: the record of the call must not keep it either."""
     kept = output.get("reason") not in (None, "secret", "forgotten")
     return given if kept else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
 

@@ -1,4 +1,4 @@
-"""What tools that reach out are set up with. Keys are stored encrypted."""
+"""The settings of tools that reach out. Keys are stored encrypted."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class WebAccess(Base):
 
 
 class ToolServer(Base):
-    """An MCP server: somebody's own, or, without a user, everybody's.
+    """An MCP server: one person's own or, without a user, everybody's.
 
-    `tools` are those it listed when it was last tried, each with `name`, `title`, `description`, `schema`, `reads_only`
-    and `is_on`; `age` the revision of the protocol it spoke then.
+    `tools` are those it listed when it was last tested, each with `name`, `title`, `description`, `schema`,
+    `reads_only` and `is_on`; `age` is the revision of the protocol it spoke then.
     """
 
     __tablename__ = "tool_servers"
@@ -51,7 +51,7 @@ class ToolServer(Base):
 
 
 class ToolGrant(Base):
-    """What somebody allowed a tool that writes for good: not to be asked before its calls any more."""
+    """A person's permission to call a tool that may write without asking again."""
 
     __tablename__ = "tool_grants"
     __table_args__ = (UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"), Base.__table_args__)

@@ -1,5 +1,5 @@
-"""Tools that the program at the other end brings along: offered to the model beside ours, called over there; and the
-form that it wants the answer in; pure."""
+"""Tools that the requesting program brings along: offered to the model beside ours and called by that program; and the
+format in which it wants the answer; pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from webapp.tools.calls import ToolRun, parsed, storable
 from webapp.tools.toolset import Tool, Toolset
 
 CLIENT = "client"
-"""Who carries a call out, in its record."""
+"""Who carries out a call, as its record says."""
 WAITING = {"status": "waiting"}
-"""The output of a call that was handed over and has not been answered."""
+"""The output of a call that was handed over and not yet answered."""
 MOST_HANDED = 64
-"""Calls handed over at once; more are not passed on."""
+"""The most calls handed over at once; more are not passed on."""
 MOST_RESULT = 100_000
-"""Characters kept of what a call of a client's came to."""
+"""The most characters kept of the result of a client's call."""
 NOT_ANSWERED = "This call was not answered."
 _PREFIX = "client_"
 _LONGEST_NAME = 64
@@ -32,10 +32,10 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTools:
-    """What one request brings along for the model, as the protocol defines it: tools, and the form of the answer.
+    """What a request brings along for the model, in the protocol's terms: tools, and the format of the answer.
 
-    `choice`, `parallel` and `form` (a `response_format`) go to the model as they are; `alone`: none of our tools are
-    offered beside them, for one of these has to be called.
+    `choice`, `parallel` and `form` (a `response_format`) go to the model unchanged; with `alone`, none of our tools are
+    offered, because one of these must be called.
     """
 
     definitions: Sequence[dict[str, Any]] = ()
@@ -46,9 +46,9 @@ class ClientTools:
 
 
 def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
-    """The tools of a turn with those of the client behind ours: ours are the same in every turn, and stay cached.
+    """The tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
 
-    One of theirs that has the name of one of ours is offered as `client_…`, and called by its own name there.
+    A client's tool with the name of one of ours is offered as `client_…`; the client still gets its own name.
     """
     if theirs is None:
         return ours
@@ -90,14 +90,14 @@ def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | di
 
 
 def handed(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
-    """The record of a call that is handed to the client, under an id of ours: those of servers repeat."""
+    """The record of a call that is handed to the client, under an id of ours: those from servers repeat."""
     return ToolRun(waiting(tool.title, call.arguments, call_id(turn_id, number)))
 
 
 def waiting(name: str, arguments: str, own_id: str) -> dict[str, Any]:
     """The record of a call that waits for the client's answer.
 
-    `arguments` is kept beside `input` only where what the model wrote is no JSON object.
+    `arguments` is kept beside `input` only if the model did not write a JSON object.
     """
     raw = arguments[:_ARGUMENTS] or "{}"
     given = parsed(raw, most=_ARGUMENTS)
@@ -109,7 +109,7 @@ def waiting(name: str, arguments: str, own_id: str) -> dict[str, Any]:
 
 
 def call_id(turn_id: int, number: int) -> str:
-    """The id of a call: nine letters and digits, which is what the strictest servers (Mistral's) take back."""
+    """The id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
     value = int.from_bytes(hashlib.sha256(f"{turn_id}/{number}".encode()).digest()[:8], "big")
     letters = []
     for _ in range(8):
@@ -119,12 +119,12 @@ def call_id(turn_id: int, number: int) -> str:
 
 
 def arguments_of(record: Mapping[str, Any]) -> str:
-    """The arguments of a recorded call as JSON text, or as the model wrote them where that is none."""
+    """The arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
     return str(record.get("arguments") or json.dumps(record.get("input") or {}, ensure_ascii=False))
 
 
 def result_of(text: str) -> dict[str, Any]:
-    """What a call came to, as its record keeps it: bounded, with a mark where something is missing."""
+    """The result of a call as its record keeps it: bounded, with a mark if something is missing."""
     text = text.replace("\x00", "")
     if len(text) > MOST_RESULT:
         text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
@@ -134,8 +134,8 @@ def result_of(text: str) -> dict[str, Any]:
 def rounds_as_prompt(
     rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
 ) -> list[dict[str, Any]]:
-    """What the prompt goes on with behind the question: for each earlier part of the reply (its id, text and calls) the
-    model's message, and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in all.
+    """What follows the question in the prompt: for each earlier part of the reply (its id, text and calls) the model's
+    message and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in all.
     """
     rounds = list(rounds)
     told = [[_told(call) for call in calls] for _, _, calls in rounds]
@@ -169,7 +169,7 @@ def _told(call: Mapping[str, Any]) -> str:
 
 
 def _most(sizes: Sequence[int], limit: int) -> int:
-    """The tokens that one answer may take so that all of them take no more than `limit`; 0 where all fit."""
+    """The most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
     left, many = limit, len(sizes)
     if sum(sizes) <= limit:
         return 0

@@ -1,4 +1,4 @@
-"""The settings page of the tools that replies may use."""
+"""The settings page for the tools that replies may use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ blueprint.add_app_template_filter(in_short, "tool_input")
 
 @blueprint.app_context_processor
 def _globe() -> dict[str, Any]:
-    """What the composer of any page may ask for."""
+    """What the composer of any page may need."""
     return {"web_is_on": lambda: web.get() is not None}
 
 
@@ -43,14 +43,14 @@ def use_web(conversation_id: int) -> ViewResult:
 @blueprint.get("/settings/tools")
 @signed_in
 def index() -> ViewResult:
-    """The tools that replies to you may use."""
+    """The tools that replies to the user may use."""
     return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()))
 
 
 @blueprint.post("/settings/tools")
 @signed_in
 def switch() -> ViewResult:
-    """Switch the tools that come with the program on or off."""
+    """Switch the built-in tools on or off."""
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)
     accounts.update_account(current_user_id(), AccountChanges(settings=changes))
     db.session.commit()

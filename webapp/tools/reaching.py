@@ -1,5 +1,5 @@
-"""Asking other servers on somebody's behalf: bounded in time and size, and, unless told otherwise, never inside the
-network. The address that was checked is the one that is connected to."""
+"""Requests to other servers on somebody's behalf: bounded in time and size and, unless told otherwise, never inside
+this network. The address that was checked is the one that is connected to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to ask for. `inside` allows addresses of this network, as an admin may name them."""
+    """What to request. `inside` allows addresses in this network, which an admin may name."""
 
     url: str
     method: str = "GET"
@@ -42,7 +42,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The head of an answer, and its body in pieces, unpacked; reading on past MOST_BYTES raises ToolFailed."""
+    """The head of a response, and its body in pieces, decompressed; reading beyond MOST_BYTES raises ToolFailed."""
 
     url: str
     status: int
@@ -65,7 +65,7 @@ class Opened:
 
 @asynccontextmanager
 async def reach(wish: Wish) -> AsyncIterator[Opened]:
-    """The answer to a wish, redirects followed as far as it says. Raises ToolFailed with a sentence."""
+    """The response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
     import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
 
     tls = await asyncio.to_thread(_tls)
@@ -97,7 +97,7 @@ async def reach(wish: Wish) -> AsyncIterator[Opened]:
 
 
 async def json_of(wish: Wish) -> Any:
-    """The JSON of an answer. Raises ToolFailed for any other."""
+    """The JSON of a response. Raises ToolFailed if it is an error or not JSON."""
     async with reach(wish) as opened:
         if opened.status >= 300:
             raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
@@ -124,7 +124,7 @@ async def _closing(response: Any) -> AsyncIterator[Any]:
 
 
 async def _place(url: str) -> str:
-    """The IP address to connect to. Raises ToolFailed where any address of the host is not of the open internet."""
+    """The IP address to connect to. Raises ToolFailed if any of the host's addresses is not on the open internet."""
     parts = urlsplit(url)
     host = (parts.hostname or "").partition("%")[0]
     try:
@@ -151,7 +151,7 @@ def may_reach(address: str) -> bool:
 
 
 def _request(client: Any, wish: Wish, url: str, where: str | None) -> Any:
-    """The request; with `where` to that very address, whatever the name resolves to by then.
+    """The request; with `where`, to that very address, whatever the name resolves to by then.
 
     Raises ToolFailed for a header that cannot be sent.
     """
@@ -171,7 +171,7 @@ def _request(client: Any, wish: Wish, url: str, where: str | None) -> Any:
 
 
 async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
-    """The body, unpacked by hand: a small packed one may be huge."""
+    """The body, decompressed by hand: a small compressed one may be huge."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ToolFailed("The answer is compressed in a way that is not known here.")
@@ -190,7 +190,7 @@ async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator
 
 
 def _name(url: str) -> str:
-    """The host of an address, for sentences: never the rest, which may hold a key."""
+    """The host of an address, for messages: never the rest, which may contain a key."""
     try:
         return (urlsplit(url).hostname or "The address")[:100]
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which tools a turn has: those of memory, those that come with the program, and those that were added."""
+"""The tools that a turn has: those of memory, the built-in ones, and those that were added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webapp.tools.web.offered import web_tools
 from webapp.tools.web.service import web as kept_web
 
 LEAST_WINDOW = 4_096
-"""Tokens of a model's window below which results from outside would leave no prompt."""
+"""In a model's window of fewer tokens, results from outside would leave no room for a prompt."""
 DEFINITIONS_SHARE = 0.15
 
 _MEMORY = tuple(Tool(definition, "memory") for definition in DEFINITIONS)
@@ -28,13 +28,12 @@ def toolset_for(
     servers_for: int = 0,
     window: int = 16_000,
 ) -> Toolset:
-    """The tools of a turn of somebody with these settings; `builtin`: the model is to be offered arithmetic and dates.
+    """The tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
 
-    `web`: the conversation is to look on the web, if that is set up. Costs no statement for somebody without tools of
-    servers.
+    `web`: the conversation may use the web, if that is set up. Runs no query for somebody without servers' tools.
 
-    `servers_for`: the user whose servers' tools, and everybody's, are to be offered. In a small `window` there is no
-    room for tools that reach out.
+    `servers_for`: the user who is offered the tools of their own and everybody's servers. In a small `window` there
+    is no room for tools that reach out.
     """
     tools = [*(_MEMORY if remembers else ())]
     if builtin and wished.builtin_tools_enabled:

@@ -1,4 +1,4 @@
-"""What comes in and goes out about tools."""
+"""Requests and responses about tools."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
 
 def is_admin() -> bool:
-    """Whether the caller keeps everybody's servers, too."""
+    """Whether the caller manages everybody's servers, too."""
     identity = current_identity()
     return bool(identity and identity.is_admin)
 
 
 @blueprint.app_context_processor
 def _servers() -> dict[str, Any]:
-    """What the pages of tools may ask for."""
+    """What the pages of tools may need."""
     return {"tool_servers_of": servers.servers_of, "tool_grants_of": servers.grants_of}
 
 
@@ -44,7 +44,7 @@ def _servers() -> dict[str, Any]:
 @signed_in
 @limit_tries
 def create() -> ViewResult:
-    """Add a server, and ask it at once which tools it has."""
+    """Add a server, and immediately ask it which tools it has."""
     given = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
     for_everyone = "for_everyone" in request.form
     try:
@@ -117,7 +117,7 @@ def delete(server_id: int) -> ViewResult:
 @blueprint.post("/grants/<int:grant_id>/delete")
 @signed_in
 def revoke(grant_id: int) -> ViewResult:
-    """Be asked again before a tool is called."""
+    """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
     db.session.commit()
     flash(_("You will be asked again."), "message")

@@ -1,4 +1,4 @@
-"""MCP servers and their tools as people and admins keep them, and the tools that a turn gets of them."""
+"""MCP servers and their tools, as people and admins manage them, and as a turn gets them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SAME = ("description", "schema", "reads_only")
 
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
-    """Somebody's own servers, or, without a user, everybody's."""
+    """A user's own servers or, without a user, everybody's."""
     mine = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
     return list(db.session.scalars(select(ToolServer).where(mine).order_by(ToolServer.server_id)))
 
 
 def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
-    """A server that its caller keeps: an own one, or, for admins, one of everybody's. Raises NotFound."""
+    """A server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
     row = db.session.get(ToolServer, server_id)
     if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
         raise NotFound("There is no such server.")
@@ -42,7 +42,7 @@ def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
 
 
 def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> ToolServer:
-    """A new server, its tools not known yet. Raises Forbidden, Conflict."""
+    """A new server, whose tools are not known yet. Raises Forbidden, Conflict."""
     if fields.for_everyone and not is_admin:
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
@@ -63,13 +63,13 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
 
 
 def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
-    """Change what is given. Raises Invalid for another address without its token."""
+    """Change the given fields. Raises Invalid for a new address without its token."""
     if changes.url is not None and changes.url != row.url:
         if row.key_set and changes.token is None:
             raise Invalid.field(
                 "token", "must be entered again when the address changes: a token belongs to one server"
             )
-        # Another server: what was known and allowed was the one before's.
+        # Another server: what was known and allowed applied to the one before.
         row.tools, row.age, row.tested_at, row.error = [], None, None, None
         db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
         row.url = changes.url
@@ -84,14 +84,14 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
 
 
 def delete_server(row: ToolServer) -> None:
-    """Delete a server with what was allowed on it."""
+    """Delete a server with the permissions given for it."""
     db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
     db.session.delete(row)
     db.session.flush()
 
 
 def note_tools(row: ToolServer, age: str, listed: Sequence[Listed]) -> None:
-    """Keep the tools that a server listed. A tool stays on only as long as it is what was switched on."""
+    """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on."""
     known = {tool["name"]: tool for tool in row.tools}
     row.tools = [
         {**asdict(tool), "is_on": _is_same(known.get(tool.name), tool) and known[tool.name]["is_on"]} for tool in listed
@@ -105,7 +105,7 @@ def note_tools(row: ToolServer, age: str, listed: Sequence[Listed]) -> None:
 
 
 def note_failure(row: ToolServer, why: str) -> None:
-    """Keep why a server could not be tried; what is known of its tools stays."""
+    """Store why a server could not be tested; what is known of its tools stays."""
     row.error, row.tested_at = why[:500], now()
     db.session.flush()
 
@@ -116,13 +116,13 @@ def _is_same(known: dict[str, Any] | None, tool: Listed) -> bool:
 
 
 def server_of(row: ToolServer) -> Server:
-    """How to ask a server. Those of admins may be inside the network, a person's own where a setting says so."""
+    """How to reach a server. Those of admins may be inside the network, people's own only if a setting allows it."""
     inside = row.user_id is None or app_settings().tool_servers_inside
     return Server(row.name, row.url, unseal(row.secrets).api_key, inside, row.age or "")
 
 
 def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
-    """What somebody allowed for good, with the names of the servers."""
+    """The permanent permissions somebody gave, with the names of the servers."""
     rows = db.session.execute(
         select(ToolGrant, ToolServer.name)
         .join(ToolServer, ToolServer.server_id == ToolGrant.server_id)
@@ -133,8 +133,8 @@ def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
 
 
 def grant(user_id: int, server_id: int, tool: str) -> None:
-    """Allow a tool for good. Raises NotFound for a server that is not there for this person."""
-    # Held, so that a button pressed twice is one permission.
+    """Allow a tool permanently. Raises NotFound for a server that this person does not have."""
+    # Locked, so that a button pressed twice makes one permission.
     row = db.session.get(ToolServer, server_id, with_for_update=True)
     if row is None or row.user_id not in (None, user_id):
         raise NotFound("There is no such server.")
@@ -147,7 +147,7 @@ def grant(user_id: int, server_id: int, tool: str) -> None:
 
 
 def revoke(user_id: int, grant_id: int) -> None:
-    """Ask again before this tool. Raises NotFound."""
+    """Ask again before this tool is called. Raises NotFound."""
     row = db.session.get(ToolGrant, grant_id)
     if row is None or row.user_id != user_id:
         raise NotFound("There is no such permission.")
@@ -156,7 +156,7 @@ def revoke(user_id: int, grant_id: int) -> None:
 
 
 def tools_for(user_id: int, tokens: int) -> list[Tool]:
-    """The tools of servers in a turn of somebody: those that are on, as many as their definitions fit into so many
+    """The servers' tools in a turn of this user: those that are on, as many as have definitions that fit into so many
     tokens."""
     rows = db.session.scalars(
         select(ToolServer)

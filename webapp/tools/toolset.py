@@ -1,4 +1,4 @@
-"""The tools of one turn, composed of those that come with the program and those of servers; pure."""
+"""The tools of one turn, composed of built-in ones and those of servers; pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from webapp.tools.days import Unclear, reckon
 from webapp.tools.definitions import definition_of
 
 ROUNDS, FAR_ROUNDS = 4, 8
-"""How often the model may ask for tools in one reply: where all of them are at home, and where some reach out."""
+"""How often the model may call tools in one reply: if all of them are local, and if some reach out."""
 MOST_CALLS = 8
-"""At once."""
+"""The most calls at once."""
 FAR_SECONDS = 120.0
-"""That calls which reach out may take together in one reply; to wait for the person does not count."""
+"""The most time that calls which reach out may take together in one reply, not counting the wait for the person."""
 MOST_TOKENS = 3_000
-"""Of one result; what is longer is shortened with a mark."""
+"""The most tokens of one result; a longer one is shortened with a mark."""
 FAR_TOKENS = 8_000
-"""Of all results from outside in one reply, less where the model's window is small."""
+"""The most tokens of all results from outside in one reply; fewer if the model's window is small."""
 FAR_SHARE = 0.25
 
 Kind = Literal["memory", "home", "far", "client"]
@@ -32,13 +32,13 @@ Output = dict[str, Any]
 
 
 class ToolFailed(Exception):
-    """A call came to nothing; the message is a sentence for the model and the reader."""
+    """A call failed; the message is a sentence for the model and the reader."""
 
 
 @dataclass(slots=True)
 class Surroundings:
-    """What a call may use: the user's time, the tokens its result may take, and the words from which an address may be
-    taken: what the user wrote and what tools answered. A tool that reaches out may add to these."""
+    """What a call may use: the user's time, the tokens its result may have, and the texts from which an address may be
+    taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
 
     now: datetime
     tokens: int = MOST_TOKENS
@@ -52,9 +52,9 @@ Run = Callable[[dict[str, Any], Surroundings], Awaitable[Output]]
 class Tool:
     """A tool as it is offered, and how it is carried out.
 
-    `memory` ones are for the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
+    `memory` tools run in the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
     while they run, end when the turn is stopped, and their results are untrusted; `client` ones are handed to the
-    program that asked, and end the turn. `asks` tells that the person is asked before a call; `server` and `title` say
+    requesting program, and end the turn. `asks` says that the person is asked before a call; `server` and `title` say
     to whom it goes and what it is called there.
     """
 
@@ -75,7 +75,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """The tools of a turn, what time it is for the person, and what else a request that offers them says."""
+    """The tools of a turn, the person's local time, and the other parameters of a request that offers the tools."""
 
     tools: Sequence[Tool] = ()
     now: datetime | None = None
@@ -83,26 +83,26 @@ class Toolset:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """What the model is told, always in the same order: providers cache it before anything else."""
+        """What the model is told, always in the same order: providers cache it first of all."""
         return [tool.definition for tool in self.tools]
 
     @property
     def reaches_out(self) -> bool:
-        """Whether some of them ask others."""
+        """Whether some of them ask other servers."""
         return any(tool.kind == "far" for tool in self.tools)
 
     @property
     def rounds(self) -> int:
-        """How often the model may ask for tools."""
+        """How often the model may call tools."""
         return FAR_ROUNDS if self.reaches_out else ROUNDS
 
     @property
     def definition_tokens(self) -> int:
-        """What the definitions of those take that were added: it has to stay free of the model's window, too."""
+        """The tokens of the definitions of added tools, which must be kept free in the model's window, too."""
         return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("far", "client"))
 
     def result_tokens(self, window: int) -> int:
-        """What has to stay free of the model's window for their results."""
+        """The tokens that must be kept free in the model's window for their results."""
         return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.reaches_out else 0
 
     def get(self, name: str) -> Tool | None:
@@ -110,7 +110,7 @@ class Toolset:
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def without(self, names: Collection[str]) -> Toolset:
-        """The others."""
+        """The toolset without the tools of these names."""
         return Toolset([tool for tool in self.tools if tool.name not in names], self.now, self.parameters)
 
 

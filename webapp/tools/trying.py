@@ -1,4 +1,4 @@
-"""Asks a server which tools it has, from a view: with nothing held meanwhile."""
+"""Asks a server which tools it has, from a view, with nothing held meanwhile."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from webapp.tools.mcp import client
 from webapp.tools.models import ToolServer
 from webapp.tools.toolset import ToolFailed
 
-# A server that says nothing holds a thread for a while.
+# A server that does not answer holds a thread for a while.
 limit_tries = limiter.shared_limit("30 per minute", scope="tool_servers", key_func=lambda: f"user:{current_user_id()}")
 
 
 def try_server(row: ToolServer) -> ToolServer:
-    """Ask, keep what came of it, and commit; the row as it is then."""
+    """Ask the server, store the result, and commit; returns the row as it is then."""
     server_id, server = row.server_id, servers.server_of(row)
     db.session.rollback()
     try:

@@ -1,4 +1,4 @@
-"""Whether something was forgotten between reading and writing: checked by everything that stores a model's output."""
+"""Whether something was forgotten between reading and writing: everything that stores a model's output checks this."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from webapp.memories.models import MemoryTombstone
 
 @dataclass(frozen=True, slots=True)
 class Burials:
-    """How many tombstones a user has, and when the newest was made, to be compared later."""
+    """How many tombstones a user has, and when the newest was made, for comparing later."""
 
     count: int
     newest: datetime | None
 
 
 def burials(user_id: int) -> Burials:
-    """The state of the user's tombstones; to be read before what a model is shown."""
+    """The state of the user's tombstones; read it before reading what a model is shown."""
     return Burials(
         *db.session.execute(
             select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
@@ -33,7 +33,7 @@ def burials(user_id: int) -> Burials:
 
 
 def forgot_since(user_id: int, before: Burials) -> bool:
-    """Whether the user has since forgotten anything. What the caller then writes is seen by the next forgetting.
+    """Whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
 
     Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
     """
@@ -42,16 +42,16 @@ def forgot_since(user_id: int, before: Burials) -> bool:
 
 
 def watch(user_id: int) -> Callable[[], bool]:
-    """To be called before what a model is shown is read: a function that tells, in the transaction that stores what
-    came of it, whether nothing was forgotten meanwhile (`forgot_since`)."""
+    """Call this before reading what a model is shown. The function it returns is called in the transaction that stores
+    the result, and tells whether nothing was forgotten in the meantime (`forgot_since`)."""
     before = burials(user_id)
     return lambda: not forgot_since(user_id, before)
 
 
 def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Graveyard]:
-    """The graveyards of those among the users who forgot something since then, with these tombstones alone.
+    """The graveyards of the users who have forgotten something since then, each with only those tombstones.
 
-    The clocks of two machines may differ: ask from a while before.
+    The clocks of two machines may differ: pass a time somewhat earlier.
     """
     rows = db.session.execute(
         select(MemoryTombstone.user_id, MemoryTombstone.digest, MemoryTombstone.key_id).where(

@@ -24,12 +24,12 @@ from webapp.text.canonical import canonical_statement
 GONE = "[forgotten]"
 
 replies_stripped = Signal()
-"""Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was taken."""
+"""Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was removed."""
 
 
 told_elsewhere = Signal()
 """Sent inside the transaction with `user_id`, `conversation_ids` and `told` (what somebody else forgot or no longer
-shares): what was made of these conversations of the user must not tell it."""
+shares): nothing that was made from these conversations of the user may tell it."""
 
 
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
@@ -75,9 +75,9 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
 
 
 def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
-    """Remove the texts, where they appear word for word, from the user's replies; returns the ids of those changed.
+    """Remove the texts, where they appear word for word, from the user's replies; returns the ids of the changed ones.
 
-    Only texts long enough to be about one thing are looked for, as for tombstones.
+    Only texts long enough to be specific are looked for, as with tombstones.
     """
     texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
     if not texts:
@@ -91,13 +91,13 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming")
     )
-    if len(by_word) <= _FEW_WORDS:  # else the database would look through every reply for every word
+    if len(by_word) <= _FEW_WORDS:  # otherwise the database would search every reply for every word
         statement = statement.where(or_(*(Message.content.contains(word, autoescape=True) for word in by_word)))
     changed = {}
     for message_id, content in a_few_at_a_time(statement):
         run = _run(content)
         near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
-        # A text that repeats it letter by letter repeats its words.
+        # A reply that repeats a text verbatim contains its words in the same order.
         likely = [text for text in near if _run(text).strip() in run]
         if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
             changed[message_id] = stripped
@@ -128,7 +128,7 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
 
 
 def strip_thoughts(rows: Sequence[MessageReasoning], texts: Sequence[str], mark: str = GONE) -> list[int]:
-    """Remove the texts, also where retold, from reasoning; returns the ids of the replies it was for."""
+    """Remove the texts, also where retold, from reasoning; returns the ids of the replies whose reasoning changed."""
     told, changed = Told(texts), []
     for row in rows:
         stripped = without_retold(cut_out(row.content, texts, mark), told, mark)
@@ -147,7 +147,7 @@ def _run(text: str) -> str:
 
 
 def cut_out(text: str, said: Sequence[str], mark: str = GONE) -> str:
-    """A text in which whatever repeats one of these word for word, ignoring white space and case, becomes the mark."""
+    """A text with the mark in place of everything that repeats one of these, ignoring white space and case."""
     for words in said:
         done = ""
         while span := find_quote(words, text):
@@ -201,5 +201,5 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
 
 _BATCH = 200
 _FEW_WORDS = 20
-_TELLING = 8  # letters from which on a text inside another is a copy, not a coincidence
+_TELLING = 8  # from this many letters on, a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -27,8 +27,8 @@ BATCH = 500
 
 being_forgotten = Signal()
 """Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
-`texts`: all that they ever said, and the quotes behind it. A receiver that takes copies from other users returns a
-Reach."""
+`texts`: everything they ever said, and the quotes behind it. A receiver that removes copies from other users' data
+returns a Reach."""
 
 texts_removed = Signal()
 """Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams contained one."""
@@ -103,7 +103,7 @@ def forget(
 
 
 def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
-    """Lock the conversations behind the memories: an extraction in any of them must have ended, or not begun."""
+    """Lock the conversations behind the memories: no extraction in any of them may be under way."""
     behind = db.session.scalars(
         select(Message.conversation_id)
         .join(MemoryEvidence, MemoryEvidence.message_id == Message.message_id)
@@ -132,7 +132,7 @@ def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | Non
 
 
 def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
-    """The memories named and those in the same words or with the same value of the same key, whatever their state."""
+    """The named memories, and those in the same words or with the same value of the same key, whatever their state."""
     chosen = db.session.scalars(
         select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)).with_for_update()
     ).all()
@@ -199,7 +199,7 @@ def _bury(
 
 
 def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) -> int:
-    """Delete earlier revisions of other memories that said the same: nobody may restore them."""
+    """Delete earlier revisions of other memories that said the same, so that nobody can restore them."""
     found = db.session.scalars(
         select(MemoryRevision.revision_id)
         .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
@@ -222,7 +222,7 @@ def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) ->
 
 
 def drop_streams(message_ids: Collection[int]) -> None:
-    """Notify the keeper of these replies' streams, once the transaction that forgot is committed."""
+    """Notify the keeper of these replies' streams once the forgetting is committed."""
     if message_ids:
         after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 

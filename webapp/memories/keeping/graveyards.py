@@ -20,7 +20,7 @@ _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -> Graveyard:
-    """The tombstones of a user: all of them, or these: digests with the names of their keys."""
+    """A user's tombstones: all of them, or those in `buried` (digests with the names of their keys)."""
     if buried is None:
         rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
         buried = dict(db.session.execute(rows).all())
@@ -31,7 +31,7 @@ def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
-    """The keys of a user's tombstones by name, for their export: this installation's and those brought along."""
+    """The keys of a user's tombstones by name, for an export: this installation's and those brought along."""
     own = (person_key(secret, user_id) for secret in _secrets())
     return {key_id(key): key for key in own} | carried_keys(user_id)
 
@@ -54,7 +54,7 @@ def carry(user_id: int, keys: Collection[bytes]) -> None:
 
 
 def derived_key() -> bytes:
-    """The tombstones' key if none is set for them: derived from SECRET_KEY, it changes with that."""
+    """The tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
 
 

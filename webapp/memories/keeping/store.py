@@ -95,7 +95,7 @@ def candidates(
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
     mine = select(Memory.memory_id).where(*scope)
-    # One index each: for both in one statement, SQLite reads all of the user's memories.
+    # One index each: with both in one statement, SQLite reads all of the user's memories.
     found = set(db.session.scalars(along(mine.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
     found |= set(
         db.session.scalars(along(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
@@ -103,7 +103,7 @@ def candidates(
     said = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
     found |= set(db.session.scalars(by_primary_key(mine.where(Memory.memory_id.in_(said)), Memory)))
     found |= resting_on(user_id, space_id, message_ids)
-    # What a candidate is tied to belongs to the picture.
+    # The memories that candidates refer to are needed too.
     ties = db.session.execute(
         select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(found))
     ).all()
@@ -123,8 +123,8 @@ def nearest(
 ) -> dict[int, float]:
     """The memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
 
-    Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no order, for
-    sorting them would carry all vectors along.
+    Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no particular
+    order, because sorting them would carry all vectors along.
     """
     if not len(vectors):
         return {}
@@ -154,13 +154,13 @@ class Nearby:
 
 
 def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
-    """What `nearest` finds, to be searched before a transaction that writes: nobody waits for the scan."""
+    """What `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
     version = versions.current_version(user_id)
     return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
 
 
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Ids of the current memories that matter most, whatever was said: pinned, then keyed facts by importance."""
+    """Ids of the current memories that matter most, whatever was said: pinned ones, then keyed facts by importance."""
     mine = select(Memory.memory_id).where(*scope_of(user_id, space_id))
     pinned = mine.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
@@ -186,9 +186,9 @@ def apply_plan(
 ) -> dict[int, int]:
     """Carry out the effects in order; returns the ids of new memories, by their negative references.
 
-    What an effect means stands in `apply_effect` alone: it runs on the memories as loaded, and what comes of it is
-    written into their rows. A `Close` in favour of a memory that does not exist yet is written at once, its
-    successor's id afterwards.
+    Only `apply_effect` defines what an effect means: it runs on the loaded memories, and the results are written to
+    their rows. A `Close` in favour of a memory that does not exist yet is written at once, and its successor's id
+    afterwards.
     """
     vectors = embeddings or {}
     effects = list(effects)
@@ -249,7 +249,7 @@ def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
 
 
 def _carry_over(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
-    """Make a row say what the memory says after an effect; references become ids as far as they have one."""
+    """Make a row say what the memory says after an effect; references that have an id by now become ids."""
     for name in _CARRIED:
         setattr(memory, name, getattr(known, name))
     successor = known.superseded_by

@@ -16,15 +16,15 @@ Kept = TypeVar("Kept")
 
 
 class PerVersion(Generic[Kept]):
-    """What a process looked up of its users' memories, each until its version changes; the oldest is dropped first."""
+    """What a process has looked up of its users' memories, each until its version changes; the oldest goes first."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most
         self._kept: dict[int, tuple[int, Kept]] = {}
 
     def get(self, user_id: int, version: int, look_up: Callable[[int], Kept]) -> Kept:
-        """What was looked up at that version, which is to be read first: every change raises it in its transaction, so
-        that what is kept under it is never older than it says."""
+        """What was looked up at this version, which the caller reads first: every change raises the version in its own
+        transaction, so what is kept under a version is never older than it."""
         found = self._kept.get(user_id)
         if found is None or found[0] != version:
             while len(self._kept) >= self._most:

@@ -12,8 +12,8 @@ from webapp.database import db
 from webapp.memories.models import Memory, MemoryRevision
 
 reach_asked = Signal()
-"""Sent with `user_id` and `memory_ids` before the user's memory is held: who will write to other conversations when
-these are withdrawn or forgotten locks them now."""
+"""Sent with `user_id` and `memory_ids` before the user's memory is held: receivers that will write to other
+conversations when these are withdrawn or forgotten lock them now."""
 
 being_withdrawn = Signal()
 """Sent inside the transaction with `user_id`, `memory_ids` and the `texts` that others could read; receivers return a

@@ -1,6 +1,6 @@
 """Extraction of memories: read, ask the model with nothing held, decide and write in one transaction.
 
-Whatever is killed or runs twice, the watermark and the memories move together or not at all.
+If it is killed or runs twice, the watermark and the memories still move together or not at all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def extract(
 ) -> Result:
     """Read what the user said in a conversation since the last time, or `from_start` (after a message), for memories.
 
-    A long backlog is not read to its end: `more` says so, and `through` from where to go on.
+    A long backlog is read only in part: `more` says so, and `through` says where to continue.
 
     No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
     memory. Raises ModelError with nothing stored and the watermark where it was.
@@ -74,7 +74,7 @@ def extract(
 
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
-    """Read on and ask; about fewer messages at once if the answer about more was cut off before it said anything."""
+    """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
     most = None
     while True:
         batch = reading.read(conversation_id, place, most)
@@ -102,14 +102,14 @@ def _step(batch: Reading) -> Result:
         except ModelError as error:
             log.warning("extraction failed", extra={"code": error.code, "conversation_id": batch.conversation_id})
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
-                _title(batch, None)  # a conversation must not stay without one because its memories cannot be read
+                _title(batch, None)  # a conversation must get a title even if its memories cannot be read
             raise
     nearby = look_around(batch, answer) if answer is not None else None
     db.session.remove()
     try:
         result = _write(batch, answer, nearby)
     except IntegrityError:
-        # Somebody took the same key in between although the lock should not let them: decide once more.
+        # Somebody took the same key in between, which the lock should prevent: decide once more.
         log.warning("extraction decided again", extra={"conversation_id": batch.conversation_id})
         result = _write(batch, answer)
     if not batch.wants_title:
@@ -132,7 +132,7 @@ def _title(batch: Reading, proposed: str | None) -> str | None:
 
 
 def look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
-    """What is near what was found, looked up before the transaction that stores it; None without vectors."""
+    """The memories near what was found, looked up before the transaction that stores it; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
@@ -154,7 +154,7 @@ def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = 
             versions.hold(conversation.user_id)
             still_holds = batch.still_holds()
             result = _apply(batch, answer, nearby)
-            if still_holds:  # what points say was written by the model; memories are asked for one by one
+            if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = reached(batch, answer)
         through = max(batch.watermark or 0, place or 0)
@@ -165,7 +165,7 @@ def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = 
 
 
 def reached(batch: Reading, answer: Answer | None) -> int | None:
-    """The message up to which a call has read: all it covers, or, cut off, all before the one it was cut in.
+    """The message up to which a call has read: all it covers or, if cut off, all before the one it was cut off in.
 
     The first message counts as read in any case: the same call would be cut off at the same place again.
     """
@@ -193,7 +193,7 @@ def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Resul
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
-    # What was refused beside other things is told with them; what is worth a line by itself has one.
+    # Refusals are reported along with other changes; on their own, only those worth a line of their own.
     is_told = bool(plan.effects) or not wording.TOLD_ALONE.isdisjoint(reasons)
     change_set = _store(batch, answer, plan, counts, reasons) if is_told else None
     log.info(
@@ -210,7 +210,7 @@ def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Resul
 
 
 def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None) -> State:
-    """What a decision rests on; the caller holds the user's memory, and `nearby` was found before, if at all."""
+    """What a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at all."""
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())

@@ -23,7 +23,7 @@ ASKS_FIRST = (
     "Not forgotten yet. Tell the user exactly what would be forgotten and ask. When they say yes, call forget again."
 )
 
-# An irreversible act needs the word for it; in a language not listed the user has the memory panel.
+# Something irreversible must be asked for by name; for languages not listed there is the memory panel.
 _ASKS_TO_FORGET = re.compile(
     r"\b(?:forget|delete|remove|erase|wipe|drop|don['’]?t\s+(?:remember|keep|store)|do\s+not\s+(?:remember|keep|store)|"
     r"vergiss|vergessen|lösche?n?|entferne?n?|oublie[rz]?|efface[rz]?|supprime[rz]?|olvida\w*|borra\w*|elimina\w*|"
@@ -81,7 +81,7 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
 
 
 def _was_offered(turn: Message, args: Forget, said: str) -> bool:
-    """Whether the reply before asked about just this memory, and the user says yes."""
+    """Whether the reply before asked about exactly this memory, and the user says yes."""
     if not (_ASSENTS.search(said) or _ASKS_TO_FORGET.search(said)) or _DECLINES.search(said):
         return False
     before = db.session.scalar(said_before(turn.conversation_id, turn.message_id, "assistant"))
@@ -91,7 +91,7 @@ def _was_offered(turn: Message, args: Forget, said: str) -> bool:
 
 
 def _just_said(asked: Message, memory_ids: Sequence[int]) -> bool:
-    """Whether all of these rest on what the user said right before: "forget that" names them."""
+    """Whether all of these rest on what the user said immediately before: "forget that" names them."""
     latest = said_before(asked.conversation_id, asked.message_id, "user").with_only_columns(Message.message_id)
     resting = select(MemoryEvidence.memory_id).where(
         MemoryEvidence.message_id == db.session.scalar(latest), MemoryEvidence.memory_id.in_(memory_ids)
@@ -100,7 +100,7 @@ def _just_said(asked: Message, memory_ids: Sequence[int]) -> bool:
 
 
 def _forgot_already(conversation: Conversation, turn: Message) -> bool:
-    """Whether something was forgotten in this turn before."""
+    """Whether something has already been forgotten in this turn."""
     made = db.session.scalars(
         select(MemoryChangeSet.counts).where(
             MemoryChangeSet.user_id == conversation.user_id,

@@ -51,5 +51,5 @@ def init_guided(app: Flask, guide: Guide) -> None:
 
 
 def guide() -> Guide | None:
-    """Who takes part in extractions, if anybody does."""
+    """The guide that takes part in extractions, if there is one."""
     return _guide() if "guide" in current_app.extensions else None

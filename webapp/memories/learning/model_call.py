@@ -27,7 +27,7 @@ SCHEMA_NAME = "memory_operations"
 TEMPERATURE = 0.0
 LEAST_TOKENS, MOST_TOKENS = 600, 6_000
 TOKENS_EACH = 4
-"""Of the answer, for every token of what is read: a statement quotes it, rewords it and says what it is."""
+"""Tokens allowed in the answer for every token read: a statement quotes it, rewords it and says what it is."""
 
 
 class TurnAnswer(BaseModel):
@@ -42,7 +42,7 @@ class TurnAnswer(BaseModel):
 class Answer:
     """A readable answer, the vectors of its statements by text, and what it cost.
 
-    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had come to.
+    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had reached.
     """
 
     extraction: Extraction
@@ -99,14 +99,14 @@ def ask(reading: Reading) -> Answer:
 
 
 def _reached(items: Sequence[Any], reading: Reading) -> int | None:
-    """The number of the last message a cut-off answer came to; None if it contains nothing of any."""
+    """The number of the last message that a cut-off answer reached; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
     known = {source.number for source in reading.call.sources}
     return max((n for n in numbers if isinstance(n, int) and n in known), default=None)
 
 
 def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
-    """The vectors of what is proposed, by text, and the embedder's model; none while the embedder is unavailable."""
+    """The vectors of the proposed statements, by text, and the embedder's model; none while it is unavailable."""
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None

@@ -1,6 +1,6 @@
 """A message cut into a few parts for the extraction call, each with a number of its own; pure.
 
-Small models answer one thing for each number and then go on: of a long message they would read the end alone.
+Small models give one answer for each number and then move on: of a long message they would read only the end.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from webapp.memories.engine.speech import pasted_spans
 
 PART = 80
-"""Characters of which a quarter makes a part, if a sentence ends there."""
+"""Characters; a quarter of them is enough for a part if a sentence ends there."""
 MOST_PARTS = 40
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
@@ -23,7 +23,7 @@ def parts_of(text: str) -> list[str]:
     start = 0
     for seam in _SENTENCE_END.finditer(text):
         inside = any(span.start < seam.end() and seam.start() < span.end for span in pasted)
-        # The rest must be worth a number too: a last "Thanks!" stays with what it ends.
+        # The rest must be worth a number too: a final "Thanks!" stays with what comes before it.
         if inside or seam.start() - start < least // 4 or len(text) - seam.end() < least // 4:
             continue
         parts.append(text[start : seam.end()])

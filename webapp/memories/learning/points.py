@@ -69,7 +69,7 @@ def points_schema() -> dict[str, Any]:
 
 
 def read_points(items: object) -> tuple[PointAssessment, ...]:
-    """The well-formed assessments of an answer; one that is not costs only itself."""
+    """The well-formed assessments of an answer; a malformed one costs only itself."""
     found = []
     for item in items[:MOST] if isinstance(items, list) else ():
         try:
@@ -94,10 +94,10 @@ class GroundedAssessment:
 def ground_assessments(
     assessments: Iterable[PointAssessment], sources: Sequence[SourceMessage], open_points: int
 ) -> tuple[list[GroundedAssessment], int]:
-    """The assessments that rest on verbatim quotes, one a point in order of number, and how many were rejected.
+    """The assessments that rest on verbatim quotes, one per point in order of number, and how many were rejected.
 
-    Quotes that no user message holds are left out; an assessment of an unknown point, without any quote, or with a
-    secret in it is rejected. Of two about one point the surer one counts.
+    Quotes that no user message contains are left out; an assessment of an unknown point, without any quote, or with
+    a secret in it is rejected. Of two about one point, the more confident one counts.
     """
     kept: dict[int, GroundedAssessment] = {}
     rejected = 0
@@ -117,7 +117,7 @@ def ground_assessments(
 
 
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
-    """The latest user message that holds the quote."""
+    """The latest user message that contains the quote."""
     for source in reversed(sources):
         if source.role == "user" and (span := find_quote(quote, source.content)):
             words = source.content[span.start : span.end]

@@ -35,7 +35,7 @@ from webapp.text.tokens import Count, estimate_tokens
 PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
 SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
 SHORTENED = " […shortened…] "
-# What is known may take this much of the room, so that a large memory cannot crowd out what the user just said.
+# What is known may take up this share of the room, so that a large memory cannot crowd out what the user just said.
 KNOWN_SHARE = 0.4
 _LEAST_TEXT = 40
 
@@ -57,7 +57,7 @@ class ConversationLine:
 
 @dataclass(frozen=True)
 class OpenPoint:
-    """A point of a journey that is still to be covered, or (settled) that what was said may add to or put right."""
+    """A journey's point that is still to be covered or, if settled, may be added to or corrected by what was said."""
 
     title: str
     goals: str = ""
@@ -73,8 +73,8 @@ class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
     `keys` are those of the known memories by their numbers. `sources` are the numbered user messages (or parts of
-    them) with their text in full, `context` what others said: both go into the `State`. `evidence_tokens` is what the
-    numbered messages take. `covers_through` is the message id to which the watermark may move; `is_partial` says that
+    them) with their text in full, `context` what others said: both go into the `State`. `evidence_tokens` counts the
+    numbered messages. `covers_through` is the message id to which the watermark may move; `is_partial` says that
     newer user messages wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a
     watermark to move.
     """
@@ -111,11 +111,11 @@ def build_extraction(
 ) -> ExtractionCall:
     """Fit the call into `budget` tokens.
 
-    First as many of the new user messages as fit (and no more than `most`), from the oldest, without a gap; then the
-    context nearest to them, then `memories` in the order given (most related first). Profile and points are always
-    in; they are bounded by `KNOWN_SHARE`, points last to go. A first message that is too large by itself is shortened
-    with a visible mark, so that the watermark always moves. Raises ValueError when not even the instructions and a
-    few words fit.
+    First what is known, within `KNOWN_SHARE` of the room: the profile, the points, then `memories` in the order given
+    (most related first). Then as many of the new user messages as fit (and at most `most`), from the oldest, without
+    a gap; then as much context as fits, latest first. A first message that is too large by itself is shortened with a
+    visible mark, so that the watermark always moves. Raises ValueError if not even the instructions and a few words
+    fit.
     """
     room = budget - count_tokens(instructions) - sum(count_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _LEAST_TEXT:
@@ -203,7 +203,7 @@ def build_extraction(
 
 
 def read_sections(text: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every section of a call's user message, by heading; lines that are no JSON object are passed over."""
+    """The rows of every section of a call's user message, by heading; lines that are not JSON objects are skipped."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in SECTIONS}
     section: str | None = None
     for line in text.split("\n"):

@@ -35,7 +35,7 @@ from webapp.prompts import service as prompts
 CONTEXT_MESSAGES = 6
 MAX_LINES = 400
 FEW_MEMORIES = 40
-"""Up to here all of a user's memories are shown; beyond, those nearest to what was said, which costs an embedding."""
+"""Up to here all of a user's memories are shown; beyond, those nearest to what was said, which takes an embedding."""
 RELATED = 30
 
 
@@ -57,7 +57,7 @@ class Reading:
 
 
 def read(conversation_id: int, after: int | None = None, most: int | None = None) -> Reading | None:
-    """What to ask about the messages after the watermark, or after another message; about `most` of the user's.
+    """What to ask about the messages after the watermark, or after another message; about `most` of the user's at most.
 
     None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
@@ -116,7 +116,7 @@ def has_newer(conversation: Conversation, through: int) -> bool:
 
 
 def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
-    """The messages after one, with a few before it; what waits for a reply that is being written stays for later."""
+    """The messages after one, with a few before it; those waiting for a reply still being written are left out."""
     messages = select(Message).where(current(conversation_id))
     new = db.session.scalars(
         messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
@@ -143,7 +143,7 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], sai
         *store.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
     )
     latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
-    # A space has few of them compared with the rest of the user's.
+    # A space has few of them compared to the rest of the user's.
     newest = list(db.session.scalars(along(latest, Memory, f"ix_memories_{'space' if space_id else 'listing'}")))
     if len(newest) <= FEW_MEMORIES:
         ids += newest

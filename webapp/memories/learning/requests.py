@@ -1,7 +1,7 @@
-"""Extraction that somebody asked for, or that is owed: all of a conversation, over as many jobs as it takes.
+"""Extraction that somebody asked for, or that is owed: of a whole conversation, in as many jobs as it takes.
 
-Each job of a run reads on where the one before it ended. Its progress, and a request to stop, are in Redis under the
-conversation; without Redis only that record is lost.
+Each job of a run continues where the one before it ended. The progress, and a request to stop, are kept in Redis
+under the conversation; without Redis only that record is lost.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ RUN_SECONDS = 86_400
 SYNC_RUNS = 5
 
 WORKING = ("queued", "started", "scheduled", "deferred", "created")
-"""What RQ calls a job that has not ended."""
+"""RQ's statuses of a job that has not ended."""
 
 
 @dataclass(frozen=True)
 class Run:
     """The progress of a run of jobs: messages read of how many, the result, the current job.
 
-    `unreadable` messages were skipped, because no answer about them was ever complete.
+    `unreadable` messages were skipped because no answer about them was ever complete.
     """
 
     job_id: str = ""
@@ -157,11 +157,11 @@ class Progress:
 
 
 def progress_of(conversation_id: int, job_id: str) -> Progress:
-    """The state of the extraction this job began, in whichever job it is now."""
+    """The state of the extraction that this job began, whichever job has it now."""
     run = run_of(conversation_id)
     job = _job(job_id)
     if job is not None and run is not None and run.job_id:
-        job = _job(run.job_id)  # one job of a run reads on where another ended
+        job = _job(run.job_id)  # one job of a run continues where another ended
     if job is None or job.kwargs.get("conversation_id") != conversation_id:
         return Progress("failed")
     status = job.get_status()
@@ -199,7 +199,7 @@ def owed_extractions(*, limit: int = 200) -> Sequence[int]:
 def _wanted(user_id: int, conversation_id: int) -> bool:
     """Whether to read from the start: nothing is new, so the user wants all of it read again.
 
-    Always in a legacy: it is read by its summaries, which keep no record of that.
+    Always in a legacy: its summaries read it, and keep no record of that.
     """
     conversation = get_conversation(user_id, conversation_id)
     if not memory_is_on(conversation, reading.owner_of(conversation)):

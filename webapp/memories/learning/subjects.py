@@ -16,7 +16,7 @@ from webapp.memories.learning.results import Result
 
 OnStart = Callable[[], None] | None
 Read = Callable[[int, int, OnStart], Result]
-"""Reads a conversation after a message; `more` and `through` of the result say whether and from where to go on."""
+"""Reads a conversation after a message; `more` and `through` of the result say whether and where to continue."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def init_subjects(app: Flask, reader: SubjectReader) -> None:
 
 
 def reader_of(conversation: Conversation) -> Read | None:
-    """Who reads a conversation that is not about its user; None for one that is."""
+    """The reader of a conversation that is not about its user; None for one that is."""
     if "subject_reader" not in current_app.extensions:
         return None
     reader = _reader()

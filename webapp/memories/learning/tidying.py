@@ -1,8 +1,8 @@
 """Duplicates in different words: at night the model is shown the pairs vectors cannot decide, one call per person.
 
-Nothing is lost by it: of two that are one, one is archived, in a change set that can be undone. What the user wrote,
-edited or pinned is never set aside, nor what was set aside before and is in use again. A pair that was looked at is not
-shown again while neither of the two changes.
+Nothing is lost: of two that are one, one is archived, in a change set that can be undone. What the user wrote, edited
+or pinned is never set aside, nor is anything that was set aside before and is in use again. A pair that has been
+looked at is not shown again as long as neither of the two changes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ log = logging.getLogger(__name__)
 NAME = "same_memories"
 CAUSE = "tidied"
 MOST_MEMORIES = 2_000
-"""The most for one person, newest first."""
+"""Memories of one person that are compared, newest first."""
 MOST_PAIRS = 20
-"""The most for one night, nearest first."""
+"""Pairs shown in one night, nearest first."""
 MOST_COMPARED = 20_000
-"""Pairs of one place and kind whose words are compared, the nearest: a thousand alike are half a million pairs."""
+"""Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
+memories make half a million pairs."""
 LOOKED_AT_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\
@@ -96,7 +97,7 @@ def tidy(user_id: int) -> int:
 
 
 def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
-    """Those whose memories changed within the last day and a bit."""
+    """Users whose memories changed within the last 26 hours, for a job that runs once a day."""
     since = now() - timedelta(hours=26)
     return db.session.scalars(
         select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None)).distinct().limit(limit)
@@ -104,9 +105,9 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 
 
 def _pairs(user_id: int) -> list[Pair]:
-    """Pairs of a user's memories in use, of one place and kind, that may say the same; the nearest first.
+    """Pairs of a user's memories in use, of the same place and kind, that may say the same; the nearest first.
 
-    Without those that were set aside before: the user restored them, and should not have to do so every day.
+    Without those set aside before: the user restored them, and should not have to do so every day.
     """
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
@@ -157,7 +158,7 @@ def _near(group: Sequence[Memory]) -> list[Pair]:
 
 
 def _is_own(memory: Memory) -> bool:
-    """Written, edited or pinned by the user: theirs to set aside."""
+    """Written, edited or pinned by the user: only they may set it aside."""
     return memory.origin == "user" or bool(memory.edited_by_user) or bool(memory.is_pinned)
 
 
@@ -166,7 +167,7 @@ def _line(text: str) -> str:
 
 
 def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
-    """Archive the other of each pair in which neither changed meanwhile, and no chain of which would end in nothing."""
+    """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
     versions.hold(user_id)
@@ -202,7 +203,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """Those not yet looked at in their current form; without Redis they are looked at again."""
+    """The pairs not yet looked at in their current form; without Redis they are all looked at again."""
     if not pairs:
         return []
     with suppress(RedisError):

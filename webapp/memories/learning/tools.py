@@ -126,7 +126,7 @@ def remember(
 
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
-    """The user's memories that hold words of the query, best first."""
+    """The user's memories that contain words of the query, best first."""
     conversation = get_or_raise(Conversation, turn.conversation_id)
     query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
     return {
@@ -139,7 +139,7 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
 
 
 def held_conversation(turn: Message) -> Conversation:
-    """The turn's conversation, locked before the user's memory is: two orders of locking end in deadlocks."""
+    """The turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
     return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
 
@@ -152,7 +152,7 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
-    """What was answered so far, and what tools said from outside for it."""
+    """The latest replies before this one, and what tools said from outside for them."""
     replies = said_before(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
     rows = db.session.execute(replies.with_only_columns(Message.content, Message.tool_calls)).all()
     return tuple(text for content, calls in rows for text in (content, *heard(calls)))

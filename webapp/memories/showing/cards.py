@@ -31,7 +31,7 @@ CATEGORIES = 100
 LOGGED = 8
 REVIEWED = 5
 AT_ONCE = 4
-"""How many memories the health view asks about at a time, whether they are still true: few, so that it is no chore."""
+"""How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
 
 
 class Filters(BaseModel):

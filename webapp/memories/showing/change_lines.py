@@ -44,7 +44,7 @@ _LOWERED = frozenset(_VERBS.split())
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """What happened to one memory: `text` as it is now, `before` what it or the one it replaces said.
+    """What happened to one memory: `text` as it is now, `before` what it or the one it replaced said.
 
     If it was overruled, `before` is what was kept instead, and `may_use` says that it can still be used in its place.
     """
@@ -72,7 +72,7 @@ def lines_of(
     said: Snapshots,
     closed: Collection[int] = (),
 ) -> list[ChangeLine]:
-    """The lines of a change set: `changes` as it keeps them, `contents` what the memories say now, also those that
+    """The lines of a change set: `changes` as it keeps them; `contents` what the memories say now, including those that
     others were overruled by; `closed` those of them that are not in use."""
     lines = [_line(change, contents, said, closed) for change in changes]
     by_id = {line.memory_id: line for line in lines}
@@ -122,7 +122,7 @@ def _line(
 def label(lines: Iterable[ChangeLine]) -> str:
     """What happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be empty.
 
-    Nothing that was decided is left out; what was only said again is mentioned if there is nothing else.
+    No decision is left out; what was merely repeated is mentioned only if there is nothing else.
     """
     lines = list(lines)
     told: list[str] = []

@@ -122,7 +122,7 @@ _REFUSALS = N_(
     }
 )
 TOLD_ALONE = frozenset(("secret", "forgotten"))
-"""Why something was not kept, if that is worth a line of its own."""
+"""Reasons for not keeping something that are worth a line of their own."""
 
 OBSTACLES = N_(
     {

@@ -1,4 +1,4 @@
-"""Asks an MCP server over HTTP: which tools it has, and to carry one out. Nothing of it outlives a call."""
+"""Asks an MCP server over HTTP which tools it has, and calls them. No connection outlives a call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIST_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An MCP server: its name for sentences, where it is, and the revision it was found to speak, if that is known."""
+    """An MCP server: its name for messages, its address, and the revision it is known to speak, if any."""
 
     name: str
     url: str
@@ -30,7 +30,7 @@ class Server:
 
 
 class _Older(Exception):
-    """The server does not take requests that stand alone."""
+    """The server does not accept requests that stand alone."""
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class _Talk:
                 raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
 
     async def leave(self) -> None:
-        """End a session, if there is one; what the server says to that is nothing to anybody."""
+        """End a session, if there is one; what the server answers does not matter."""
         if not self.session:
             return
         headers = wire.headers("", {}, self.age, self.server.token, self.session)
@@ -81,7 +81,7 @@ class _Talk:
                 pass
 
     async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-        """The answer without `keys`, as soon as it is there: a stream may stay open behind it."""
+        """The answer without `keys`, as soon as it is there: a stream may stay open after it."""
         data = bytearray()
         streams = kind == "text/event-stream"
         try:
@@ -92,7 +92,7 @@ class _Talk:
                         found = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
                         if found is not None:
                             return dict(masked(found, keys))
-                        del data[: end + 2]  # each event is looked at once
+                        del data[: end + 2]  # each event is looked at only once
             answer = masked(await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number), keys)
         except (ValueError, RecursionError):
             answer = None
@@ -102,7 +102,7 @@ class _Talk:
 
 
 async def tools(server: Server) -> tuple[str, list[Listed]]:
-    """The revision a server speaks, and its tools. Raises ToolFailed."""
+    """The revision that a server speaks, and its tools. Raises ToolFailed."""
     try:
         async with asyncio.timeout(LIST_SECONDS):
             talk = _Talk(server, STATELESS)
@@ -119,7 +119,7 @@ async def tools(server: Server) -> tuple[str, list[Listed]]:
 
 
 async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
-    """What a tool answers. Raises ToolFailed, and TimeoutError of whoever limits it."""
+    """A tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
     if server.age == STATELESS:
         try:
             talk = _Talk(server, STATELESS)
@@ -136,7 +136,7 @@ async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
 
 
 def name_for(server: str, tool: str, taken: set[str]) -> str:
-    """The name by which a model calls a tool of a server: such as every model server takes, and no other's."""
+    """The name by which a model calls a server's tool: one that every model server accepts, and not taken yet."""
     plain = "_".join(
         "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in part) for part in (server, tool)
     )
@@ -148,7 +148,7 @@ def name_for(server: str, tool: str, taken: set[str]) -> str:
 
 
 async def _shaken(server: Server) -> _Talk:
-    """A talk with a server of the older age, after the handshake."""
+    """A conversation with a server of the older age, after the handshake."""
     talk = _Talk(server, HANDSHAKE[0])
     found = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
     version = found.get("protocolVersion")

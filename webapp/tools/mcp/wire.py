@@ -1,6 +1,6 @@
 """The protocol as a client speaks it, in both its ages: requests, answers, tools and their results; pure.
 
-Written by hand and tried against the official server in the tests: `mcp-types` takes 17 MB and 330 ms to load.
+Written by hand and tested against the official server: `mcp-types` takes 17 MB and 330 ms to load.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A tool as its server describes it. `reads_only` is the server's own word; without it the tool counts as one that
-    writes."""
+    """A tool as its server describes it. `reads_only` is what the server says; if it says nothing, the tool counts as
+    one that writes."""
 
     name: str
     title: str
@@ -71,9 +71,9 @@ def headers(method: str, params: Mapping[str, Any], age: str, token: str, sessio
 
 
 def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
-    """The answer to a request in a body of this media type, as far as it has come; None while it has not.
+    """The answer to a request in a body of this media type; None if it has not arrived yet.
 
-    Whatever else a server says on a stream is passed over. Raises ValueError for what is no JSON.
+    Anything else a server sends on a stream is skipped. Raises ValueError for invalid JSON.
     """
     if kind != "text/event-stream":
         found = json.loads(data)
@@ -90,7 +90,7 @@ def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
 
 
 def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
-    """The result in an answer. Raises ToolFailed with what the server says is wrong."""
+    """The result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
         said = error.get("message") if isinstance(error, Mapping) else None
@@ -104,14 +104,14 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
 
 
 def tools_of(result: Mapping[str, Any]) -> list[Listed]:
-    """The tools in an answer to tools/list, without those that no model could be told of."""
+    """The tools in an answer to tools/list, without those that a model cannot be told about."""
     rows = result.get("tools")
     found = [_tool(row) for row in rows[: 2 * MOST_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
     return [tool for tool in found if tool is not None]
 
 
 def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call came to, as text."""
+    """The result of a call, as text."""
     content = result.get("content")
     parts = [_text(part) for part in content if isinstance(part, Mapping)] if isinstance(content, Sequence) else []
     text = "\n\n".join(filter(None, parts))
@@ -158,7 +158,7 @@ def _text(part: Mapping[str, Any]) -> str:
 
 
 def _events(data: bytes) -> Iterator[str]:
-    """The data of the events of a stream that are complete."""
+    """The data of the complete events of a stream."""
     for block in data.decode("utf-8", "replace").split("\n\n")[:-1]:
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
         if lines:

@@ -1,1 +1,1 @@
-"""Search on the web and reading of pages, through what an admin has set up."""
+"""Searching the web and reading pages, with what an admin has set up."""

@@ -1,4 +1,4 @@
-"""The two tools of the web, and what they are set up with."""
+"""The two tools of the web, and their settings."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class ReadPage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A search engine that is set up: one of PROVIDERS, where it is, and its key."""
+    """A search engine as set up: one of PROVIDERS, its address, and its key."""
 
     provider: str
     address: str
     key: str = field(default="", repr=False)
 
     async def search(self, query: str) -> list[Hit]:
-        """What it finds. Raises ToolFailed."""
+        """The results of a search. Raises ToolFailed."""
         provider = PROVIDERS[self.provider]
         return hits(provider, await json_of(provider.ask(self.address, self.key, query)))
 
 
 def web_tools(engine: Engine | None) -> list[Tool]:
-    """Search, where there is an engine, and reading."""
+    """Search, if there is an engine, and reading pages."""
 
     async def search(given: dict[str, Any], _around: Surroundings) -> Output:
         assert engine is not None
@@ -97,7 +97,7 @@ async def _read(given: dict[str, Any], around: Surroundings) -> Output:
 
 
 async def _as_text(data: bytes, charset: str, kind: str) -> dict[str, str]:
-    """Title and text of a page, read by another process, which ends with this call."""
+    """Title and text of a page, extracted by another process, which ends with this call."""
     command = (sys.executable, "-m", plain_text.__name__, charset, kind)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(

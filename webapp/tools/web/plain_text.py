@@ -1,6 +1,6 @@
 """A page as text, in a process of its own: `python -m webapp.tools.web.plain_text CHARSET KIND`, the page on its input.
 
-Writes one JSON line: {"title", "text"}. A page that is made to be slow or to grow takes nothing but this process along.
+Writes one JSON line: {"title", "text"}. A page made to be slow or to use up memory harms only this process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORE
 
 
 def main(charset: str, kind: str) -> None:
-    """Read the page and write what it says."""
+    """Read the page and write its title and text."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -40,7 +40,7 @@ def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Text in the encoding that was named, in the head of the page if nowhere else."""
+    """The text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
     if not charset and (found := _CHARSET.search(data[:4_096])):
         charset = found[1].decode()
     try:
@@ -50,7 +50,7 @@ def decoded(data: bytes, charset: str) -> str:
 
 
 def text_of(snippet: str) -> str:
-    """A few words that may hold tags, without them."""
+    """A few words that may contain tags, without those."""
     return html.unescape(re.sub(r"<[^<>]{0,200}>", "", snippet))
 
 

@@ -1,4 +1,4 @@
-"""Search engines: how each is asked, and what of its answer is used; pure."""
+"""Search engines: how each is queried, and what of its response is used; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A kind of search engine: its name, its usual address, whether it takes a key, and how it speaks."""
+    """A kind of search engine: its name, its usual address, whether it takes a key, and how it is queried."""
 
     label: str
     address: str
@@ -65,11 +65,11 @@ PROVIDERS = {
     "tavily": Provider("Tavily", "https://api.tavily.com", True, _tavily, lambda found: found["results"], "content"),
 }
 PAGES_ONLY = "pages"
-"""No search engine: only addresses that the person wrote are read."""
+"""No search engine: only addresses that the person wrote can be read."""
 
 
 def hits(provider: Provider, answer: Any) -> list[Hit]:
-    """What an answer found, without what is no web address. Raises ToolFailed for an answer that is not understood."""
+    """The results in a response, without any that is not a web address. Raises ToolFailed if it is not understood."""
     try:
         rows = provider.rows(answer)
         found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None
@@ -90,7 +90,7 @@ def _hit(row: dict[str, Any], text: str) -> Hit | None:
 
 
 def listing(query: str, found: list[Hit]) -> str:
-    """What was found, as the model reads it."""
+    """The results, as the model reads them."""
     if not found:
         return f"Nothing was found for: {query}"
     return "\n\n".join(f"{number}. {hit.title}\n{hit.url}\n{hit.text}".strip() for number, hit in enumerate(found, 1))

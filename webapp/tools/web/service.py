@@ -1,4 +1,4 @@
-"""The search engine of the installation, as admins set it up, kept for a few seconds in each process."""
+"""The installation's search engine, as admins set it up, cached for a few seconds in each process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEST_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """What conversations may use of the web; without an engine only pages are read."""
+    """What conversations may use of the web; without an engine only reading pages."""
 
     engine: Engine | None
 
@@ -31,14 +31,14 @@ class _Kept:
         self._known: tuple[float, Web | None] | None = None
 
     def get(self) -> Web | None:
-        """What is set up, None where the web is off; asks the table when what is known is older than KEPT_SECONDS."""
+        """What is set up, None if the web is off; reads the table if what is known is older than KEPT_SECONDS."""
         known = self._known
         if known is None or known[0] < time.monotonic():
             known = self._known = (time.monotonic() + KEPT_SECONDS, _of(access()))
         return known[1]
 
     def forget(self) -> None:
-        """Ask again next time: something was changed here."""
+        """Read the table on next use: something was changed here."""
         self._known = None
 
 
@@ -46,12 +46,12 @@ web = _Kept()
 
 
 def access() -> WebAccess | None:
-    """What an admin has set up."""
+    """The settings of an admin, if there are any."""
     return db.session.get(WebAccess, ONLY)
 
 
 def set_access(fields: WebAccessFields) -> WebAccess:
-    """Change what is given. Raises Invalid for an engine without its address or its key."""
+    """Change the given fields. Raises Invalid for an engine without its address or its key."""
     row = access()
     if row is None:
         row = WebAccess(access_id=ONLY, provider=fields.provider or PAGES_ONLY, address="", key_set=False)
@@ -78,7 +78,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
 
 
 def engine_of(row: WebAccess | None) -> Engine | None:
-    """The engine that is set up, on or off."""
+    """The engine as set up, whether on or off."""
     provider = PROVIDERS.get(row.provider) if row is not None else None
     if row is None or provider is None:
         return None
@@ -86,7 +86,7 @@ def engine_of(row: WebAccess | None) -> Engine | None:
 
 
 async def try_out(engine: Engine) -> str:
-    """What a search finds, in a sentence. Raises ToolFailed."""
+    """Search for something; returns a sentence about the results. Raises ToolFailed."""
     try:
         async with asyncio.timeout(TEST_SECONDS):
             found = await engine.search("weather")
