@@ -175,8 +175,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
 
 
 def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
-    """Raises Forbidden for what no token, or not this one, may do: a leaked one must not create one that outlives it.
-    """
+    """Raises Forbidden for what no token, or not this one, may do: a leaked one must not create one to outlive it."""
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):

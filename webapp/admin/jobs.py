@@ -128,8 +128,7 @@ def cancel(client: Redis, job_id: str) -> None:
 
 
 def delete(client: Redis, job_id: str) -> None:
-    """Delete a job. Work that is still due is requested again by the sweep. Raises NotFound; Conflict if it is running.
-    """
+    """Delete a job; the sweep requests again what is still due. Raises NotFound; Conflict if the job is running."""
     found = _fetch(client, job_id)
     if _status(found) == "started":
         raise Conflict("This job is running. Cancel it first.")

@@ -29,8 +29,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds. `next_ids`, by table, no row has had yet; `key` recognises the SECRET_KEY it was made with.
-    """
+    """What a backup holds. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made with."""
 
     made_at: str
     revision: str
