@@ -1,1 +1,1 @@
-"""Benchmarks: each compares the product with what it stands on in one run, and prints ratios beside numbers."""
+"""Benchmarks: each compares the product with what it is built on in one run, and prints ratios beside numbers."""

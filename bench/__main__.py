@@ -1,6 +1,7 @@
 """`python -m bench [part ...]`: run the named parts, all by default, and print their tables.
 
-`python -m bench recall --data FILE` needs data of its own, so it runs only when named; what follows it is for it.
+`python -m bench recall --data FILE` needs data of its own, so it runs only when named; the arguments after its name are
+its own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from bench.report import machine
 PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs")
 WITH_DATA = ("recall", "languages", "extraction", "duplicates")
 BY_NAME = (*WITH_DATA, "chaos", "soak", "imports")
-"""What takes arguments of its own."""
+"""The parts that take arguments of their own."""
 
 
 def main(names: list[str]) -> int:
-    """Run the parts one after another; the number of those that did not hold what they promise."""
+    """Run the parts one after another; returns how many did not hold their promises."""
     if names[:1] and names[0] in BY_NAME:
         print(machine())
         return int(not importlib.import_module(f"bench.{names[0]}").main(names[1:]))

@@ -1,6 +1,6 @@
-"""`python -m bench.bare PORT HOST:PORT`: hands requests to the model server, its answers back, and does nothing else.
+"""`python -m bench.bare PORT HOST:PORT`: passes requests to the model server and its answers back, and nothing else.
 
-What any server between a browser and a model costs on this machine, to measure the product against.
+It shows what any server between a browser and a model costs on this machine, to measure the product against.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(data)
             await writer.drain()
     except OSError:
-        pass  # whoever read has left
+        pass  # the reader has left
     finally:
         writer.close()
 

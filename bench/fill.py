@@ -1,4 +1,4 @@
-"""Memories of made-up sentences with random vectors: for when it is time that is measured, not sense."""
+"""Memories of made-up sentences with random vectors, for measuring time, not meaning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH = 1_000
 
 
 def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int = 0) -> None:
-    """Give a user that many memories, straight into the table; the caller has an application context."""
+    """Give a user this many memories, straight into the table; the caller has an application context."""
     maker, numbers, known = random.Random(seed), np.random.default_rng(seed), vocabulary()
     for first in range(0, count, BATCH):
         size = min(BATCH, count - first)

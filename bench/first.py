@@ -33,15 +33,15 @@ ALONE = 60
 WARM_UP = 5
 PAUSE = 0.15
 MEMORIES = 10_000
-"""What the promises are about."""
+"""How many memories the promises are made for."""
 CONNECTIONS = 10
 
 Before = Callable[[int], str]
-"""What happens before a turn, by its number; the token of whoever asks."""
+"""Called before a turn, with its number; returns the token of the person asking."""
 
 
 def first_tokens(database: str) -> bool:
-    """Measure every case on one database; whether the promises held."""
+    """Measure every case on one database; returns whether the promises held."""
     kept = []
     with running(database=database) as stack:
         remember(stack)
@@ -66,7 +66,7 @@ def first_tokens(database: str) -> bool:
 
 
 def connect(stack: Stack) -> None:
-    """Connect so many servers with a key each; the environment's goes on answering, with all of them standing in."""
+    """Add CONNECTIONS model servers, each with a key; the environment's still answers, and the others are fallbacks."""
     app = create_app(Settings.from_env(stack.environment))
     with app.app_context(), write_transaction():
         for number in range(CONNECTIONS):
@@ -77,7 +77,7 @@ def connect(stack: Stack) -> None:
 
 
 def remember(stack: Stack) -> None:
-    """Give the user so many memories, and let the web build its index of them."""
+    """Give the user MEMORIES memories, and let the web build its index of them."""
     settings = Settings.from_env(stack.environment)
     app = create_app(settings)
     with app.app_context():
@@ -90,7 +90,7 @@ def remember(stack: Stack) -> None:
 
 
 def one_more(stack: Stack) -> Before:
-    """Before each turn something is added to what is remembered, as a turn before would have done."""
+    """Add a memory before each turn, as the previous turn would have done."""
 
     def add(number: int) -> str:
         body = {
@@ -112,7 +112,7 @@ def one_more(stack: Stack) -> Before:
 
 
 def _people(stack: Stack, count: int) -> list[str]:
-    """So many accounts, each with a token."""
+    """Create accounts; returns a token for each."""
     app = create_app(Settings.from_env(stack.environment))
     tokens = []
     with app.app_context(), write_transaction():
@@ -125,19 +125,19 @@ def _people(stack: Stack, count: int) -> list[str]:
 
 
 def _case(stack: Stack, title: str, database: str, before: Before) -> bool:
-    """One new conversation after the other; what each way adds to the model's own first token."""
+    """One new conversation after another; prints what each route adds to the model's own first token."""
     stack.script(tokens=3, stamp=True)
     times: dict[str, list[float]] = {"direct": [], "relay": [], "product": []}
     with _relay(stack) as relay_url:
         for number in range(ALONE + WARM_UP):
-            time.sleep(PAUSE)  # alone means alone: the turn before has stored its reply and queued its jobs
+            time.sleep(PAUSE)  # alone means alone: the previous turn has stored its reply and queued its jobs
             token = before(number)
             requests = {
                 "direct": (stack.model_url, load.model_request(stack.model_url, MODEL)),
                 "relay": (relay_url, load.model_request(relay_url, MODEL)),
                 "product": (stack.url, load.chat_request(stack.url, token)),
             }
-            for name, (url, request) in requests.items():  # in turns, so that all see the same machine
+            for name, (url, request) in requests.items():  # alternating, so that all see the same machine
                 stream = asyncio.run(load.run(url, request, 1, spread=0, limit=10, tokens=3))[0]
                 if number >= WARM_UP:
                     times[name].append(stream.first_token if stream.first_token is not None else 10_000.0)

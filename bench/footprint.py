@@ -21,7 +21,7 @@ IDLE_SECONDS = 20
 
 
 def main() -> bool:
-    """Start the launcher twice on one folder (the second start is the one measured); whether the promises held."""
+    """Start the launcher twice on one folder and measure the second start; returns whether the promises held."""
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-", dir="/tmp") as folder:  # noqa: S108
         _start(Path(folder), idle=0)
         seconds, processes = _start(Path(folder), idle=IDLE_SECONDS)

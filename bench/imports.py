@@ -1,7 +1,7 @@
-"""A large export of ChatGPT taken in: time, peak memory of the worker, and how others are served meanwhile.
+"""Importing a large ChatGPT export: time, peak memory of the worker, and how others are served meanwhile.
 
-`python -m bench imports [CONVERSATIONS] [mariadb|sqlite] [large] [minutes=N]`: 50,000 conversations on MariaDB without
-arguments; `large` makes the export about 2 GB unpacked; after N minutes (90) it gives up and says how far it came.
+`python -m bench imports [CONVERSATIONS] [mariadb|sqlite] [large] [minutes=N]`: without arguments, 50,000 conversations
+on MariaDB; `large` makes the export about 2 GB unpacked; after N minutes (90) it gives up and says how far it got.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from tests.transfer.exports import chatgpt_conversation
 CONVERSATIONS = 50_000
 SHARD = 1_000
 TURNS = 5
-"""Questions, each with its answer, that are added to what the tests' generator makes."""
+"""How many questions with answers are added to what the tests' generator makes."""
 MOST_MB = 300.0
 PAUSE = 0.2
 LARGE_BYTES = 2 * 10**9
 SENTENCES, SENTENCE_BYTES = 6, 75
-"""In each added message; about so many bytes each."""
+"""Sentences in each added message, and roughly the bytes of each."""
 MINUTES = 90.0
 TOLD = 60.0
-"""Seconds between two lines that say how far it is."""
+"""Seconds between two progress reports."""
 SEARCHABLE = 10_000 / 60
-"""Messages a second that are to be found at least: ten thousand within a minute."""
+"""The least number of messages per second that become searchable: ten thousand per minute."""
 FLAT = 3.0
-"""How many times as long as before the others' requests may take at the median."""
+"""The most by which the median time of others' requests may be multiplied."""
 
 
 def main(arguments: list[str] | None = None) -> bool:
-    """Take an export in on a product of its own; whether the worker stayed small and the others were served."""
+    """Import an export into a fresh product; returns whether the worker stayed small and others were served."""
     given = arguments or []
     count = next((int(word) for word in given if word.isdecimal()), CONVERSATIONS)
     database = "sqlite" if "sqlite" in given else "mariadb"
@@ -57,11 +57,11 @@ def main(arguments: list[str] | None = None) -> bool:
 
 
 def write_export(path: Path, count: int, sentences: int = SENTENCES) -> tuple[int, int]:
-    """A ZIP of shards as ChatGPT writes them, made by the tests' generator; its visible messages and unpacked bytes."""
+    """Write a ZIP of shards as ChatGPT does, with the tests' generator; returns visible messages and unpacked bytes."""
     messages = size = 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for shard in range(0, count, SHARD):
-            # One at a time into the archive: a large shard does not stand in memory.
+            # One at a time into the archive, so that a large shard is not held in memory.
             with archive.open(f"conversations-{shard // SHARD:03}.json", "w", force_zip64=True) as file:
                 for number in range(shard, min(count, shard + SHARD)):
                     data = json.dumps(_conversation(number, sentences)).encode()
@@ -103,7 +103,7 @@ def _conversation(number: int, sentences: int) -> dict[str, Any]:
 
 
 class Others:
-    """Somebody else who looks at the list of conversations all the time; and how large the worker is meanwhile."""
+    """Somebody else who keeps loading the list of conversations; also watches the size of the worker."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -131,7 +131,7 @@ class Others:
                 try:
                     sizes.append(resident(pid))
                 except OSError:
-                    continue  # it ended between two looks
+                    continue  # it has just ended
             self.peak = max(self.peak, *sizes, 0.0)
             self.total = max(self.total, sum(sizes))
 
@@ -197,7 +197,7 @@ def _upload(stack: Stack, path: Path) -> int:
 
 
 def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> dict[str, Any]:
-    """The import once it has one of the statuses. Raises RuntimeError when it fails, TimeoutError when time is up."""
+    """The import once it has one of the statuses. Raises RuntimeError if it fails, TimeoutError if time runs out."""
     told = time.monotonic()
     while True:
         row = _ask(stack, f"/api/imports/{number}")
@@ -214,7 +214,7 @@ def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> d
 
 
 def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
-    """Whether the last conversation is found before time is up."""
+    """Whether the last conversation is found before time runs out."""
     while not _ask(stack, f"/api/search?q=topic+{(count - 1) % 977}&kinds=message").get("results"):
         if time.monotonic() > end:
             return False

@@ -1,7 +1,7 @@
-"""What follows a turn: the CPU of everything for a turn with its jobs, and for a memory that is noted.
+"""The cost of what follows a turn: the total CPU time for a turn with its jobs, and for noting a memory.
 
-Measured on the whole machine, because processes that run jobs are often gone when they could be asked: nothing else may
-run. The user has many memories; the model answers at once, as it was asked to.
+It is measured for the whole machine, because processes that run jobs are often gone before they can be queried: nothing
+else may run. The user has many memories; the model answers at once, in the requested form.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bench.stack import Stack, running
 from jobs.horse import IDLE_SECONDS
 
 BUSY = (40, 0.4)
-"""How often, and how many seconds from one to the next: longer than the jobs take, shorter than their process waits."""
+"""How often, and how many seconds apart: longer than the jobs take, but shorter than their process stays idle."""
 NOW_AND_THEN = (8, IDLE_SECONDS + 1)
-"""The same where no process is left of the turn before, as for somebody who reads before they answer."""
+"""The same if no process is left from the previous turn, as for somebody who reads before they answer."""
 SETTLING = 3.0
 
 
 def main() -> bool:
-    """Print it for MariaDB; nothing is promised of it."""
+    """Print it for MariaDB; nothing is promised about it."""
     with running(database="mariadb", worker=True) as stack:
         remember(stack)
         stack.script(tokens=3, stamp=True)
@@ -46,7 +46,7 @@ def _chat(stack: Stack) -> None:
 
 
 def _milliseconds(work: Callable[[int], object], times: int, pause: float) -> float:
-    """CPU for one time."""
+    """CPU milliseconds per repetition."""
     before = _cpu()
     for number in range(times):
         work(number)
@@ -56,7 +56,7 @@ def _milliseconds(work: Callable[[int], object], times: int, pause: float) -> fl
 
 
 def _wait_until_idle() -> None:
-    """Wait until the jobs are done: some seconds in which next to nothing was computed."""
+    """Wait until the jobs are done: a few seconds with next to no CPU use."""
     while True:
         before = _cpu()
         time.sleep(SETTLING)

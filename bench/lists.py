@@ -1,4 +1,4 @@
-"""Lists and pages at 1,000, 100,000 and 1,000,000 rows of one user: server time, and whether it stays flat."""
+"""Lists and pages with 1,000, 100,000 and 1,000,000 rows of one user: server time, and whether it stays flat."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ DATABASES = {"mysql": "mariadb", "sqlite": "sqlite"}
 REQUESTS = 50
 WARM_UP = 5
 LIMIT_MS = 25.0
-BUFFER_POOL = 512 * 2**20  # of MariaDB while it is filled; the tests' 64 MB would make that a test of the disk
+BUFFER_POOL = 512 * 2**20  # for MariaDB while it is filled; with the tests' 64 MB that would be a test of the disk
 
 
 def main() -> bool:
-    """Fill each database step by step and time the hot views at each size; whether the promise held.
+    """Fill each database step by step and time the hot views at each size; returns whether the promise held.
 
     TEST_DB=mysql or TEST_DB=sqlite measures only one of them.
     """
@@ -87,7 +87,7 @@ def _servers(database: str) -> Iterator[Servers]:
 
 
 def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
-    """Requests of a user for whom `fill` made that much, by the name of the view."""
+    """Requests, by name of the view, of a user for whom `fill` created this many rows."""
     browser = browser_client(app, person)
     client = app.test_client()
     token = {"Authorization": f"Bearer {person.token}"}
@@ -125,7 +125,7 @@ def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str,
 
 
 def _position(row: int, *before: int) -> str:
-    """The cursor of the row of that number; conversations and memories are a second apart.
+    """The cursor for the row with this number; conversations and memories are a second apart.
 
     The sidebar's begins with whether the row is pinned.
     """
@@ -134,7 +134,7 @@ def _position(row: int, *before: int) -> str:
 
 
 def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:
-    """Statements of one request, p50 and p95 of its time, p50 of the CPU time of its thread."""
+    """The number of statements of one request, p50 and p95 of its time, and p50 of its thread's CPU time."""
     for _ in range(WARM_UP):
         _answered(request())
     with app.app_context():

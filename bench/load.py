@@ -1,4 +1,4 @@
-"""The load generator: streams read by one asyncio loop over plain sockets, so that it costs less than its subject."""
+"""The load generator: one asyncio loop reads streams over plain sockets, so that it costs less than its subject."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stream:
 
 
 def chat_request(url: str, token: str) -> Callable[[int], bytes]:
-    """The request that starts a turn and streams it; the question is new each time, and has to be embedded."""
+    """The request that starts a turn and streams it; the question is new each time, so it has to be embedded."""
     return lambda number: _post(url, "/api/chat/stream", {"message": question(number)}, token)
 
 
@@ -44,7 +44,7 @@ def model_request(url: str, model: str) -> Callable[[int], bytes]:
 
 
 def question(number: int) -> str:
-    """Something to ask that nobody has asked before."""
+    """A question that nobody has asked before."""
     return f"Bench {number}: where did we leave the {next(_things)}th plan for the garden house?"
 
 
@@ -60,7 +60,7 @@ def _post(url: str, path: str, body: dict, token: str) -> bytes:
 async def run(
     url: str, request: Callable[[int], bytes], streams: int, *, spread: float, limit: float, tokens: int
 ) -> list[Stream]:
-    """Start streams evenly over `spread` seconds and read each to its end, `limit` seconds at most."""
+    """Start streams evenly over `spread` seconds and read each to its end, for at most `limit` seconds."""
     address = urlsplit(url)
 
     async def one(number: int) -> Stream:

@@ -1,4 +1,4 @@
-"""A conversation of 1,000 turns: its prompts within budget, the cost of a turn flat, and what was said early found.
+"""A conversation of 1,000 turns: prompts stay within budget, the cost of a turn stays flat, early facts are found.
 
 `python -m bench long` takes minutes; LONG_TURNS=500 makes it shorter.
 """
@@ -14,15 +14,15 @@ from tests.support.long_talk import Recalled, Turn, hold, mean, recall
 from tests.support.people import api_client, make_person
 
 TURNS = int(os.environ.get("LONG_TURNS", "1000"))
-"""At least 100; whether the cost stays flat shows from 500 on."""
+"""At least 100; whether the cost stays flat can be seen from 500."""
 BLOCK = 100
 FLAT = 1.25
-"""How many times the mean of a hundred turns the mean of any later hundred may be, once summaries fill their place."""
+"""The most by which the mean of a hundred turns may grow in any later hundred, once summaries fill their budget."""
 SETTLED = 3
 
 
 def main() -> bool:
-    """Hold the conversation, ask for what was told at its beginning, and print both by hundreds of turns."""
+    """Hold the conversation, ask about what was told at its beginning, and print both per hundred turns."""
     with counted(scripted=False) as (app, counting, _model):
         client = api_client(app, make_person(app))
         began, turns, seconds = time.monotonic(), [], []
@@ -68,7 +68,7 @@ def _report(turns: list[Turn], seconds: list[float], found: list[Recalled], aske
     )
     within = verdict("every prompt within its budget", all(turn.tokens <= turn.budget for turn in [*turns, *asked]))
     later = blocks[SETTLED:]
-    flat = len(later) > 1  # else there is nothing to compare with
+    flat = len(later) > 1  # otherwise there is nothing to compare
     if flat:
         calls = [mean(block, lambda turn: turn.calls) for block in later]
         used = [mean(block, lambda turn: turn.used) for block in later]

@@ -1,4 +1,4 @@
-"""How much of a prompt stays an unchanged prefix from turn to turn, which a provider's cache need not read again."""
+"""How much of a prompt is an unchanged prefix from turn to turn, which a provider's cache need not read again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SUBJECTS = ("the garden", "the boat", "the choir", "the move to Lisbon", "the re
 
 
 def main() -> bool:
-    """Have conversations through the real stack and compare each prompt that reached the model with the one before.
+    """Hold conversations through the real stack and compare each prompt that reached the model with the previous one.
 
-    One is a conversation like any other, one is guided by a journey, whose section changes with every turn.
+    One is an ordinary conversation, one is guided by a journey, whose section changes with every turn.
     """
     with running(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
@@ -49,7 +49,7 @@ def main() -> bool:
 
 
 def _shares(stack: Stack, body: dict) -> list[float]:
-    """The shares of a conversation's turns, after the first few."""
+    """The shares for the turns of a conversation, after the first few."""
     said, talk, known = len(_calls(stack)), random.Random(3), vocabulary()
     conversation_id = _call(stack, "POST", "/api/conversations", body)["conversation_id"]
     for number in range(TURNS):
@@ -100,7 +100,7 @@ def _text(messages: list[dict]) -> str:
 
 
 def _shared(before: list[dict], after: list[dict]) -> float:
-    """The length of the common beginning as a share of the earlier prompt without its last message."""
+    """The length of the common prefix as a share of the earlier prompt without its last message."""
     kept, later = _text(before[:-1]), _text(after)
     length = next(
         (place for place, (one, two) in enumerate(zip(kept, later, strict=False)) if one != two),

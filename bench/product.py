@@ -1,4 +1,4 @@
-"""The application inside the benchmark's own process, on a database and a Redis of its own."""
+"""The application in the benchmark's own process, with its own database and Redis."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def application(servers: Servers, **wishes: object) -> Flask:
 
 @contextmanager
 def product(**wishes: object) -> Iterator[Flask]:
-    """The application with the packaged embedding model in this process unless wished otherwise."""
+    """The application with the packaged embedding model in this process, unless `wishes` say otherwise."""
     with test_servers() as servers:
-        # The model may be cold when the first question comes; the tables show what it takes.
+        # The model may be cold when the first question arrives; the tables show how long it takes.
         yield application(servers, **({"embedder": "local", "embedding_query_seconds": 5.0} | wishes))
 
 
 @contextmanager
 def counted(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]:
-    """The application with a model server, its background calls counted; its replies are ended with it."""
+    """The application with a model server, its background calls counted; its replies are stopped at the end."""
     with test_servers() as servers, serve_in_thread(scripted=scripted) as model:
         app = application(
             servers,

@@ -1,4 +1,4 @@
-"""What the product adds to a stream: against the same model server called directly, in the same run."""
+"""What the product adds to a stream, compared with the same model server called directly in the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BURST = 150
 
 
 def main() -> bool:
-    """Measure first tokens alone, streams at each level, and a burst of new chats; whether the promises held."""
+    """Measure first tokens alone, streams at each level, and a burst of new chats; returns if the promises held."""
     kept = []
     for database in ("sqlite", "mariadb"):
         with running(database=database) as stack:

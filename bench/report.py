@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile; NaN of nothing."""
+    """The nearest-rank percentile; NaN if there are no values."""
     if not values:
         return float("nan")
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""Retrieval at 1 k, 10 k and 100 k passages: milliseconds and bytes of the product's own search over its own tables."""
+"""Retrieval with 1 k, 10 k and 100 k passages: time and memory of the product's own search over its own tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def main() -> bool:
-    """Fill a user at each size with memories and messages, with vectors, and ask; whether 10 k stays quick."""
+    """Give a user memories and messages with vectors, at each size, and ask; returns whether 10 k stays fast."""
     rows, quick = [], True
     with product() as app, app.app_context():
         known = vocabulary()
@@ -78,7 +78,7 @@ def main() -> bool:
 
 
 def _fill(size: int, known: list[str]) -> int:
-    """A user with that many passages; vectors are random, for it is time that is measured."""
+    """A user with this many passages; vectors are random, since only time is measured."""
     maker, numbers = random.Random(size), np.random.default_rng(size)
     model, width = embedder().model, embedder().dim
     with write_transaction():

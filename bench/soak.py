@@ -1,11 +1,11 @@
-"""`python -m bench soak [--minutes 30] [--people 4] [--database mariadb|sqlite]`: what a process comes to need in time.
+"""`python -m bench soak [--minutes 30] [--people 4] [--database mariadb|sqlite]`: how a process grows over time.
 
 People chat, note memories and have some forgotten, while jobs run; every process that lives from the end of the warm-up
-to the end of the run is looked at again and again: resident memory, threads, open files. Flat is one whose last third
-needs no more than the first after the warm-up, but for what the promises below allow.
+to the end of the run is sampled repeatedly: resident memory, threads, open files. It is flat if the last third needs no
+more than the first one after the warm-up, within the tolerances below.
 
-What belongs to the person stays the same size, for their index is part of a web process: the oldest conversation goes
-when there are enough, and so does a memory. With `--growing` conversations stay, and most memories.
+What people own stays the same size, since their index is part of a web process: the oldest conversation is deleted if
+there are enough, and so is a memory. With `--growing`, conversations stay, and most memories.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.support.processes import wait_until
 
 SAMPLES = 60
 WARM_UP = 0.25
-"""The part of the run in which caches fill and pools grow."""
+"""The share of the run in which caches fill and pools grow."""
 SHARE, MB, THREADS, FILES = 0.05, 6.0, 4.0, 8.0
-"""What a process may need more at the end: of its memory, or so many MB; threads; open files."""
+"""How much a process may grow: a share of its memory, or this many MB; threads; open files."""
 
 
 KEPT_CONVERSATIONS, KEPT_MEMORIES = 10, 50
-"""What each of the people who tidy up keeps."""
+"""How much people who tidy up keep."""
 
 
 class Tidy(People):
@@ -59,7 +59,7 @@ class Tidy(People):
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process needed at one moment."""
+    """The resources of one process at one moment."""
 
     memory: float
     threads: float
@@ -67,7 +67,7 @@ class Sample:
 
 
 def main(arguments: list[str]) -> bool:
-    """Run it as the arguments say; whether every process was flat and nothing went wrong."""
+    """Run it as the arguments say; returns whether every process was flat and nothing went wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench soak")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--people", type=int, default=4)
@@ -99,7 +99,7 @@ def _takes(stack: Stack) -> bool:
 
 
 def _watch(stack: Stack, seconds: float) -> dict[tuple[str, int], list[Sample]]:
-    """The samples after the warm-up of every process that is there in all of them."""
+    """The samples after the warm-up, for every process that lived through all of them."""
     seen: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     start, rounds = time.monotonic(), 0
     for number in range(SAMPLES):
@@ -129,7 +129,7 @@ def thirds(values: Sequence[float]) -> tuple[float, float]:
 
 
 def is_flat(samples: Sequence[Sample]) -> bool:
-    """Whether a process needs no more at the end than it may."""
+    """Whether a process grew within the tolerances."""
     begins, ends = thirds([sample.memory for sample in samples])
     if ends - begins > max(MB, SHARE * begins):
         return False

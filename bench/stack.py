@@ -1,4 +1,4 @@
-"""The product as it runs, on servers of its own: gunicorn, Redis, MariaDB or SQLite, and the scripted model server."""
+"""The product as it really runs, on its own servers: gunicorn, Redis, MariaDB or SQLite, and the scripted model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPTED = ("webapp.llm.offline", "--scripted")
 
 @dataclass
 class Stack:
-    """A running product: where it is, a token of its user, and its processes for looking at."""
+    """A running product: its URL, a token of its user, and its processes for inspection."""
 
     url: str
     model_url: str
@@ -35,7 +35,7 @@ class Stack:
     commands: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, name: str, command: list[str]) -> None:
-        """Start one of its processes; its words go to the log."""
+        """Start one of its processes; its output goes to the log."""
         self.commands[name] = command
         self.processes[name] = spawn(command, self.servers.directory / LOG, self.environment)
 
@@ -49,7 +49,7 @@ class Stack:
         self.script_also(**rule)
 
     def script_also(self, **rule: object) -> None:
-        """Tell it what else to say, before what it was told before."""
+        """Tell it what else to say, ahead of what it was told before."""
         self._script("POST", json.dumps(rule).encode())
 
     def _script(self, method: str, data: bytes | None = None) -> None:
@@ -58,14 +58,14 @@ class Stack:
         urllib.request.urlopen(request, timeout=10).read()
 
     def usage(self, name: str) -> tuple[float, float]:
-        """CPU seconds used so far, and resident MB now, of a process and all below it (shared pages counted once)."""
+        """CPU seconds used so far, and MB now, of a process and all below it (shared pages counted once)."""
         pids = family(self.processes[name].pid)
         ticks = os.sysconf("SC_CLK_TCK")
         cpu = sum(sum(map(int, _stat(pid)[11:13])) for pid in pids) / ticks
         return cpu, sum(map(proportional, pids))
 
     def largest(self, name: str) -> float:
-        """Resident MB of the largest process of a family."""
+        """Resident MB of the largest process in a family."""
         return max(map(resident, family(self.processes[name].pid)))
 
 
@@ -79,9 +79,9 @@ def running(
     durable: bool = False,
     model: Sequence[str] = SCRIPTED,
 ) -> Iterator[Stack]:
-    """Start everything on `database` (sqlite or mariadb) with one user; end it afterwards.
+    """Start everything on `database` (sqlite or mariadb) with one user; stop it afterwards.
 
-    `durable`: what MariaDB has committed outlives its process. `model`: the module of the model server, and options.
+    `durable`: what MariaDB has committed survives its process. `model`: the module of the model server, and options.
     """
     previous = os.environ.get("TEST_DB")
     os.environ["TEST_DB"] = "sqlite" if database == "sqlite" else "mysql"
@@ -108,18 +108,18 @@ def _start(servers: Servers, workers: int, worker: bool, schedule: bool, model: 
 
 
 def web_command(port: int, workers: int) -> list[str]:
-    """gunicorn on a port."""
+    """The command for gunicorn on a port."""
     configuration = str(ROOT / "webapp/cli/gunicorn.conf.py")
     return [*PYTHON, "gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", "--workers", str(workers)]
 
 
 def worker_command(schedule: bool) -> list[str]:
-    """Workers of all queues."""
+    """The command for workers on all queues."""
     return [*PYTHON, "jobs.worker", *(["--with-schedule"] if schedule else [])]
 
 
 def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> Stack:
-    """A stack with nothing but its model server running: tables, journeys and a user with a token are there."""
+    """A stack with only its model server running, but with tables, journeys and a user with a token."""
     model_port = free_port()
     environment = {
         **os.environ,
@@ -153,7 +153,7 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 
 
 def is_ready(url: str) -> bool:
-    """Whether a web answers that it can serve."""
+    """Whether a web says that it can serve."""
     try:
         return urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200
     except OSError:
@@ -161,7 +161,7 @@ def is_ready(url: str) -> bool:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all below it."""
+    """The pids of a process and all below it."""
     return [pid, *descendants(pid)]
 
 

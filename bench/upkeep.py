@@ -1,4 +1,4 @@
-"""What memory, titles and summaries cost: background model calls and tokens of 100 scripted turns."""
+"""What memory, titles and summaries cost: background model calls and tokens for 100 scripted turns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAID = (
 
 
 def main() -> bool:
-    """Say 100 things, run the jobs of every turn, and count; whether there is at most one background call a turn."""
+    """Say 100 things, run the jobs of every turn, and count; returns whether one background call per turn is enough."""
     with counted(scripted=True) as (app, counting, model):
         per_turn = list(_turns(app, make_person(app), counting))
         embeddings = sum(call["path"] == "embeddings" for call in model.calls())
@@ -41,7 +41,7 @@ def main() -> bool:
 
 
 def _turns(app: Flask, person: Person, counting: Counting) -> Iterator[int]:
-    """Background calls that each turn brought about."""
+    """The number of background calls that each turn caused."""
     client = api_client(app, person)
     said = 0
     for turns in CONVERSATIONS:

@@ -1,4 +1,4 @@
-"""Sentences of made-up words that are as frequent as words of a language are."""
+"""Sentences of made-up words with the frequencies of words in a natural language."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def vocabulary(size: int = 9_000) -> list[str]:
 
 
 def sentence(maker: random.Random, known: list[str], length: int) -> str:
-    """Words of which the n-th of the vocabulary comes about 1/n as often as the first."""
+    """Words; the n-th of the vocabulary occurs about 1/n as often as the first."""
     return " ".join(known[min(int(maker.paretovariate(0.6)), len(known)) - 1] for _ in range(length))

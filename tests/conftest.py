@@ -1,7 +1,7 @@
-"""Fixtures of all tests: real servers, the application on them, people, clients, jobs and a live copy.
+"""Fixtures for all tests: real servers, the application on them, people, clients, jobs and a live copy.
 
-The suite runs on a private MariaDB; TEST_DB=sqlite runs it on SQLite. Servers are started when the first test asks
-for them, so pure tests stay quick. Every test finds empty tables and an empty Redis.
+The suite runs on a private MariaDB; with TEST_DB=sqlite, on SQLite. Servers are started when the first test needs them,
+so pure tests stay fast. Every test starts with empty tables and an empty Redis.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
 from webapp.webhooks import streaming
 
-# Timing never decides a test: a machine that is busy with something else is no counterexample.
+# Timing never decides a test: a machine that is busy with something else is not a counterexample.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 FEW_EXAMPLES = 25
-"""How many examples Hypothesis tries of a property at most; with `--slow`, as many as the property asks for."""
+"""The most examples Hypothesis tries for a property; with `--slow`, as many as the property asks for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--slow` runs what is left out otherwise; `--throttle 6` plays an old phone to the tests in a browser."""
+    """`--slow` runs what is otherwise left out; `--throttle 6` simulates an old phone for browser tests."""
     parser.addoption("--slow", action="store_true", help="also run the tests that are marked slow")
     parser.addoption("--throttle", type=float, default=1.0, help="how many times slower Chromium's pages are to run")
 
@@ -52,9 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
 
-    Slow tests are left out without `--slow`, unless one is named. On SQLite, skip what is about MySQL, and leave out
-    what the other half has run as well: what touches no database, is marked as running once, or is about pages, and
-    what sends SQLite nothing that others do not (support/repeats.py).
+    Slow tests are left out without `--slow`, unless a test is named. On SQLite, skip what is about MySQL, and leave out
+    what the run on MariaDB covers: what touches no database, is marked to run once, or is about pages, and what sends
+    SQLite nothing that other tests do not (support/repeats.py).
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector leaves alone what stands by now, and looks at the rest less often: a sixth of the CPU."""
+    """Let the garbage collector ignore what exists by now, and check the rest less often: saves a sixth of the CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -93,9 +93,9 @@ def _try_few_examples(item: pytest.Item) -> None:
 
 
 def _is_another_screen(item: pytest.Item) -> bool:
-    """Whether a test of several sizes and colours is any but the small one, in the dark where there is a choice.
+    """Whether a test of several sizes and colours is not on the small screen, or is light although dark is a choice.
 
-    At a desk in light is how most tests without a choice look at pages; and each screen costs what the test costs.
+    Most other tests view pages on a large, light screen; and each further screen costs as much as the test.
     """
     given = {mark.args[0] for mark in item.iter_markers("parametrize")}
     params = item.callspec.params if hasattr(item, "callspec") else {}
@@ -106,9 +106,10 @@ def _is_another_screen(item: pytest.Item) -> bool:
 
 
 def _is_about_pages(item: pytest.Item) -> bool:
-    """Whether a test is of the HTML: pages ask the services that the API asks, whose tests run on both databases.
+    """Whether a test is about HTML: pages use the same services as the API, whose tests run on both databases.
 
-    Statements of lists and panels are the pages' own, and each database plans them its way; sixty pages are a PDF's.
+    `test_hot_pages` is excepted, since each database plans the statements of lists and panels in its own way, and so is
+    `test_sixty_pages`, which is about the pages of a PDF.
     """
     return "pages" in item.path.stem and item.path.stem not in ("test_hot_pages", "test_sixty_pages")
 
@@ -141,7 +142,7 @@ def real_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_hashes() -> Iterator[None]:
-    """Passwords cost a thousandth, for hundreds of people sign in; `real_hashes` is for tests of hashing itself."""
+    """Hashing passwords costs a thousandth, as hundreds of people sign in; `real_hashes` is for tests of hashing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         yield
@@ -149,7 +150,7 @@ def _quick_hashes() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _short_streams() -> Iterator[None]:
-    """A stream of events ends at once, for a test that reads whatever it is answered would wait an hour for the end."""
+    """A stream of events ends at once: a test that reads every response to its end would wait for an hour."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "LONGEST", 0.0)
         yield
@@ -195,7 +196,7 @@ def _application(settings: Settings) -> Iterator[Flask]:
     with app.app_context():
         upgrade()
     yield app
-    hub.log.disabled = True  # its thread is a daemon, and would say that Redis left to a standard error that is closed
+    hub.log.disabled = True  # its daemon thread would report the loss of Redis to a closed standard error
     for client in ("completions", "embedder"):
         app.extensions[client].close()
     with app.app_context():
@@ -207,14 +208,14 @@ def _application(settings: Settings) -> Iterator[Flask]:
 def app(
     _application: Flask, servers: Servers, model_server: ServerHandle, request: pytest.FixtureRequest
 ) -> Iterator[Flask]:
-    """The application on real servers; afterwards turns are ended, tables and Redis emptied, the script forgotten."""
+    """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
     if "live_server" not in request.fixturenames:
-        LiveServer.kill_all_jobs()  # or they would take the jobs of this test
+        LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
     yield _application
     model_server.reset()
     with _application.app_context():
         end_turns(_application)
-        model_server.reset()  # also what the last turns asked on their way out
+        model_server.reset()  # also forgets what the last turns asked while they were stopping
         empty_tables(db.engine, db.metadata)
     servers.flush_redis()
 
@@ -260,7 +261,7 @@ def client(app: Flask, user: Person) -> ApiClient:
 
 @pytest.fixture
 def anonymous(app: Flask) -> FlaskClient:
-    """A client of nobody, with cookies."""
+    """A client with cookies that is not signed in."""
     return app.test_client()
 
 
@@ -272,7 +273,7 @@ def login(app: Flask) -> Callable[[Person], FlaskClient]:
 
 @pytest.fixture
 def run_jobs(app: Flask) -> Callable[..., list[Job]]:
-    """`run_jobs(failures=False)`: work off all queues in this process; the jobs that ran."""
+    """`run_jobs(failures=False)`: run all queued jobs in this process; returns the jobs that ran."""
     return lambda **wishes: work_off(app, **wishes)
 
 
@@ -297,7 +298,7 @@ def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[
 
 @pytest.fixture
 def live_web(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[LiveServer]:
-    """gunicorn alone, for tests that wait for no job: a worker takes two seconds of CPU to start."""
+    """gunicorn alone, for tests that need no job: a worker takes two seconds of CPU to start."""
     _live.heal(with_jobs=False)
     yield _live
     _live.servers.start_database()
@@ -316,7 +317,7 @@ def end_turns(app: Flask, seconds: float = 10.0) -> None:
             else:
                 end = min(end, time.monotonic() + 0.3)
         time.sleep(0.02)
-    # One that is stored may still have jobs to ask for, which the next test would find in its queue.
+    # A stored reply may still have jobs to queue, which the next test would find in its queue.
     end = time.monotonic() + 3
     while runtime.of(app).runner.active and time.monotonic() < end:
         time.sleep(0.01)

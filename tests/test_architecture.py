@@ -1,4 +1,4 @@
-"""Rules of the code base that no single test sees: access, job specs, the direction of imports, sizes."""
+"""Rules for the whole code base: access, job specs, the direction of imports, sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300
 LEVELS = {"public", "user", "admin", "service"}
 
-# A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all.
+# A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all of them.
 DOMAINS = [
     "accounts",
     "audit",
@@ -49,7 +49,7 @@ DOMAINS = [
     "openapi",
 ]
 
-# The rooms that are no domain: anybody may use them, and they use no domain.
+# The rooms that are not domains: anybody may use them, and they use no domain.
 SHARED_ROOMS = {
     "cli",  # set-up and launcher: the standard library only; the command for a terminal: that and click
     "languages",
@@ -58,7 +58,7 @@ SHARED_ROOMS = {
     "text",
 }
 
-# The only reasons for which a test may be skipped: set-up installs every program that a test needs.
+# The only reasons to skip a test: the set-up installs every program that a test needs.
 SKIPS = {
     "about MySQL",
     "no terminals without /dev/pts",
@@ -66,8 +66,8 @@ SKIPS = {
     "the database is not ours to stop",
 }
 
-# What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
-# but nobody relies on it.
+# Modules that decide can be tested without a server: no web framework, no database. A module not listed here may be
+# pure, too, but nobody relies on it.
 PURE = {
     "webapp": "dates errors jobspecs trace_sending tracing validation",
     "webapp.admin": "doctor.findings",
@@ -90,15 +90,15 @@ PURE = {
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.engine.")
 
-# Folders of a domain, the lower ones first: none imports a later one, or what lies beside them.
+# Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {
     "webapp.chat": ("context", "turns"),
     "webapp.memories": ("engine", "keeping"),
 }
 SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
-"""What of the files beside the folders the folders may import."""
+"""Which modules beside the folders the folders may import."""
 
-# Why an import of ours stands inside a function there.
+# Modules with imports of ours inside functions, and why.
 LAZY = {
     "webapp",  # says so itself: the launcher and the offline model live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
@@ -138,7 +138,7 @@ def imports(name: str, nodes: Iterator[ast.AST]) -> set[str]:
 
 
 def at_load(tree: ast.AST) -> Iterator[ast.AST]:
-    """What runs when a module is loaded: not the bodies of functions, and nothing that is there for types only."""
+    """What runs when a module is loaded: no bodies of functions, and nothing that is only there for types."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -153,7 +153,7 @@ LOADED = {name: imports(name, at_load(tree)) & set(TREES) for name, tree in TREE
 
 
 def domain_of(name: str) -> str:
-    """The domain a module belongs to; empty for what is for all."""
+    """The domain a module belongs to; empty if it is for all domains."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[0] == "webapp" and parts[1] in DOMAINS else ""
 
@@ -171,7 +171,7 @@ def test_every_view_says_who_may_call_it(app):
 
 
 def test_views_open_to_anybody_are_known(app):
-    """A new public view is a decision: it is written down here."""
+    """A new public view is a decision, and has to be recorded here."""
     public = {endpoint for endpoint, view in app.view_functions.items() if getattr(view, "access", None) == "public"}
     assert public <= {
         "accounts_pages.login",
@@ -179,7 +179,7 @@ def test_views_open_to_anybody_are_known(app):
         "accounts_pages.logout",
         "accounts_pages.register",
         "accounts_pages.make_account",
-        "leaving_pages.report",  # for whoever has its secret
+        "leaving_pages.report",  # for people who have its secret
         "leaving_pages.way_back",  # after the right password of a closed account
         "leaving_pages.keep",
         "language_pages.choose",
@@ -210,7 +210,7 @@ def test_views_open_to_anybody_are_known(app):
         "openapi.page",
         "service.healthz",
         "sharing_pages.shared",
-        # What draws a shared conversation's diagrams and shows its images: they hold nothing of anybody's.
+        # Frames for a shared conversation's diagrams and images: they contain no one's data.
         "frames.diagrams",
         "frames.image",
         "service.readyz",
@@ -290,7 +290,7 @@ def test_no_test_is_skipped_for_a_missing_program():
 
 
 def test_migrations_stand_alone():
-    """A migration says what a table was then: the models move on."""
+    """A migration states what a table was at the time: the models move on."""
     wrong = []
     for path in sorted((ROOT / "migrations" / "versions").glob("*.py")):
         tree = ast.parse(path.read_text(), str(path))
@@ -309,7 +309,7 @@ def test_the_web_names_jobs_by_string():
 
 
 def test_models_know_no_domain():
-    """Of the application they know nothing but what any program has."""
+    """The language models' package knows nothing of the application but what any program has."""
     own = ("webapp.llm", "webapp.process_memory")
     found = [
         f"{name} imports {other}"
@@ -361,7 +361,7 @@ def test_modules_import_each_other_in_one_direction():
 
 
 def test_rooms_import_each_other_in_one_direction():
-    """A folder of webapp, or a module beside them, is a room: nothing is reached by going down and coming up again."""
+    """A folder of webapp, or a module beside the folders, is a room: rooms must not import each other in a circle."""
 
     def room_of(name: str) -> str:
         room = ".".join(name.split(".")[:2])
@@ -370,12 +370,12 @@ def test_rooms_import_each_other_in_one_direction():
     rooms: dict[str, set[str]] = {}
     for name, imported in IMPORTS.items():
         rooms.setdefault(room_of(name), set()).update(room_of(other) for other in imported)
-    rooms.pop("", None)  # the package itself makes the application of all of them
+    rooms.pop("", None)  # the package itself creates the application from all of them
     assert not circles({room: others & rooms.keys() for room, others in rooms.items()})
 
 
 def circles(graph: dict[str, set[str]]) -> list[str]:
-    """What leads back to where it began, each as a way through the graph."""
+    """The cycles in a graph, each as a path through it."""
     found: list[str] = []
     done: set[str] = set()
     path: list[str] = []
@@ -410,7 +410,7 @@ def test_imports_stand_at_the_top():
 
 
 def test_what_is_rare_is_not_loaded_at_the_start():
-    """In a process of its own, for this one has loaded most of it by now: a bucket's client, passkeys."""
+    """Checked in another process, as this one has loaded most of it by now: a bucket's client, passkeys."""
     code = (
         "import sys, os; os.environ['VAR_DIR']='/nonexistent'\n"
         "import webapp.factory, webapp.files.storing, webapp.routes, jobs.worker\n"

@@ -1,8 +1,8 @@
-"""Faults put to the running product while people use it, and what must hold afterwards: `make chaos`.
+"""Injects faults into the running product while people use it, and checks what must hold afterwards: `make chaos`.
 
 `python -m bench chaos [--runs N] [--seed N] [--database mariadb|sqlite] [--seconds 8] [--only NAME]`: in each run
-people work for `--seconds`, one fault hurts the product at a moment drawn from the seed, it is healed, given time,
-and looked at. Not part of `make bench`: it counts what is violated, and times only how long it takes to serve again.
+people work for `--seconds`, one fault hits the product at a moment drawn from the seed, it is healed, given time, and
+checked. Not part of `make bench`: it counts violations, and measures only how long it takes to serve again.
 """
 
 from bench.chaos.runs import main

@@ -1,4 +1,4 @@
-"""A client of the API that believes only what it was told: the least of HTTP and of server-sent events."""
+"""A client of the API that believes only what it is told: a minimum of HTTP and of server-sent events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 AWAY = (OSError, http.client.HTTPException, socket.timeout)
-"""How a server that is hurt may fail to answer at all."""
+"""How a server under a fault may fail to answer at all."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, and the JSON body where there is one."""
+    """A status, and the JSON body if there is one."""
 
     status: int
     body: Any
@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Client:
-    """One person's way to one address."""
+    """One person's connection to one address."""
 
     url: str
     token: str

@@ -1,4 +1,4 @@
-"""The faults: each hurts a running product for a while and leaves what heals it to be done as an operator would."""
+"""The faults: each hits a running product for a while; some return what an operator would do to heal it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from webapp.config import Settings
 
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
-"""Hurts; what it returns is done once it is known how long it took to serve again without that."""
+"""Causes a fault; what it returns is called once it is known how long it took to serve again without it."""
 UNSAVED = {"everything_killed": int(3.0 / TOKEN_DELAY * len(WORDS[-1]))}
-"""Characters of a reply, three seconds of it, that may go with all that held them: it is stored every two."""
+"""How many characters of a reply (three seconds' worth) may be lost if everything that held them dies: it is stored
+every two seconds."""
 
 
 def web_killed(stack: Stack, _random: random.Random) -> None:
@@ -44,7 +45,7 @@ def web_restarted(stack: Stack, _random: random.Random) -> None:
 
 
 def web_suspended(stack: Stack, random: random.Random) -> None:
-    """One of the web's processes stands still for longer than a lease, as when a machine is suspended."""
+    """One of the web's processes is frozen, perhaps for longer than a lease, as when a machine is suspended."""
     stand_still([random.choice(descendants(stack.processes["web"].pid))], random.uniform(3, 14))
 
 
@@ -55,7 +56,7 @@ def worker_killed(stack: Stack, _random: random.Random) -> None:
 
 
 def job_killed(stack: Stack, random: random.Random) -> None:
-    """kill -9 of processes below the workers, several times: the one that runs a job among them."""
+    """kill -9 of processes below the workers, several times, including one that runs a job."""
     for _ in range(4):
         below = descendants(stack.processes["worker"].pid)
         if below:
@@ -77,7 +78,7 @@ def redis_emptied(stack: Stack, _random: random.Random) -> None:
 
 
 def redis_silent(stack: Stack, random: random.Random) -> None:
-    """Redis takes connections and answers nothing."""
+    """Redis accepts connections but never answers."""
     assert stack.servers.redis is not None and stack.servers.redis.pid is not None
     stand_still([stack.servers.redis.pid], random.uniform(1, 8))
 
@@ -91,7 +92,7 @@ def redis_full(stack: Stack, random: random.Random) -> None:
 
 
 def database_restarted(stack: Stack, random: random.Random) -> None:
-    """MariaDB is shut down in order and started again; on SQLite, somebody else holds the lock to write."""
+    """MariaDB is shut down cleanly and started again; on SQLite, somebody else holds the write lock."""
     if stack.servers.mariadb is None:
         _hold_sqlite(stack, random.uniform(1, 6))
         return
@@ -112,7 +113,7 @@ def database_killed(stack: Stack, random: random.Random) -> None:
 
 
 def database_silent(stack: Stack, random: random.Random) -> None:
-    """MariaDB takes connections and answers nothing; on SQLite as `database_restarted`."""
+    """MariaDB accepts connections but never answers; on SQLite as `database_restarted`."""
     if stack.servers.mariadb is None:
         _hold_sqlite(stack, random.uniform(1, 8))
         return
@@ -120,7 +121,7 @@ def database_silent(stack: Stack, random: random.Random) -> None:
 
 
 def database_read_only(stack: Stack, random: random.Random) -> None:
-    """Reading works and nothing can be written, as on a standby; on SQLite as `database_restarted`."""
+    """Reading works but nothing can be written, as on a standby; on SQLite as `database_restarted`."""
     if stack.servers.mariadb is None:
         _hold_sqlite(stack, random.uniform(1, 6))
         return
@@ -140,12 +141,12 @@ def model_killed(stack: Stack, random: random.Random) -> None:
 
 
 def model_silent(stack: Stack, random: random.Random) -> None:
-    """The model server stands still."""
+    """The model server is frozen for a while."""
     stand_still([stack.processes["model"].pid], random.uniform(2, 8))
 
 
 def everything_killed(stack: Stack, _random: random.Random) -> None:
-    """The machine: web, workers and Redis die in one blow, and start again."""
+    """The whole machine: web, workers and Redis die at once, and start again."""
     for name in ("web", "worker"):
         kill(stack, name)
     assert stack.servers.redis is not None

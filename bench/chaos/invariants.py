@@ -16,12 +16,12 @@ from webapp.jobspecs import Queue, rq_queue
 from webapp.redis_clients import open_redis
 
 PATIENCE = 150.0
-"""Seconds that everything owed may take once all is healed: recovery, the sweep and its back-off included."""
+"""Seconds that all work that is due may take once everything is healed, with recovery, the sweep and its back-off."""
 ENDED = ("complete", "stopped", "interrupted", "failed")
 
 
 def settle(stack: Stack) -> list[str]:
-    """Wait until nothing is written, queued or owed any more; what still is when patience ends."""
+    """Wait until nothing is being written, queued or due any more; returns what still is when patience runs out."""
     deadline = time.monotonic() + PATIENCE
     while True:
         left = _left(stack)
@@ -31,9 +31,9 @@ def settle(stack: Stack) -> list[str]:
 
 
 def violations(stack: Stack, ledger: Ledger, *, unsaved: int = 0) -> list[str]:
-    """Everything that was promised and does not hold.
+    """Every promise that does not hold.
 
-    unsaved: how many characters that somebody has seen may be gone, where all died that held them.
+    unsaved: how many characters that somebody has seen may be lost, if everything that held them died.
     """
     engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
     try:
@@ -101,7 +101,7 @@ def _memories(connection: Connection, ledger: Ledger) -> Iterator[str]:
 
 
 def _traces(connection: Connection, words: list[str]) -> Iterator[str]:
-    """Where forgotten words still stand: every column of text of every table."""
+    """Where forgotten words still are, in every text column of every table."""
     if not words:
         return
     tables = MetaData()
@@ -109,7 +109,7 @@ def _traces(connection: Connection, words: list[str]) -> Iterator[str]:
     for table in tables.sorted_tables:
         texts = [column for column in table.columns if _holds_text(column)]
         for word in words if texts else ():
-            wanted = word.split()[2]  # the one of the words that nobody else says
+            wanted = word.split()[2]  # the only word that nobody else says
             where = or_(*(column.cast(String).contains(wanted, autoescape=True) for column in texts))
             if connection.scalar(select(func.count()).select_from(table).where(where)):
                 yield f"forgotten words are in {table.name}"

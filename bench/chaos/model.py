@@ -1,6 +1,6 @@
-"""`python -m bench.chaos.model --port N`: a model server that says the same from its first moment on.
+"""`python -m bench.chaos.model --port N`: a model server that says the same from the start.
 
-One that is told what to say once it runs would say something else to whoever asks in between, after each restart.
+One that is told what to say once it is running would, after each restart, say something else until then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RULES = (
     {"match": "memory_operations", "structured": {"statements": [], "title": "A title"}},
     {"match": "conversation_title", "structured": {"title": "A title"}},
 )
-"""The later ones come first."""
+"""Later rules take precedence."""
 
 
 async def serve(port: int) -> None:

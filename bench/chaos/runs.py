@@ -1,4 +1,4 @@
-"""The runs: work, hurt, heal, look."""
+"""The runs: work, fault, healing, check."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from bench.stack import Stack, running
 PEOPLE = 4
 MODEL = ("bench.chaos.model",)
 SERVES_WITHIN = 60.0
-"""Seconds after which a product that does not answer yet counts as one that needs a hand."""
+"""Seconds after which a product that does not answer yet counts as needing help."""
 
 
 @dataclass
 class Tally:
-    """What the runs of one fault came to."""
+    """The results of the runs with one fault."""
 
     runs: int = 0
     messages: int = 0
@@ -35,7 +35,7 @@ class Tally:
 
 
 def main(arguments: list[str]) -> bool:
-    """Run it as the arguments say; whether nothing was violated."""
+    """Run it as the arguments say; returns whether nothing was violated."""
     parser = argparse.ArgumentParser(prog="python -m bench chaos")
     parser.add_argument("--runs", type=int, default=2 * len(FAULTS))
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
@@ -63,7 +63,7 @@ def _one_machine(database: str) -> AbstractContextManager[Stack]:
 
 
 def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) -> None:
-    """One run; what it comes to is added to the tally."""
+    """One run; its result is added to the tally."""
     dice = random.Random(seed)
     ledger = Ledger()
     client = Client(stack.url, stack.token)

@@ -1,4 +1,4 @@
-"""What people do meanwhile: they chat, note memories and have some forgotten, and write down what was acknowledged."""
+"""What people do meanwhile: chat, note memories and have some forgotten; they record what was acknowledged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOKEN_DELAY = 0.03
 
 @dataclass
 class Said:
-    """A message that was acknowledged, and what was seen of the reply to it."""
+    """A message that was acknowledged, and what has been seen of the reply."""
 
     text: str
     conversation_id: int
@@ -30,19 +30,19 @@ class Said:
 
 @dataclass
 class Ledger:
-    """What was acknowledged, and answers that must not be; filled by several threads."""
+    """What was acknowledged, and answers that must not occur; filled by several threads."""
 
     said: list[Said] = field(default_factory=list)
     noted: dict[int, str] = field(default_factory=dict)
     forgotten: dict[int, str] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
-    """Memories whose forgetting was asked for and never answered: gone or not, either is right."""
+    """Memories for which forgetting was requested but never confirmed: they may be gone or not."""
     wrong: list[str] = field(default_factory=list)
     refused: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, what: str, status: int) -> bool:
-        """Whether a request was taken; 503 and 429 are honest refusals, any other failure of the server is wrong."""
+        """Whether a request was accepted; 503 and 429 are honest refusals, any other failure of the server is wrong."""
         if status < 300:
             return True
         with self.lock:
@@ -53,7 +53,7 @@ class Ledger:
 
 
 class People(threading.Thread):
-    """One person's habits, from a seed, until told to stop."""
+    """One person's behaviour, from a seed, until told to stop."""
 
     def __init__(self, number: int, client: Client, ledger: Ledger, seed: int) -> None:
         super().__init__(name=f"person-{number}", daemon=True)
@@ -65,7 +65,7 @@ class People(threading.Thread):
         self._mine: list[int] = []
 
     def run(self) -> None:
-        """Do one thing after another; a server that does not answer is asked again a little later."""
+        """Do one thing after another; if the server does not answer, try again a little later."""
         while not self.is_over.is_set():
             self._count += 1
             act = self.random.choices((self._chat, self._note, self._forget), (6, 3, 1))[0]
@@ -121,8 +121,8 @@ class People(threading.Thread):
         except AWAY:
             with self.ledger.lock:
                 self.ledger.doubtful.add(memory_id)
-            self._mine.append(memory_id)  # to be asked for again
+            self._mine.append(memory_id)  # to be requested again
             raise
         if answer.status == 404 or self.ledger.judge("forgetting", answer.status):
-            with self.ledger.lock:  # 404: an earlier try went through, and its answer was lost
+            with self.ledger.lock:  # 404: an earlier attempt succeeded, and its answer was lost
                 self.ledger.forgotten[memory_id] = self.ledger.noted.pop(memory_id)

@@ -1,6 +1,6 @@
-"""Commonplace on many machines, all of them on this one: what `python -m bench chaos --database cluster` hurts.
+"""Commonplace on many hosts, all simulated on this machine: the target of `python -m bench chaos --database cluster`.
 
-Three hosts hold a MariaDB node of a Galera cluster, a Redis and a Sentinel each; two of them a web and a worker with a
-scheduler besides. HAProxy stands before the web, and before the databases, where it lets all write to one node and
-goes to another one when that does not serve. Needs Debian's mariadb-server, galera-4, rsync, redis-server, haproxy.
+Three hosts each run a MariaDB node of a Galera cluster, a Redis and a Sentinel; two of them also a web, and a worker
+with a scheduler. HAProxy is in front of the web and of the databases, where it sends all traffic to one node and
+switches to another one if that fails. Needs Debian's mariadb-server, galera-4, rsync, redis-server, haproxy.
 """

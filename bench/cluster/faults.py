@@ -1,4 +1,4 @@
-"""What happens to a cluster: a part of a host, or all of it, dies, stands still, or is ended in order.
+"""Faults of a cluster: a part of a host, or all of it, dies, freezes, or is shut down cleanly.
 
 What was killed is started again once it is known how long the others took to serve without it.
 """
@@ -16,37 +16,37 @@ from tests.support.processes import descendants, wait_until
 
 
 def writer_killed(stack: ClusterStack, _random: random.Random) -> Heal:
-    """kill -9 of the database node that all write to."""
+    """kill -9 of the database node that everybody writes to."""
     return _lose(stack, stack.writer())
 
 
 def reader_killed(stack: ClusterStack, random: random.Random) -> Heal:
-    """kill -9 of one of the others: the rest wait until they know."""
+    """kill -9 of one of the other nodes: the rest wait until they notice."""
     return _lose(stack, random.choice(_others(stack)))
 
 
 def writer_suspended(stack: ClusterStack, random: random.Random) -> Heal:
-    """The node that all write to stands still, is put out of the cluster, and comes back."""
+    """The node that everybody writes to is frozen, excluded from the cluster, and comes back."""
     stand_still([stack.writer().pid], random.uniform(2, 12))
     return partial(_whole, stack)
 
 
 def writer_ended(stack: ClusterStack, _random: random.Random) -> Heal:
-    """The node that all write to is shut down in order, as in an upgrade."""
+    """The node that everybody writes to is shut down cleanly, as in an upgrade."""
     node = stack.writer()
     node.stop()
     return partial(_start, stack, node)
 
 
 def redis_master_killed(stack: ClusterStack, _random: random.Random) -> Heal:
-    """kill -9 of the master: another server becomes it."""
+    """kill -9 of the master: another server takes over."""
     port = stack.redis.master
     stack.redis.kill(port)
     return partial(_start_redis, stack, [port])
 
 
 def redis_master_suspended(stack: ClusterStack, random: random.Random) -> Heal:
-    """The master stands still, and comes back to find another one."""
+    """The master is frozen, and comes back to find another one."""
     stand_still([stack.redis.pid(stack.redis.master)], random.uniform(1, 10))
     return partial(_whole, stack)
 
@@ -64,7 +64,7 @@ def web_host_killed(stack: ClusterStack, random: random.Random) -> Heal:
 
 
 def web_host_suspended(stack: ClusterStack, random: random.Random) -> Heal:
-    """One of the webs stands still for longer than a lease."""
+    """One of the webs is frozen, perhaps for longer than a lease."""
     pid = stack.processes[f"web{random.choice(HOSTS)}"].pid
     stand_still([pid, *descendants(pid)], random.uniform(3, 14))
     return partial(_whole, stack)
@@ -76,7 +76,7 @@ def worker_host_killed(stack: ClusterStack, random: random.Random) -> Heal:
 
 
 def host_killed(stack: ClusterStack, random: random.Random) -> Heal:
-    """A whole machine: web, worker, scheduler, database node, Redis and Sentinel in one blow."""
+    """A whole host: web, worker, scheduler, database node, Redis and Sentinel at once."""
     number = random.choice(HOSTS)
     node = stack.galera.nodes[number - 1]
     ports = [stack.redis.ports[number - 1], stack.redis.sentinel_ports[number - 1]]

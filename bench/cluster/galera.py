@@ -1,4 +1,4 @@
-"""Three MariaDB nodes that hold the same: a Galera cluster on ports of loopback, with data directories of its own."""
+"""Three MariaDB nodes with the same data: a Galera cluster on loopback ports, with its own data directories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROVIDER_OPTIONS = (
 
 
 class Node:
-    """One of them. Killed and started again it gets what it missed from another, or all, where that is too much."""
+    """One of the nodes. If it is started again after a kill, another one sends it what it missed, or everything."""
 
     def __init__(self, number: int, directory: Path) -> None:
         self.name = f"db{number}"
@@ -54,7 +54,7 @@ class Node:
 
     @property
     def address(self) -> str:
-        """Where the other nodes find it."""
+        """The address at which other nodes reach it."""
         return f"127.0.0.1:{self._group}"
 
     @property
@@ -64,7 +64,7 @@ class Node:
         return self._process.pid
 
     def create(self) -> None:
-        """Make its empty data directory."""
+        """Create its empty data directory."""
         self.directory.mkdir()
         shutil.copytree(data_directory_template(), self.directory / "data", symlinks=True)
         if os.geteuid() == 0:  # rsync as root would serve as nobody
@@ -72,7 +72,7 @@ class Node:
                 shutil.chown(path, "mysql", "mysql")
 
     def start(self, *, first: bool = False) -> None:
-        """Start it: the `first` one makes the cluster, the others join it; returns once it serves."""
+        """Start it: the `first` one creates the cluster, the others join it; returns once it serves."""
         position = [] if first else self._position()
         self._process = spawn([*self._command(), *(["--wsrep-new-cluster"] if first else position)], self.log)
         wait_until(self.is_synced, self.name, process=self._process, log=self.log, seconds=JOIN_SECONDS)
@@ -85,11 +85,11 @@ class Node:
         self.socket.unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Shut it down in order."""
+        """Shut it down cleanly."""
         end(self._process, patience=30)
 
     def is_synced(self) -> bool:
-        """Whether it has all and serves."""
+        """Whether it is in sync and serves."""
         return is_synced(str(self.socket))
 
     def _command(self) -> list[str]:
@@ -111,7 +111,7 @@ class Node:
         ]
 
     def _position(self) -> list[str]:
-        """What to begin at, by InnoDB itself, as `galera_recovery` does: a node that was killed wrote nothing down."""
+        """The position to start from, found by InnoDB as `galera_recovery` does: a killed node has not saved it."""
         said = self.directory / "recovery"
         said.unlink(missing_ok=True)
         looking = spawn([*self._command(), "--wsrep-recover"], said)
@@ -120,14 +120,14 @@ class Node:
             "the position that InnoDB tells",
             seconds=RECOVERY_SECONDS,
         )
-        # Once it has told, 10.11.19 may purge for ever while it shuts down, and takes gigabytes a minute.
+        # Once it has reported, 10.11.19 may purge for ever while shutting down, and take gigabytes a minute.
         end(looking, patience=5)
         found = POSITION.findall(said.read_text(errors="replace"))
         return [f"--wsrep-start-position={found[-1]}"] if found else []
 
 
 class Galera:
-    """The three."""
+    """The three nodes."""
 
     def __init__(self, directory: Path) -> None:
         self.nodes = [Node(number, directory) for number in (1, 2, 3)]
@@ -141,11 +141,11 @@ class Galera:
             node.start(first=number == 0)
 
     def stop(self) -> None:
-        """End them, without ceremony: nobody needs what they hold."""
+        """Kill them: nobody needs their data."""
         for node in self.nodes:
             if node._process is not None:
                 node.kill()
 
     def is_whole(self) -> bool:
-        """Whether all serve."""
+        """Whether all nodes serve."""
         return all(node.is_synced() for node in self.nodes)

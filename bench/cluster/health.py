@@ -1,6 +1,6 @@
-"""`python -m bench.cluster.health PORT=SOCKET …`: says by HTTP whether a Galera node serves, as clustercheck does.
+"""`python -m bench.cluster.health PORT=SOCKET …`: tells by HTTP whether a Galera node serves, as clustercheck does.
 
-A proxy that looks at the port alone would go on sending work to a node that has left its cluster.
+A proxy that only checks the port would keep sending work to a node that has left its cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import MySQLdb
 
 
 def is_synced(socket: str) -> bool:
-    """Whether the node behind a Unix socket has all and serves."""
+    """Whether the node behind a Unix socket is in sync and serves."""
     try:
         connection = MySQLdb.connect(unix_socket=socket, user="root", connect_timeout=1, read_timeout=1)
     except MySQLdb.Error:
@@ -41,7 +41,7 @@ def serve(port: int, socket: str) -> None:
         do_OPTIONS = do_GET
 
         def log_message(self, *_args: object) -> None:
-            """Nobody reads it."""
+            """Log nothing: nobody reads it."""
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 

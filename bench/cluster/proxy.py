@@ -1,4 +1,4 @@
-"""HAProxy before the web and before the databases."""
+"""HAProxy in front of the web and of the databases."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ defaults
     retries 2
 """
 # Comment lines come at least every 15 s, so 75 s cut off nobody. HAProxy buffers no responses.
-# A web that dies before it has answered leaves the request to another one, where having done it twice is doing it once:
-# as far as HAProxy has the whole of it.
+# If a web dies before it has answered, the request goes to another one, as far as HAProxy has all of it and it is
+# idempotent.
 WEB = """\
 listen web
     mode http
@@ -33,8 +33,8 @@ listen web
     default-server check inter 1s fall 2 rise 1
 {servers}
 """
-# All write to one node: locks that a statement takes (FOR UPDATE) are known on that node only. The one that is used is
-# kept until it fails, and not left again when another one comes back.
+# Everybody writes to one node: locks that a statement takes (FOR UPDATE) are known on that node only. The node in use
+# is kept until it fails, even if another one comes back.
 DATABASE = """\
 listen database
     mode tcp
@@ -52,9 +52,9 @@ listen database
 
 
 def write(path: Path, web: tuple[int, Sequence[int]], database: tuple[int, Sequence[tuple[int, int]]]) -> None:
-    """Write its configuration.
+    """Write HAProxy's configuration.
 
-    web: its port and those of the hosts; database: its port and, of each node, the port and that of its health.
+    web: its port and those of the hosts; database: its port and, for each node, its port and its health check's.
     """
     hosts = "\n".join(f"    server web{number} 127.0.0.1:{port}" for number, port in enumerate(web[1], 1))
     nodes = "\n".join(

@@ -1,4 +1,4 @@
-"""The product on its hosts: the databases, the Redis servers, the webs and workers, and the proxy before them."""
+"""The product on its hosts: the databases, the Redis servers, the webs and workers, and the proxy in front."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tests.support.servers import DATABASE, Servers
 
 MODEL = ("bench.chaos.model",)
 HOSTS = (1, 2)
-"""Those that have a web and a worker."""
+"""The hosts with a web and a worker."""
 NEEDED = {"mariadb-server": "/usr/bin/wsrep_sst_rsync", "galera-4": str(PROVIDER), "haproxy": "/usr/sbin/haproxy"}
 DOWN_MS = 1_500
-"""How long a Redis does not answer before its Sentinels take it for gone."""
+"""How long a Redis may be silent before its Sentinels consider it down."""
 
 
 @dataclass(kw_only=True)
@@ -36,7 +36,7 @@ class ClusterStack(Stack):
     ports: tuple[int, ...]
 
     def writer(self) -> Node:
-        """The node that all write to at the moment. Raises MySQLdb.Error."""
+        """The node that everybody writes to at the moment. Raises MySQLdb.Error."""
         with MySQLdb.connect(host="127.0.0.1", port=self.servers_port, user="root", connect_timeout=2) as connection:
             cursor = connection.cursor()
             cursor.execute("SELECT @@wsrep_node_name")
@@ -45,26 +45,26 @@ class ClusterStack(Stack):
 
     @property
     def servers_port(self) -> int:
-        """The proxy's port of the database."""
+        """The proxy's port for the database."""
         return int(self.servers.database_url.rpartition(":")[2].partition("/")[0])
 
     def is_whole(self) -> bool:
-        """Whether every part of every host is there again."""
+        """Whether every part of every host is running again."""
         return self.galera.is_whole() and self.redis.is_whole() and all(map(is_ready, self.addresses))
 
     @property
     def addresses(self) -> list[str]:
-        """The webs, past the proxy."""
+        """The URLs of the webs, bypassing the proxy."""
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
 
 @contextmanager
 def cluster() -> Iterator[ClusterStack]:
-    """Start all of it with one user; end it afterwards. Raises RuntimeError where a package is missing."""
+    """Start all of it with one user; stop it afterwards. Raises RuntimeError if a package is missing."""
     if missing := [package for package, path in NEEDED.items() if not Path(path).exists()]:
         raise RuntimeError(f"apt-get install {' '.join(missing)} rsync")
     directory = Path(tempfile.mkdtemp(prefix="commonplace-cluster-", dir="/tmp"))  # noqa: S108
-    directory.chmod(0o711)  # MariaDB, which is not root, has to come through; VAR_DIR lets nobody
+    directory.chmod(0o711)  # MariaDB, which does not run as root, has to pass through; VAR_DIR is closed to others
     var = directory / "var"
     var.mkdir()
     galera = Galera(directory)

@@ -1,10 +1,10 @@
-"""When do two memories say the same? Labelled pairs in many languages, and what each threshold makes of them.
+"""When do two memories say the same? Labelled pairs in many languages, and the effect of each threshold on them.
 
 `python -m bench duplicates [--embedder multilingual]` embeds `pairs.tsv` (same or not, language, two statements) with
-the product's embedder and prints, threshold by threshold, how many of the same the product would merge and how many
+the product's embedder and prints, for each threshold, how many of the equal pairs the product would merge and how many
 others it would merge wrongly, by its rule (`engine.likeness.compare`) and by the vectors alone; then the pairs that it
-gets wrong at its own threshold, and what is left to the nightly look. The threshold and the rule were made on these
-very pairs: that they hold here says little about pairs nobody has seen.
+gets wrong at its own threshold, and what is left to the nightly check. The threshold and the rule were tuned on these
+very pairs: that they hold here says little about unseen pairs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from webapp.memories.engine.policy import MAYBE_SAME_AT, SAME_AT, Policy
 PAIRS = Path(__file__).parent / "pairs.tsv"
 STEPS = [n / 100 for n in range(60, 100, 2)]
 WRONG = 0.02
-"""Of the pairs that differ, at most this share may be merged: what was merged wrongly is lost to its owner."""
+"""At most this share of the different pairs may be merged: what was merged wrongly is lost to its owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two statements, whether they say the same, and how near their vectors are."""
+    """Two statements, whether they say the same, and how close their vectors are."""
 
     same: bool
     language: str
@@ -46,7 +46,7 @@ class Pair:
 
 
 def main(arguments: Sequence[str] = ()) -> bool:
-    """Print the curve; whether the product's threshold merges too few others."""
+    """Print the curve; returns whether the product's threshold merges few enough of the different pairs."""
     parser = argparse.ArgumentParser(prog="python -m bench duplicates")
     parser.add_argument("--embedder", choices=("local", "multilingual"), default="local")
     options = parser.parse_args(list(arguments))

@@ -5,9 +5,9 @@
     python -m bench extraction --perfect         an extractor that says exactly what the labels ask for
 
 The folder of cases (EVAL_CASES, ../shared/memory_eval by default) holds cases_*.json and score.py; it is not part of
-the repository. Recording builds the very prompt and schema that the product sends. Replaying takes seconds, so that
-what a rule changes shows in recall and violations. A recording knows the memories it was shown by their text: when a
-rule changes what is kept of an earlier session, a number that points to nothing now points to nothing here too.
+the repository. Recording builds the same prompt and schema that the product sends. Replaying takes seconds, so that the
+effect of a rule shows in recall and violations. A recording identifies the memories it was shown by their text: if a
+rule changes what is kept of an earlier session, a number that would now point to nothing points to nothing here, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def scorer(folder: Path) -> ModuleType:
 
 
 def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
-    """One real answer, with what it was shown."""
+    """One real answer, with what the model was shown."""
     call, parts = bench.call(said)
     schema, strict = strict_schema(schema_of(parts))
     body = {
@@ -74,7 +74,7 @@ def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
 
 
 def items_of(text: str) -> list[Any]:
-    """The statements of a raw answer, as far as it goes."""
+    """The statements of a raw answer, as far as it can be read."""
     try:
         return parse_object(text).get(FIELD) or []
     except MalformedOutput:
@@ -98,7 +98,7 @@ def replay(case: dict[str, Any], rows: Iterable[dict[str, Any]]) -> Bench:
 
 
 def record(args: argparse.Namespace, cases: list[dict[str, Any]]) -> None:
-    """Ask the model about every session that is not recorded yet."""
+    """Ask the model about every session that has not been recorded yet."""
     path = RECORDINGS / f"{args.record}.jsonl" if "/" not in args.record else Path(args.record)
     done = _rows(path) if path.exists() else []
     for case in cases:
@@ -152,7 +152,7 @@ def _table(name: str, results: list[tuple[Bench, dict[str, Any]]], summary: dict
 
 
 def main(argv: list[str] | None = None) -> bool:
-    """Record or replay; whether every replay could be read."""
+    """Record or replay; returns whether every replay could be read."""
     parser = argparse.ArgumentParser(prog="python -m bench extraction")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--record")

@@ -25,7 +25,7 @@ _embedder = LocalEmbedder()
 
 @dataclass
 class Bench:
-    """One user: what is known of them, and how many conversations they had."""
+    """One user: what is known about them, and how many conversations they had."""
 
     memories: tuple[KnownMemory, ...] = ()
     sessions: int = 0
@@ -48,7 +48,7 @@ class Bench:
         return call, [Part(statements.FIELD, schema, instructions_of([]))]
 
     def take(self, call: ExtractionCall, items: Sequence[Any], numbered: Mapping[int, int] | None = None) -> Plan:
-        """Decide on an answer and keep what it comes to; `numbered` where its numbers are not those of the call."""
+        """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call."""
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
         by_ref = {memory.ref: memory.slot for memory in self.memories}

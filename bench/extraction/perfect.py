@@ -1,6 +1,6 @@
-"""What an extractor that makes no mistakes would answer to the labelled cases: the rules alone are on trial.
+"""What a perfect extractor would answer to the labelled cases, so that only the rules are tested.
 
-Each statement is told as `about|key|quote|content`; what it changes of the known memories is found by their text.
+Each statement is given as `about|key|quote|content`; the known memories that it changes are found by their text.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _statement(said: str, memories: Sequence[KnownMemory], call: ExtractionCall)
 
 
 def _last_name(content: str, key: str) -> str:
-    """The value as it stands in the quote: a name or place is the last word of its statement."""
+    """The value as it is in the quote: a name or place is the last word of its statement."""
     if key in ("home", "name"):
         return content.rsplit(" ", 1)[1]
     return {"W": "physiotherapist", "S": "sysadmin", "O": "bakery", "F": "freight dispatcher"}[content[0]]

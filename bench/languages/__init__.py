@@ -1,8 +1,8 @@
-"""Facts told and asked in fourteen languages, and asked in English whatever they were told in: recall by language.
+"""Recall by language: facts told and asked about in fourteen languages, and asked about in English.
 
-`python -m bench languages [--embedder local|multilingual]`: one account a language, one conversation a fact, among as
-many other things that were said. The facts (`facts.tsv`) were written for this. `--floors` prints instead what lies
-above which cosine with either model.
+`python -m bench languages [--embedder local|multilingual]`: one account per language, one conversation per fact, among
+as many other statements. The facts (`facts.tsv`) were written for this. `--floors` instead prints the share of texts
+above each cosine with either model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OWN, ACROSS = 0.85, 0.70
 
 
 def main(arguments: Sequence[str] = ()) -> bool:
-    """Tell, ask and print; whether every language holds its recall."""
+    """Tell, ask and print; returns whether every language reaches its recall."""
     parser = argparse.ArgumentParser(prog="python -m bench languages")
     parser.add_argument("--embedder", choices=("local", "multilingual"), default="multilingual")
     parser.add_argument("--floors", action="store_true", help="print what lies above which cosine instead")

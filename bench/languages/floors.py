@@ -1,4 +1,4 @@
-"""From which cosine on two texts have to do with each other: questions with their answers, and with nonsense."""
+"""From which cosine two texts are related: measured with questions and their answers, and with nonsense."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from webapp.model_clients import packaged_embedder
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщыэюя", "あいうえおかきくけこさしすせそたちつてと")
 NONSENSE = 40
-"""Made-up queries: one to three words of letters by chance."""
+"""How many made-up queries: one to three words of random letters."""
 
 
 def print_floors(rows: Mapping[str, Mapping[str, str]], languages: Sequence[str]) -> bool:
-    """Print for both packaged models what lies above which cosine; `rows` are the facts and questions by key."""
+    """Print for both packaged models the share above each cosine; `rows` are the facts and questions by key."""
     keys = [key for key in rows if not key.endswith("?")]
     for name in ("local", "multilingual"):
         embedder = packaged_embedder(name)

@@ -1,10 +1,9 @@
-"""Recall on three sets of long conversations with questions and their evidence, through the product's own ways in and
-out.
+"""Recall on three sets of long conversations with questions and their evidence, through the product's own services.
 
-`python -m bench recall --data DIR [--sets locomo,longmemeval,beam] [--every N] [--away]`: the messages are
-written by the services that turns use and indexed by the index job; the questions go to the product's search as they
-stand, and then to a new conversation, whose prompt is composed as for a reply. Vectors are kept under the system's
-temporary directory between runs. `python -m bench recall --data DIR --fit` prints the curve of every weight.
+`python -m bench recall --data DIR [--sets locomo,longmemeval,beam] [--every N] [--away]`: the messages are written by
+the services that turns use and indexed by the index job; the questions go unchanged to the product's search, and then
+to a new conversation, whose prompt is composed as for a reply. Vectors are kept in the system's temporary directory
+between runs. `python -m bench recall --data DIR --fit` prints the curve of every weight.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ TOKENS = {"locomo": 1_500, "longmemeval": 1_500, "beam": 2_000}
 
 
 def main(arguments: Sequence[str] = ()) -> bool:
-    """Store, index, ask and print; whether every target holds."""
+    """Store, index, ask and print; returns whether every target is met."""
     parser = argparse.ArgumentParser(prog="python -m bench recall")
     parser.add_argument("--data", type=Path, required=True, help="the directory with the sets")
     parser.add_argument("--sets", default=",".join(SETS))

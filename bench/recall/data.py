@@ -18,7 +18,7 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message; `unit` is what a question's evidence names, several messages may share one."""
+    """A message; `unit` is what a question's evidence refers to, and several messages may share one."""
 
     unit: str
     role: str
@@ -28,7 +28,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, the group it is reported in, and the units that hold its answer."""
+    """A question, the group it is reported in, and the units that contain its answer."""
 
     text: str
     group: str
@@ -50,7 +50,7 @@ def load(name: str, directory: Path) -> list[Account]:
 
 
 def _locomo(directory: Path) -> list[Account]:
-    """One account a dialogue: the first speaker is the user, the second the assistant."""
+    """One account per dialogue: the first speaker is the user, the second the assistant."""
     accounts = []
     for dialogue in _metric(directory).load_locomo(directory / "locomo_dev.json"):
         sessions: dict[int, list[Said]] = defaultdict(list)
@@ -84,7 +84,7 @@ def _longmemeval(directory: Path) -> list[Account]:
 
 
 def _beam(directory: Path) -> list[Account]:
-    """One account a chat; a reply's id counts as that of the message it answers."""
+    """One account per chat; a reply's id counts as that of the message it answers."""
     accounts = []
     for chat in json.loads((directory / "beam_dev.json").read_text()):
         sessions: list[list[Said]] = []

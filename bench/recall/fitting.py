@@ -1,4 +1,4 @@
-"""Curves of every weight of ranking, on all sets together: what each value gives, and what leaving it out costs."""
+"""Curves of every ranking weight, on all sets together: what each value gives, and what leaving it out costs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from webapp.retrieval.index import UserIndex
 from webapp.retrieval.weights import FusionWeights, Weights
 
 FACTORS = (0.0, 0.5, 0.75, 1.0, 1.33, 2.0)
-"""Of the present value; 0 leaves a feature out."""
+"""Multiples of the current value; 0 leaves a feature out."""
 SHOWN = ("recall@10", "ndcg@10")
 
 
 def print_curves(stored: dict[str, list[Stored]], every: int, only: str) -> bool:
-    """Print what each value of each weight whose name holds `only` gives, the mean over the sets last."""
+    """Print what each value gives, for each weight whose name contains `only`; the mean over the sets comes last."""
     indexes = {item.user_id: _index(item) for accounts in stored.values() for item in accounts}
     rows: list[tuple[object, ...]] = []
     for name, value, keyword, fusion in _candidates(only):

@@ -1,4 +1,4 @@
-"""Asking the product what a set's questions ask, and how much of the evidence it found and gave to a reply."""
+"""Asks the product a set's questions, and measures how much of the evidence it found and gave to a reply."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def searching(stored: Stored, question: Asked) -> Row:
 
 
 def replying(stored: Stored, question: Asked) -> Row:
-    """What the prompt of a new conversation that asks the question holds."""
+    """What the prompt of a new conversation that asks the question contains."""
     conversation = db.session.get(Conversation, stored.conversation_id)
     owner = db.session.get(User, stored.user_id)
     asked = ContextMessage(10**9, "user", question.text)
@@ -89,7 +89,7 @@ def replying(stored: Stored, question: Asked) -> Row:
 
 
 def given_units(stored: Stored, context: Context) -> set[str]:
-    """The units of the messages that stand in a prompt, whole or in part."""
+    """The units of the messages that are in a prompt, whole or in part."""
     return {stored.units[item.id] for item in context.receipt if item.injected and item.id in stored.units}
 
 

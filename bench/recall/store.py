@@ -1,4 +1,4 @@
-"""Accounts of a set into the product, by its own services; their vectors kept between runs."""
+"""Writes the accounts of a set to the product, by its own services, and keeps their vectors between runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.retrieval.indexing import index_user
 
 @dataclass
 class Stored:
-    """An account in the product: whose it is, a conversation to ask in, and the units by message."""
+    """An account in the product: its user, a conversation to ask in, and the units by message."""
 
     user_id: int
     conversation_id: int
@@ -36,7 +36,7 @@ class Stored:
 
 
 class KeptVectors:
-    """An embedder that remembers what it made, by the hash of the text."""
+    """An embedder that remembers its vectors, by the hash of the text."""
 
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
@@ -65,7 +65,7 @@ class KeptVectors:
         return self.known[name]
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """One row a text."""
+        """One row per text."""
         names = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
         new = [place for place, name in enumerate(names) if name not in self.known]
         if new:
@@ -74,14 +74,14 @@ class KeptVectors:
         return np.stack([self.known[name] for name in names])
 
     def save(self) -> None:
-        """Keep what was made for the next run."""
+        """Save new vectors for the next run."""
         if len(self.known) > self.before:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             np.savez(self.path, names=np.array(list(self.known)), vectors=np.stack(list(self.known.values())))
 
 
 class Away(KeptVectors):
-    """An embedder that made the vectors of what was said, and is away when a question comes."""
+    """An embedder that embeds messages, but is away when a question comes."""
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """None."""
@@ -90,7 +90,7 @@ class Away(KeptVectors):
 
 @contextmanager
 def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
-    """While it lasts, what the application embeds is remembered; while it is `away`, no question has a vector."""
+    """Remember what the application embeds inside the block; with `away`, questions get no vectors."""
     kept = (Away if away else KeptVectors)(app.extensions["embedder"].now())
     app.extensions["embedder"] = Embeddings(kept)
     app.extensions["query_vectors"] = make_query_vectors(kept, app.extensions["settings"])
@@ -101,7 +101,7 @@ def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
 
 
 def store(account: Account) -> Stored:
-    """Write an account as the product takes in conversations that were had elsewhere, and index it."""
+    """Write an account, as the product imports conversations from elsewhere, and index it."""
     with write_transaction():
         user = User(email=f"{account.name}@example.org", name="", password_hash="-")
         db.session.add(user)

@@ -27,7 +27,7 @@ class BucketServer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What an installation sets."""
+        """The settings of an installation that uses it."""
         return {
             "s3_bucket": "files",
             "s3_endpoint": self.endpoint,
@@ -38,23 +38,23 @@ class BucketServer:
 
     @property
     def client(self) -> Any:
-        """Another client of the same bucket."""
+        """Another client for the same bucket."""
         keys = {"aws_access_key_id": "tester", "aws_secret_access_key": SECRET}
         return boto3.session.Session().client("s3", endpoint_url=self.endpoint, region_name="us-east-1", **keys)
 
     def held(self) -> list[str]:
-        """What is in the bucket."""
+        """The keys in the bucket."""
         return sorted(row["Key"] for row in self.client.list_objects_v2(Bucket="files").get("Contents", ()))
 
     def empty(self) -> None:
-        """Make the bucket anew."""
+        """Create the bucket anew, empty."""
         for key in self.held():
             self.client.delete_object(Bucket="files", Key=key)
 
 
 @contextmanager
 def bucket_server() -> Iterator[BucketServer]:
-    """Start the server with an empty bucket; end it."""
+    """Start the server with an empty bucket; stop it afterwards."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:

@@ -1,4 +1,4 @@
-"""Counting what background work asks of the model."""
+"""Counting the model calls of background work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webapp.llm.complete import Completion, CompletionClient
 
 
 class Counting:
-    """A client for background work that counts what it is asked."""
+    """A client for background work that counts its calls."""
 
     def __init__(self, client: CompletionClient) -> None:
         self._client = client
@@ -31,6 +31,6 @@ class Counting:
 
     def _note(self, name: str, completion: Completion) -> None:
         usage = completion.usage
-        # A malformed answer is asked for again: that is a request more.
+        # A malformed answer is requested again: that is one more request.
         self.calls += [(name, usage.prompt_tokens or 0, usage.completion_tokens or 0)]
         self.calls += [(f"{name}, repaired", 0, 0)] * (usage.requests - 1)

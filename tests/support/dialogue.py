@@ -1,4 +1,4 @@
-"""Conversations that were had, written through the services at their own dates."""
+"""Past conversations, written through the services at dates of their own."""
 
 from __future__ import annotations
 

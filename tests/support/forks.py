@@ -1,10 +1,10 @@
-"""A process that has loaded the application, and forks to run each part of the suite that is measured.
+"""A process that has loaded the application, and forks to run each part of the suite for which coverage is measured.
 
-Loading the application takes ten seconds of CPU where every line is to be counted, as much as a hundred tests. So
-run_all.py starts this once, under slipcover, which adds what the forks have seen to what was seen here.
+If every line has to be counted, loading the application takes ten seconds of CPU, as much as a hundred tests. So
+run_all.py starts this once, under slipcover, which adds what the forks have covered to what was covered here.
 
-It listens on the Unix socket it is given. Whoever connects sends pytest's arguments and a file for its output, as JSON
-in one line, and is sent pytest's exit code; whoever sends nothing ends it once all forks have ended.
+It listens on a given Unix socket. A client sends pytest's arguments and a file for its output, as one line of JSON, and
+receives pytest's exit code; a client that sends nothing ends the process once all forks have ended.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ LOADED = (
     "tests.support.repeats",
     "tests.support.work",
 )
-"""What tests/conftest.py needs, which every part does."""
+"""What tests/conftest.py needs, as does every part."""
 
 
 def load() -> None:
-    """Import it all; warnings are errors, as in the tests."""
-    sys.path.insert(0, os.getcwd())  # where pytest puts it, too
+    """Import all of it; warnings are errors, as in the tests."""
+    sys.path.insert(0, os.getcwd())  # as pytest does, too
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in LOADED:
             importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # or the forks' collectors would write to, and so copy, all of it
+    gc.freeze()  # otherwise the forks' collectors would write to all of it, and so copy it
 
 
 def run(caller: socket.socket, arguments: list[str], output: str) -> None:
-    """Be pytest, with everything written to `output`, and end without what Python does at its end."""
+    """Run pytest, with all output going to `output`, and exit without Python's clean-up."""
     import pytest
 
     code = 1
@@ -62,11 +62,11 @@ def run(caller: socket.socket, arguments: list[str], output: str) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     caller.sendall(str(code).encode())
-    os._exit(code)  # slipcover notes what was seen here
+    os._exit(code)  # which slipcover intercepts to record what was covered
 
 
 def main(path: str) -> None:
-    """Fork for everybody who connects."""
+    """Fork for each connection."""
     load()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

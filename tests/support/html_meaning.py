@@ -1,12 +1,12 @@
-"""What two pieces of HTML mean, so that a rendering can be compared with a reference whatever their form.
+"""What pieces of HTML mean, so that a rendering can be compared with a reference in whatever form.
 
-Left out on purpose are the differences every reply has, each with its reason:
+Differences that every reply has are ignored on purpose, each for a reason:
 - headings begin at `h3`, as `h1` and `h2` belong to the page;
 - an image is a link with its description (inside a link only its description): it is fetched after a click;
-- code has a frame with its tools, and colours;
+- code has a frame with tools, and colours;
 - `~~a~~` is `s` here and `del` in GitHub's reference;
-- a task has a sign instead of a disabled check box;
-- links have `target` and `rel`; white space outside of code means nothing.
+- a task has a symbol instead of a disabled check box;
+- links have `target` and `rel`; white space outside code means nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What `make lint` runs, and pre-commit, and `make test` before the tests: everything a program can see in the sources.
+"""What `make lint`, pre-commit and, before the tests, `make test` run: everything a program can check in the sources.
 
-Names as arguments choose: `lint.py ruff types`. Standard library only.
+Arguments select checks by name: `lint.py ruff types`. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REMEDIES = {"format": "`make format` formats.", "spelling": "A word of its own g
 
 
 def main(names: list[str]) -> int:
-    """Run the checks, all of them by default, whatever one of them says; 1 if any found something."""
+    """Run the checks, by default all, even after one has failed; returns 1 if any found something."""
     unknown = set(names) - set(CHECKS)
     if unknown:
         print(f"lint: there is no {', '.join(sorted(unknown))}; there are {', '.join(CHECKS)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The application as it runs for real: gunicorn and an RQ worker as processes that a test may kill."""
+"""The application as it really runs: gunicorn and an RQ worker as processes that a test may kill."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LiveServer:
     # The web
 
     def start_web(self, *, processes: int = 1, **settings: object) -> None:
-        """Start gunicorn, with some settings changed (`turn_lease_seconds=2`); returns once /readyz is content."""
+        """Start gunicorn, with some settings changed (`turn_lease_seconds=2`); returns once /readyz reports ready."""
         self._overrides = {name.upper(): str(value) for name, value in settings.items()}
         command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py")]
         command += ["--bind", f"127.0.0.1:{self.port}", "--workers", str(processes), "--threads", "64"]
@@ -48,11 +48,11 @@ class LiveServer:
         return self._processes["web"].pid
 
     def kill_web(self) -> None:
-        """kill -9 of gunicorn and all its workers, in one blow."""
+        """kill -9 of gunicorn and all its workers at once."""
         self._kill("web")
 
     def stop_web(self) -> None:
-        """An ordinary end: turns are finished first."""
+        """Stop it in the ordinary way: turns are finished first."""
         end(self._processes.pop("web", None), patience=40)
 
     def restart_web(self, **settings: object) -> None:
@@ -71,7 +71,7 @@ class LiveServer:
     # The jobs
 
     def start_worker(self) -> None:
-        """Start an RQ worker on all queues, which yields to nobody: here others wait for what it does."""
+        """Start an RQ worker on all queues, at normal priority: tests wait for what it does."""
         self._start("worker", [sys.executable, "-m", "jobs.worker", "--nice", "0"])
 
     def kill_worker(self) -> None:
@@ -88,18 +88,18 @@ class LiveServer:
         wait_until(lambda: not any(map(is_alive, horses)), "the end of the work horse")
 
     def kill_jobs(self) -> None:
-        """kill -9 of whatever takes jobs off the queues or puts them there by itself."""
+        """kill -9 of everything that takes jobs off the queues or puts them there by itself."""
         self._kill("worker")
         self._kill("schedule")
 
     @classmethod
     def kill_all_jobs(cls) -> None:
-        """The same of every live server of this run."""
+        """The same for every live server of this run."""
         for live in cls._running:
             live.kill_jobs()
 
     def settle_jobs(self) -> None:
-        """Leave workers that wait for jobs to the next test, which would start them again; end those at work."""
+        """Kill the scheduler, and a worker that is busy; an idle one is left to the next test, which would need it."""
         self._kill("schedule")
         if not self._is_running("worker"):
             return
@@ -109,16 +109,16 @@ class LiveServer:
             self._kill("worker")
 
     def finish_jobs(self) -> None:
-        """Wait until every job that was asked for is done."""
+        """Wait until every requested job is done."""
         wait_until(lambda: not self._owed_jobs(), "the end of the jobs", seconds=60)
 
     def _is_idle(self) -> bool:
-        """Whether no job waits or runs, or none can, for the workers are still being loaded."""
-        # Each group of queues is a process below the worker's, and what runs its jobs one below that.
+        """Whether no job is waiting or running, or none can run because the workers are still loading."""
+        # Each group of queues has a process below the worker's, and the process that runs its jobs is below that.
         return not children(self._processes["worker"].pid) or not self._owed_jobs()
 
     def job_processes(self) -> list[int]:
-        """The processes in which jobs run, or have run until just now."""
+        """The processes in which jobs are running, or were until just now."""
         groups = children(self._processes["worker"].pid)
         return [pid for group in groups for pid in children(group)]
 
@@ -146,7 +146,7 @@ class LiveServer:
     # Housekeeping
 
     def heal(self, *, with_jobs: bool = True) -> None:
-        """Make everything run again, with the settings it was made with, whatever a test did to it."""
+        """Make everything run again with its original settings, whatever a test did to it."""
         self.servers.start_database()
         if self._overrides:
             self.kill_web()
@@ -158,7 +158,7 @@ class LiveServer:
             self._kill("schedule")
 
     def stop(self) -> None:
-        """End everything."""
+        """Stop everything."""
         self._running.remove(self)
         for name in list(self._processes):
             self._kill(name)

@@ -1,4 +1,4 @@
-"""One very long conversation through the product's own way, turn by turn: HTTP, the jobs of every turn, receipts."""
+"""One very long conversation, held as in the product, turn by turn: HTTP, the jobs of every turn, receipts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webapp.database import db
 
 @dataclass(frozen=True)
 class Fact:
-    """Something told early on, what asks for it at the end, and the word that answers."""
+    """Something told early on, the question about it at the end, and the word that answers it."""
 
     told: str
     asked: str
@@ -49,12 +49,12 @@ FACTS = (
     Fact("The harbour cat is called Pimento and sleeps on the ropes.", "What is the harbour cat called?", "Pimento"),
 )
 EVERY = 9
-"""A fact is told every so many turns, from the third on, unless wished otherwise."""
+"""By default a fact is told every this many turns, starting with the third."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn cost: tokens of its prompt, and their budget; model calls, and tokens in and out of all of them."""
+    """What a turn cost: tokens of its prompt, and their budget; model calls, and all tokens in and out of them."""
 
     tokens: int
     budget: int
@@ -64,14 +64,15 @@ class Turn:
 
 @dataclass(frozen=True)
 class Recalled:
-    """Where the answer to an early fact stood in the prompt of the reply: kinds of passages, in order; none if not."""
+    """Where the answer to an early fact was in the prompt of the reply: kinds of passages, in order; none if it was
+    not there."""
 
     fact: Fact
     kinds: tuple[str, ...]
 
 
 def remark(number: int) -> str:
-    """What is said in between: always other things of the same kinds, so that facts have many neighbours."""
+    """What is said in between: different things of the same kinds, so that facts have many neighbours."""
     pick = random.Random(number).choice
     colour, boat = pick(("red", "white", "green", "grey", "yellow")), pick(("dinghy", "ketch", "cutter", "sloop"))
     did = pick(("was painted", "came in", "was towed", "went out", "lost a rope", "was sold", "took on water"))
@@ -86,7 +87,7 @@ def remark(number: int) -> str:
 
 
 def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: int = EVERY) -> Iterator[Turn]:
-    """Have a conversation of that many turns, FACTS among the first of them, and run the jobs of each."""
+    """Hold a conversation of this many turns, with the FACTS among the first ones, and run the jobs of each."""
     conversation_id = client.post("/api/conversations", json={"title": "Logbook"}).json["conversation_id"]
     facts = {3 + every * at: fact for at, fact in enumerate(FACTS)}
     assert turns > max(facts), "too few turns for all facts"
@@ -96,7 +97,7 @@ def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: i
 
 
 def recall(app: Flask, client: ApiClient, counting: Counting) -> Iterator[tuple[Recalled, Turn]]:
-    """Ask for every early fact in the conversation that `hold` made, and look at the receipts."""
+    """Ask about every early fact in the conversation that `hold` had, and look at the receipts."""
     conversation_id = client.get("/api/conversations").json["conversations"][0]["conversation_id"]
     for fact in FACTS:
         reply_id, turn = _turn(app, client, counting, conversation_id, fact.asked)

@@ -1,4 +1,4 @@
-"""A private MariaDB server: own data directory, own socket, no port, never the machine's."""
+"""A private MariaDB server: its own data directory and socket, no port, never the machine's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.cli.prepare.database import data_directory_template, mariadb_program
 
 from .processes import answers, end, spawn, wait_until
 
-# Nothing here has to survive a power cut, and everything has to be quick.
+# Nothing here has to survive a power failure, and everything has to be fast.
 OPTIONS = (
     "--skip-networking",
     "--skip-log-bin",
@@ -30,7 +30,7 @@ OPTIONS = (
 class MariaDB:
     """One server in `directory`; it can be stopped and started with its data kept.
 
-    Killed it loses the last second, unless it is `durable`.
+    If it is killed, the last second is lost, unless it is `durable`.
     """
 
     def __init__(self, directory: Path, *, durable: bool = False) -> None:
@@ -42,11 +42,11 @@ class MariaDB:
         self._process: subprocess.Popen[bytes] | None = None
 
     def url(self, database: str) -> str:
-        """The DATABASE_URL of one database on this server."""
+        """The DATABASE_URL for one database on this server."""
         return f"mysql://root@localhost/{database}?unix_socket={self.socket}"
 
     def start(self) -> None:
-        """Start, making the data directory first if there is none; returns once it takes connections."""
+        """Start, creating the data directory first if there is none; returns once it accepts connections."""
         if not self.data.exists():
             shutil.copytree(data_directory_template(), self.data, symlinks=True)
         command = [
@@ -62,7 +62,7 @@ class MariaDB:
         wait_until(lambda: answers(self.socket), "MariaDB", process=self._process, log=self.log)
 
     def stop(self) -> None:
-        """Shut it down in order; connections break, data stays."""
+        """Shut it down cleanly; connections break, data stays."""
         end(self._process)
         self._process = None
 

@@ -17,7 +17,7 @@ class NetworkForbidden(AssertionError):
 
 
 def forbid_network() -> None:
-    """From now on, refuse every connection but to loopback addresses and Unix sockets."""
+    """From now on, refuse every connection except to loopback addresses and Unix sockets."""
     socket.socket.connect = _checked(_connect)  # type: ignore[method-assign]
     socket.socket.connect_ex = _checked(_connect_ex)  # type: ignore[method-assign]
     socket.getaddrinfo = _checked_getaddrinfo  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Users of the tests, made quickly, and clients that act for them."""
+"""Users for tests, created quickly, and clients that act for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Person:
-    """What a test needs to know of a user; a plain copy, bound to no session."""
+    """What a test needs to know about a user; a plain copy, bound to no session."""
 
     user_id: int
     email: str
@@ -62,7 +62,7 @@ def api_client(app: Flask, person: Person) -> ApiClient:
 
 
 def csrf_token(html: str) -> str:
-    """The CSRF token of a page. Raises AssertionError where it has none."""
+    """The CSRF token of a page. Raises AssertionError if it has none."""
     found = re.search(r"csrf[-_]token[\"'][^>]*?(?:value|content)=[\"']([^\"']+)", html)
     assert found, "the page has no CSRF token"
     return found[1]

@@ -1,4 +1,4 @@
-"""Hostile words in every column that holds words: new tables and columns join by themselves."""
+"""Hostile text in every column that holds text: new tables and columns are included automatically."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LONG = (
 )
 SHORT = "\"'><img src=x onerror=window.ran=6>"
 MARK = "thus-spoke-mallory"
-"""Stands behind each of many attacks: whoever sees it sees the attack's words as words."""
+"""Follows each attack: where it is visible, the attack was rendered as text."""
 ELEMENTS = (
     "img[src=x], svg[onload], [onerror], [onload], [onmouseover], iframe[srcdoc], [href^='javascript' i], "
     "[hx-get='/settings'][hx-trigger=load], hx-partial[hx-target=body], main "
     "script:not([src]):not([type='application/json'])"
 )
-# What the application itself writes there is one of its own words, a hash, something sealed, or an address it checked.
+# The application itself writes these: its own words, a hash, something sealed, or an address it checked.
 OURS = {
     *("password_hash", "secrets", "secret", "sealed", "digest", "embedding_model", "source", "kind", "keeps", "age"),
     *("cause", "actor", "stage", "set_aside", "retired_why", "persona", "base_url", "url", "redirect_uri", "what"),
@@ -37,24 +37,24 @@ NAMES_ARE_OURS = ("pipeline_steps", "site_settings", "idempotency_keys", "journe
 
 
 def hostile(length: int | None) -> str:
-    """As much of it as a column holds."""
+    """As much hostile text as a column of this length holds."""
     return LONG if length is None or length >= len(LONG) + 12 else SHORT
 
 
 def one_attack(turn: int) -> Any:
-    """For `poison`: another attack of the corpus in each column; all of them where a text is long enough."""
+    """For `poison`: another attack from the corpus for each column that is long enough for it."""
     number = iter(range(turn, 1_000_000))
 
     def choose(length: int | None) -> str:
         said = ATTACKS[next(number) % len(ATTACKS)].encode("utf-8", "replace").decode().replace("\x00", "")
-        said = f"{said}\n\n{MARK}"  # a paragraph of its own changes nothing of what stands before it
+        said = f"{said}\n\n{MARK}"  # a separate paragraph does not change what comes before it
         return said if length is None or len(said) + 12 <= length else SHORT
 
     return choose
 
 
 def poison(app: Flask, words: Any = hostile) -> set[str]:
-    """Put hostile words into every row of every table; the columns that were written, as `table.column`."""
+    """Put hostile text into every row of every table; returns the columns that were written, as `table.column`."""
     written = set()
     with app.app_context(), write_transaction():
         for table in db.metadata.sorted_tables:
@@ -93,12 +93,12 @@ def _jsons(table: Table) -> list[Column[Any]]:
 
 
 def _lines(column: Column[Any], said: str) -> str:
-    """Tags stand between line ends."""
+    """The text in the form of its column: tags are surrounded by line ends."""
     return f"\n{said[:40]}\n" if column.name == "tags" else said
 
 
 def _within(value: Any, words: Any, name: str = "") -> Any:
-    """The same value with hostile words where it holds words."""
+    """The same value with hostile text where it has text."""
     if isinstance(value, dict):
         return {key: _within(part, words, key) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Starting and ending the servers of a test run."""
+"""Starting and stopping the servers of a test run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ START_SECONDS = 60.0  # Generous: it only ever matters when something is broken.
 
 
 class ServerFailed(RuntimeError):
-    """A server of the test run ended or never answered; the text holds its last words."""
+    """A server of the test run ended or never answered; the message has its last output."""
 
 
 def spawn(command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own that ends with this one; its output is appended to `log`."""
+    """Start a process that ends with this one, in its own session; its output is appended to `log`."""
     # setpriv, not a preexec_fn: this process has threads, and Python code between fork and exec could deadlock.
     command = ["setpriv", "--pdeathsig", "KILL", *command]
     with log.open("ab") as output:
@@ -42,7 +42,7 @@ def wait_until(
     log: Path | None = None,
     seconds: float = START_SECONDS,
 ) -> None:
-    """Look every few milliseconds until the condition holds. Raises ServerFailed when it never does."""
+    """Check every few milliseconds until the condition holds. Raises ServerFailed if it never does."""
     end = time.monotonic() + seconds
     while not condition():
         ended = process is not None and process.poll() is not None
@@ -53,7 +53,7 @@ def wait_until(
 
 
 def children(pid: int) -> list[int]:
-    """The processes that one has begun and that still are."""
+    """The pids of the processes that one has started and that still exist."""
     found: list[int] = []
     with suppress(FileNotFoundError, ProcessLookupError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -63,12 +63,12 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one, as far as they live that long: to be asked before the first of them is killed."""
+    """The pids of all processes below one, as far as they live long enough; call it before killing any of them."""
     return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None:
-    """Ask a process to end and wait for it; kill it when it does not."""
+    """Ask a process to end and wait for it; kill it if it does not."""
     if process is None:
         return
     if process.poll() is None:
@@ -91,13 +91,13 @@ def answers(path: str | Path) -> bool:
 
 
 def free_port() -> int:
-    """A loopback port nobody has at the moment."""
+    """A loopback port that is free at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 
 
 def is_alive(pid: int) -> bool:
-    """True unless the process is gone, or has closed everything and only waits to be reaped."""
+    """True unless the process is gone, or has closed everything and is only waiting to be reaped."""
     try:
         ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
         # The first thread may have ended while others still hold the sockets open.

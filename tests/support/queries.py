@@ -1,4 +1,4 @@
-"""Counting the statements that something costs."""
+"""Counting SQL statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.database import db
 
 @contextmanager
 def count_queries() -> Iterator[list[str]]:
-    """The statements sent from here on, in any thread; the caller has an application context."""
+    """Collects the statements sent inside the block, in any thread; the caller has an application context."""
     sent: list[str] = []
 
     def note(_connection, _cursor, statement, *_rest) -> None:

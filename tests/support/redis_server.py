@@ -14,7 +14,7 @@ from .processes import answers, end, spawn, wait_until
 
 
 class RedisServer:
-    """One server in `directory`; stopping it loses everything in it, which is the point of some tests."""
+    """One server in `directory`; stopping it loses all its data, which is the point of some tests."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -33,14 +33,14 @@ class RedisServer:
         return self._process.pid if self._process is not None else None
 
     def start(self) -> None:
-        """Start it; returns once it takes connections."""
+        """Start it; returns once it accepts connections."""
         program = newest_redis(Path(sys.prefix), os.environ.get("PATH", ""))
         assert program is not None, "there is no redis-server; make setup installs one"
         self._process = spawn([program.path, *redis_options(str(self.socket), self.directory)], self.log)
         wait_until(lambda: answers(self.socket), "redis-server", process=self._process, log=self.log)
 
     def stop(self) -> None:
-        """End it; what it held is gone."""
+        """Stop it; its data is gone."""
         end(self._process)
         self._process = None
         self.socket.unlink(missing_ok=True)

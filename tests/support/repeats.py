@@ -1,8 +1,8 @@
-"""Which tests send SQLite nothing that others do not send it: `repeats.txt` names them, and they are left out there.
+"""Which tests send SQLite nothing that other tests do not: `repeats.txt` names them, and they are left out there.
 
-A test is worth running on SQLite beside MariaDB for the statements that the application sends in it, and for how
-they fail. This plugin notes them while all tests run on SQLite, and picks the cheapest ones that send every statement
-between them. What is not named runs: new tests do, until the list is made anew, with
+A test is worth running on SQLite besides MariaDB for the statements that the application sends in it, and for how
+they fail. This plugin records them while all tests run on SQLite, and picks the cheapest tests that together send every
+statement. Tests that are not listed run; new ones therefore do, until the list is regenerated with
 
     TEST_DB=sqlite python -m pytest -q -p tests.support.repeats -m "not browser"
 """
@@ -32,7 +32,7 @@ KEPT = re.compile(
     r"|transfer/test_(restore|imports|undoing)|chat/test_(durable|faults)"
     r"|\S*(race|conflict|order|search|ownership|hot_pages|at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
 )
-"""What is about transactions, locks, order, dumps and search runs on both whatever it sends."""
+"""Tests about transactions, locks, order, dumps and search run on both, whatever they send."""
 
 sent: dict[str, set[str]] = defaultdict(set)
 seconds: dict[str, float] = defaultdict(float)
@@ -42,25 +42,25 @@ _now: list[str] = []
 
 @cache
 def listed() -> frozenset[str]:
-    """The names of tests, without their parameters, that repeat on SQLite what others say there."""
+    """The names, without parameters, of tests that only repeat on SQLite what others send there."""
     lines = LISTED.read_text().splitlines() if LISTED.exists() else []
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
 def name_of(item: pytest.Item) -> str:
-    """What a test is called in the list."""
+    """The name of a test in the list."""
     return item.nodeid.partition("[")[0]
 
 
 def pytest_configure() -> None:
-    """Listen to what is sent. As a module like any other, this one only knows the list."""
+    """Listen to what is sent. Imported as an ordinary module, this one only reads the list."""
     event.listen(Engine, "before_cursor_execute", _note)
     event.listen(Engine, "handle_error", _note_error)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Note whose statements they are, and what the test costs."""
+    """Note which test the statements belong to, and how long it takes."""
     _now[:] = [name_of(item)]
     began = time.process_time()
     try:
@@ -70,7 +70,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note which have run at all."""
+    """Note which tests have passed."""
     if report.when == "call" and report.passed:
         passed.add(report.nodeid.partition("[")[0])
 
@@ -93,16 +93,16 @@ def _is_ours(frame: FrameType | None) -> bool:
         if name.startswith(TESTS):
             return False
         frame = frame.f_back
-    return True  # a thread of a library's
+    return True  # a library's thread
 
 
 def _shape(statement: str) -> str:
-    """The statement, whatever number of values it is given."""
+    """The statement, regardless of the number of its values."""
     return re.sub(r"\?(, \?)+", "?", re.sub(r"\(\?(, \?)*\)(, \(\?(, \?)*\))*", "(?)", statement))
 
 
 def pytest_sessionfinish() -> None:
-    """Choose, and write the rest down."""
+    """Choose tests, and write the names of the rest to the list."""
     if not passed:
         return
     chosen = {name for name in passed if KEPT.match(name)}

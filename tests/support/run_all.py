@@ -1,10 +1,10 @@
-"""What `make test` runs after the set-up: lint and the suite in parts, four at a time, and how much they cover.
+"""What `make test` runs after the set-up: lint and the suite in parts, four at a time, with coverage.
 
-The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
-part is a pytest process with servers of its own, whose output is shown when it has ended; those in which coverage is
-measured are forks of a process that has loaded the application (forks.py). A few tests that failed are tried once more
-when nothing else runs: what fails again fails, and what passes then is named. Arguments are pytest's: `--slow` runs
-what is left out otherwise. Standard library only.
+The suite runs on MariaDB, and what depends on the database runs on SQLite as well; browser tests run on MariaDB. Each
+part is a pytest process with its own servers, whose output is shown when it has ended; parts in which coverage is
+measured are forks of a process that has loaded the application (forks.py). If only a few tests failed, they are tried
+once more when nothing else is running: what fails again fails, and what passes then is named. Arguments go to pytest:
+`--slow` runs what is otherwise left out. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 AT_ONCE = 4
-"""Two more than there are processors where it has to be quick; with three more it took no less."""
+"""Two more than the processors of the machine on which it has to be fast; with three more it was no faster."""
 TESTS_FAILED, NO_TESTS = 1, 5
-"""pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
+"""pytest's exit codes if tests failed, and if there was nothing to run, as when -k selects tests of other parts."""
 FEW = 5
-"""How many tests of a part may have failed for them to be tried again: more than that is broken, not unsteady."""
+"""The most failed tests of a part that are tried again: if there are more, it is broken, not flaky."""
 COVERAGE = "coverage.json"
 MEASURED, LEAST_COVERED = "webapp,jobs", 90
-"""What the tests are to cover, and how much of its lines and branches, in per cent."""
+"""What the tests have to cover, and the least percentage of its lines and branches."""
 
-# Folders that make a part of their own; whatever is in none of them makes three more, and the browser's are two. Each
-# part costs some seconds of CPU by itself, for its servers and what it imports.
+# Folders that form a part together; what is in none of them forms three more, and the browser's tests two. Each part
+# costs a few seconds of CPU in itself, for its servers and imports.
 BROWSER, RESTS = "browser", 3
 GROUPS = (
     ("files", "openapi", "conversations", "migrations", "journeys", "cli"),
@@ -43,13 +43,13 @@ GROUPS = (
     ("memories", "retrieval", "summaries", "transfer", "spaces"),
 )
 
-# Folders with nothing that could be another on SQLite: they are not even collected there.
+# Folders with nothing that could be different on SQLite: they are not even collected there.
 WITHOUT_DATABASE = {"browser", "cli", "llm", "markdown", "openapi", "text"}
 
 
 @dataclass
 class Part:
-    """Some tests on one database, or lint, which has no paths; `output` and `code` are there when it has ended."""
+    """Some tests on one database, or lint, which has no paths; `output` and `code` are set once it has ended."""
 
     name: str
     paths: list[str]
@@ -58,16 +58,16 @@ class Part:
     code: int = 0
     seconds: float = field(default=0.0)
     unsteady: list[str] = field(default_factory=list)
-    """Tests that failed beside the others and passed alone."""
+    """Tests that failed among the others and passed alone."""
 
     @property
     def folder(self) -> str:
-        """A name for what is kept about it."""
+        """The name of the folder for its data."""
         return "".join(letter if letter.isalnum() else "-" for letter in self.name)
 
 
 def parts() -> list[Part]:
-    """The whole suite, in the order in which it is begun: the longest first."""
+    """The whole suite, in the order in which parts are started: the longest first."""
     paths = [path for path in sorted(TESTS.iterdir()) if any(path.rglob("test_*.py")) or path.match("test_*.py")]
     grouped = {BROWSER, *(name for group in GROUPS for name in group)}
     rest = [f"tests/{path.name}" for path in paths if path.name not in grouped]
@@ -84,26 +84,26 @@ def parts() -> list[Part]:
 
 
 def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:
-    """The arguments of pytest that run its tests, and note in `data` which have failed."""
+    """The arguments for pytest to run its tests, and to note in `data` which failed."""
     return ["-q", "-o", f"cache_dir={data / part.folder}", *part.paths, *arguments]
 
 
 def _environment(*, sqlite: bool = False) -> dict[str, str]:
     environment = dict(os.environ)
-    # Ten processes, and as many that tests start, load the same thousand modules: each would compile them again.
+    # Ten processes, and as many started by tests, load the same thousand modules: each would compile them again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.pop("TEST_DB", None)
     return {**environment, "TEST_DB": "sqlite"} if sqlite else environment
 
 
 class Forks:
-    """The process that parts are forked from (forks.py), started while others already run."""
+    """The process that parts are forked from (forks.py), started while others are already running."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
         self._path = str(data / "socket")
         self._log = data / "forks.log"
-        # What was seen often is not taken out of the code again: that walks through every module, thousands of times.
+        # Probes that were hit often are not removed again: that would go through every module, thousands of times.
         measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
         measuring += ["--json", f"--out={data / COVERAGE}", "tests/support/forks.py", self._path]
         with self._log.open("wb") as log:
@@ -117,7 +117,7 @@ class Forks:
             )
 
     def run(self, name: str, arguments: list[str]) -> tuple[str, int]:
-        """What pytest wrote with these arguments, and its exit code."""
+        """The output of pytest with these arguments, and its exit code."""
         output = self._data / f"{name}.log"
         asked = json.dumps({"arguments": arguments, "output": str(output)})
         code = b""
@@ -128,13 +128,13 @@ class Forks:
         return (written, int(code)) if code else (f"{written}\nThe process died.", TESTS_FAILED)
 
     def close(self) -> None:
-        """Wait for the end of every fork, and for what they have covered."""
+        """Wait for the end of every fork, and for their coverage."""
         with suppress(OSError):
             self._connected().close()
         self._process.wait()
 
     def _connected(self) -> socket.socket:
-        """A connection, once it listens. Raises OSError when it has ended before."""
+        """A connection, once it listens. Raises OSError if it has ended before."""
         connection = socket.socket(socket.AF_UNIX)
         while connection.connect_ex(self._path):
             if self._process.poll() is not None:
@@ -145,12 +145,12 @@ class Forks:
 
 
 def run_part(part: Part, arguments: list[str], data: Path, forks: Forks | None = None) -> None:
-    """Run it to its end; an interrupt ends it too."""
+    """Run a part to its end; an interrupt ends it, too."""
     began = time.monotonic()
-    # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
+    # Only where the code runs in the test's own process, and only once: SQLite's tests also run on MariaDB.
     is_measured = part.paths and not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
     if is_measured and forks is not None:
-        # What is loaded before pytest is, has its asserts as they are.
+        # Modules loaded before pytest do not get their asserts rewritten.
         quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         part.output, part.code = forks.run(part.folder, [*_pytest(part, arguments, data), *quiet])
     else:
@@ -169,7 +169,7 @@ def run_part(part: Part, arguments: list[str], data: Path, forks: Forks | None =
 
 
 def try_again(part: Part, arguments: list[str], data: Path) -> None:
-    """Run what failed once more, with the machine to itself; only what fails again has failed."""
+    """Run failed tests once more, with the machine to themselves; only those that fail again have failed."""
     noted = data / part.folder / "v" / "cache" / "lastfailed"
     failed = sorted(json.loads(noted.read_text())) if noted.exists() else []
     if part.code != TESTS_FAILED or not 0 < len(failed) <= FEW:
@@ -207,7 +207,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
     try:
         for thread in threads:
             thread.join()
-    except BaseException:  # an interrupt, which has reached the parts that run, too
+    except BaseException:  # an interrupt, which has also reached the running parts
         while not todo.empty():
             todo.get_nowait()
         raise
@@ -219,7 +219,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
 
 
 def report_coverage(data: Path, *, enforced: bool) -> int:
-    """Print what the parts on MariaDB cover together; not 0 when that is less than it has to be."""
+    """Print what the parts on MariaDB cover together; returns 0 unless that is enforced and too little, or unknown."""
     if not (data / COVERAGE).exists():
         print("== Coverage: nothing was measured", flush=True)
         return 1
@@ -235,10 +235,10 @@ def report_coverage(data: Path, *, enforced: bool) -> int:
 
 
 def main() -> int:
-    """Run everything; the first exit code that is not 0."""
+    """Run everything; returns the first exit code that is not 0."""
     began = time.monotonic()
     arguments = sys.argv[1:]
-    # Under /tmp whatever TMPDIR says: a Unix socket's path has to be short.
+    # In /tmp, whatever TMPDIR says: the path of a Unix socket has to be short.
     with tempfile.TemporaryDirectory(prefix="commonplace-suite-", dir="/tmp") as folder:
         ran = run_tests(arguments, Path(folder))
         codes = [part.code for part in ran if part.paths and part.code != NO_TESTS]

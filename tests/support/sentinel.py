@@ -1,4 +1,4 @@
-"""Private Redis servers that copy one of them, and Sentinels that make another the master when that one is gone."""
+"""Private Redis servers that replicate one of them, and Sentinels that promote another one when the master is gone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ sentinel parallel-syncs {service} 2
 
 
 class RedisGroup:
-    """`servers` of Redis, the first of them the master, and `sentinels` that watch them, on ports of loopback."""
+    """`servers` Redis servers, the first one the master, and `sentinels` that watch them, on loopback ports."""
 
     def __init__(self, directory: Path, *, servers: int = 2, sentinels: int = 1, patience_ms: int) -> None:
         self.directory = directory
@@ -55,14 +55,14 @@ class RedisGroup:
 
     @property
     def master(self) -> int:
-        """The port of the server that the first Sentinel that answers takes for the master. Raises RedisError."""
+        """The port of the master according to the first Sentinel that answers. Raises RedisError."""
         for port in self.sentinel_ports:
             with suppress(RedisError), _client(port) as client:
                 return int(client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)[1])
         raise RedisError("no Sentinel answers")
 
     def start(self) -> None:
-        """Start all; returns once a fail-over would work."""
+        """Start all of them; returns once a fail-over would work."""
         for number, port in enumerate(self.ports):
             copies = f"replicaof 127.0.0.1 {self.ports[0]}\n" if number else ""
             self._configure(port, f"port {port}\n{OPTIONS}{copies}".format(directory=self.directory))
@@ -86,7 +86,7 @@ class RedisGroup:
         wait_until(self.is_whole, "Sentinel", log=self.log)
 
     def start_one(self, port: int) -> None:
-        """Start a server or a Sentinel again, as it knew itself last; returns once it answers."""
+        """Start a server or a Sentinel again, with its last configuration; returns once it answers."""
         program = newest_redis(Path(sys.prefix), os.environ.get("PATH", ""))
         assert program is not None, "there is no redis-server; make setup installs one"
         mode = ["--sentinel"] if port in self.sentinel_ports else []
@@ -95,23 +95,23 @@ class RedisGroup:
         wait_until(lambda: _answers(port), "redis-server", process=self._processes[port], log=self.log)
 
     def is_whole(self) -> bool:
-        """Whether every Sentinel sees every server and every other Sentinel in order."""
+        """Whether every Sentinel sees every server and every other Sentinel as healthy."""
         try:
             return all(self._is_content(port) for port in self.sentinel_ports)
         except RedisError:
             return False
 
     def pid(self, port: int) -> int:
-        """The process that has a port."""
+        """The pid of the process on a port."""
         return self._processes[port].pid
 
     def kill(self, port: int) -> None:
-        """kill -9; what a server held is gone."""
+        """kill -9; a server's data is gone."""
         self._processes[port].kill()
         self._processes[port].wait()
 
     def fail_over(self) -> None:
-        """kill -9 the master; returns once another server is it, which no Sentinel has to find out by waiting."""
+        """kill -9 the master, and tell a Sentinel to fail over instead of waiting; returns once there is a new one."""
         old = self.master
         self.kill(old)
 
@@ -127,7 +127,7 @@ class RedisGroup:
         wait_until(is_over, "another master", log=self.log)
 
     def stop(self) -> None:
-        """End all of it."""
+        """Stop all of them."""
         for process in self._processes.values():
             process.kill()
             end(process)

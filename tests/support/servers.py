@@ -22,12 +22,12 @@ from .redis_server import RedisServer
 
 DATABASE = "commonplace_test"
 PLENTY = 4 * 1024**3
-"""Bytes: twenty times what one run's servers keep, for several run at a time, and others use the memory, too."""
+"""Bytes: twenty times what one run's servers need, as several run at a time and others use the memory, too."""
 
 
 @dataclass
 class Servers:
-    """Where the servers are; `mariadb` and `redis` are there only if they are ours to stop and start."""
+    """The servers' addresses; `mariadb` and `redis` are set only if they are ours to stop and start."""
 
     directory: Path
     database_url: str
@@ -45,11 +45,11 @@ class Servers:
         self._client.flushall()
 
     def redis_keys(self, *patterns: str) -> list[bytes]:
-        """The keys in Redis that fit any of these patterns."""
+        """The keys in Redis that match any of these patterns."""
         return [key for pattern in patterns for key in self._client.keys(pattern)]
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         self._client.close()
 
     @cached_property
@@ -62,14 +62,15 @@ class Servers:
         self.mariadb.stop()
 
     def start_database(self) -> None:
-        """Start it again with its data; nothing happens if it runs."""
+        """Start it again with its data; does nothing if it is running."""
         if self.mariadb is not None and not self.mariadb.is_running:
             self.mariadb.start()
 
 
 @contextmanager
 def test_servers(*, durable: bool = False) -> Iterator[Servers]:
-    """Start what the environment does not give (TEST_DATABASE_URL, TEST_REDIS_URL; TEST_DB=sqlite), and end it."""
+    """Start, and stop afterwards, what the environment does not provide (TEST_DATABASE_URL, TEST_REDIS_URL;
+    TEST_DB=sqlite)."""
     directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir=_place()))
     mariadb = redis = None
     try:
@@ -99,9 +100,9 @@ def test_servers(*, durable: bool = False) -> Iterator[Servers]:
 
 
 def _place() -> str:
-    """Where the servers' files may lie: in memory if there is plenty, for what is never written to a disk costs less.
+    """The folder for the servers' files: in memory if there is plenty, as what is never written to disk costs less.
 
-    Never where TMPDIR says: a Unix socket's path has to be short.
+    TMPDIR is ignored: the path of a Unix socket has to be short.
     """
     in_memory = "/dev/shm"  # noqa: S108
     roomy = os.path.isdir(in_memory) and shutil.disk_usage(in_memory).free > PLENTY

@@ -1,4 +1,4 @@
-"""Emptying the database between tests, fast: one question finds the tables that hold anything."""
+"""Emptying the database between tests, fast: one query finds the tables that have rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from webapp.database import expect_writes
 
 
 def empty_tables(engine: Engine, metadata: MetaData) -> list[str]:
-    """Delete every row of every table; the names of those that had any."""
-    expect_writes()  # on SQLite the work of a turn may still be in the middle of a transaction of its own
+    """Delete every row of every table; returns the names of the tables that had any."""
+    expect_writes()  # on SQLite, the work of a turn may still be in the middle of a transaction of its own
     with engine.begin() as connection:
         filled = _filled(connection, [table.name for table in metadata.sorted_tables])
         if not filled:
             return []
-        # Everything goes, so the order must not matter. SQLite then checks at the commit, when all is gone.
+        # Everything is deleted, so the order must not matter. SQLite then checks at the commit, when all is gone.
         on_sqlite = connection.dialect.name == "sqlite"
         unchecked = "PRAGMA defer_foreign_keys = ON" if on_sqlite else "SET SESSION foreign_key_checks = 0"
         connection.execute(text(unchecked))

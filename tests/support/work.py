@@ -1,4 +1,4 @@
-"""Working off the queues inside the test's own process, through RQ and the real runner."""
+"""Runs queued jobs inside the test's own process, through RQ and the real runner."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from webapp import jobspecs
 
 
 class InProcessWorker(SimpleWorker):
-    """Remembers what it ran. Its time limits use a thread, for the alarm signal is pytest-timeout's.
+    """A worker that remembers what it ran. Its time limits use a thread, as pytest-timeout uses the alarm signal.
 
-    Nobody sends it commands, so that it listens to none: RQ waits a second for the thread that does whenever that
-    thread hears of the end before it is told to stop.
+    Nobody sends it commands, so it does not listen for any: RQ waits a second for the listening thread whenever that
+    notices the end before it is told to stop.
     """
 
     death_penalty_class = TimerDeathPenalty
@@ -26,7 +26,7 @@ class InProcessWorker(SimpleWorker):
         self.performed: list[tuple[Job, bool]] = []
 
     def subscribe(self) -> None:
-        """Listen to nobody."""
+        """Do not listen for commands."""
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run it, noting whether it went well."""
@@ -36,7 +36,7 @@ class InProcessWorker(SimpleWorker):
 
 
 def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
-    """Run every queued job, and those they queue, most urgent first; the jobs that ran.
+    """Run every queued job, and those they queue, most urgent first; returns the jobs that ran.
 
     Raises AssertionError naming the first job that failed, unless `failures` are expected.
     """

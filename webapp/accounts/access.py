@@ -40,7 +40,7 @@ def signed_in(
 
     `writes`: the view writes although its method is a safe one.
     `session_only`: no token may call it, whatever its scopes.
-    `scope`: what a token needs for it, where its address does not say so already (webapp/accounts/scopes.py).
+    `scope`: the scope a token needs, unless the path already implies it (webapp/accounts/scopes.py).
     """
 
     def mark(function: View) -> View:
@@ -53,14 +53,14 @@ def signed_in(
 
 
 def cookieless(view: View) -> View:
-    """A public view that asks for credentials of its own: neither cookies nor tokens count, so that no form on
-    another site could borrow them; stands below the access rule."""
+    """A public view with credentials of its own: cookies and tokens are ignored, so that a form on another site cannot
+    borrow them. Goes below the access rule."""
     view.cookieless = True  # type: ignore[attr-defined]
     return view
 
 
 def recently_proved(view: View) -> View:
-    """A session may call this view only shortly after its password was given; stands below the access rule."""
+    """A session may call this view only shortly after the password was given in it; goes below the access rule."""
     view.recently_proved = True  # type: ignore[attr-defined]
     return view
 

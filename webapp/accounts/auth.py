@@ -137,7 +137,7 @@ def _admit() -> Response | None:
 
 
 def _whoever(access: str) -> Identity | None:
-    """Who is asking. Public views, such as whether the database is up, do not need the database for this."""
+    """Who is asking; nobody if the database is away and the view is public, such as the one that says so."""
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None
     except SQLAlchemyError as error:
@@ -175,7 +175,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
 
 
 def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
-    """Raises Forbidden for what tokens, or this one, may not do: a leaked one must not create one that outlives it."""
+    """Raises Forbidden for what no token, or not this one, may do: a leaked one must not create one to outlive it."""
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
@@ -190,7 +190,7 @@ def _to_login() -> Response:
     if wants_json():
         raise Unauthenticated("Send a token, or sign in.")
     if wants_partial():
-        # A part of a page cannot become the login page: the whole page goes there.
+        # A fragment of a page cannot become the login page, so the whole page goes there.
         here = urlsplit(request.headers.get("HX-Current-URL", ""))
         response = Response(status=401)
         response.headers["HX-Redirect"] = _login_address(here.path + ("?" + here.query if here.query else ""))

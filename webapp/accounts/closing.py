@@ -1,4 +1,5 @@
-"""Deleting an account: closed at once, deleted after a time in which its owner can change their mind, with a report.
+"""Deleting an account: it is closed at once, and deleted after a waiting time in which its owner can change their
+mind; a report says what was deleted.
 
 A large account is deleted by a job, piece by piece (webapp/transfer/leaving.py); a small one at once.
 """
@@ -21,7 +22,7 @@ from webapp.extensions import app_settings
 from webapp.queueing import enqueue_after_commit
 
 AT_ONCE = 1_000
-"""Messages, memories and the like of an account that is deleted within the request that asks for it."""
+"""An account with at most this many messages, memories and the like is deleted within the request."""
 REPORT_KEPT = timedelta(days=90)
 
 size_asked = Signal()
@@ -29,7 +30,7 @@ size_asked = Signal()
 
 
 def close(user_id: int, password: str) -> str:
-    """Close an account that its owner wants deleted: it cannot be used, and is deleted when its time has come.
+    """Close an account that its owner wants deleted: it can no longer be used, and is deleted after the waiting time.
 
     Returns the secret that shows the report. Raises Invalid for a wrong password, Conflict for the last admin.
     """
@@ -59,7 +60,7 @@ def keep(user_id: int) -> None:
 
 
 def delete_account(user_id: int, password: str) -> None:
-    """Delete the account and all that is theirs, for good. Raises Invalid, and Conflict for the last admin."""
+    """Delete the account and everything in it, for good. Raises Invalid, and Conflict for the last admin."""
     service.prove_password(user_id, password)
     end(user_id)
 
@@ -67,7 +68,7 @@ def delete_account(user_id: int, password: str) -> None:
 def end(user_id: int) -> None:
     """Delete an account without a waiting time: here, or, if it is large, by a job.
 
-    Either way it cannot be used from now on, and its address is free. Raises Conflict for the last admin, NotFound.
+    Either way it can no longer be used, and its address is free again. Raises Conflict for the last admin, NotFound.
     """
     if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= AT_ONCE:
         service.delete_user(user_id)
@@ -87,7 +88,7 @@ def pending(user_id: int) -> AccountDeletion | None:
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account whose time has come, so that it cannot be restored; returns whether to go ahead."""
+    """Begin to delete an account that is due, so that it cannot be restored; returns whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False
@@ -96,7 +97,7 @@ def begin(user_id: int) -> bool:
 
 
 def concluded(user_id: int, report: dict[str, Any]) -> None:
-    """Keep what was found when everything was deleted; it names no one."""
+    """Mark the deletion as done and store its report, which names no one."""
     db.session.execute(
         update(AccountDeletion)
         .where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
@@ -113,7 +114,7 @@ def by_secret(secret: str) -> AccountDeletion:
 
 
 def owed(limit: int = 50) -> list[int]:
-    """Accounts whose time has come."""
+    """The ids of accounts that are due for deletion, the longest due first."""
     due = select(AccountDeletion.user_id).where(AccountDeletion.done_at.is_(None), AccountDeletion.due_at <= now())
     return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
 

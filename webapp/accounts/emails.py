@@ -1,4 +1,4 @@
-"""The one spelling of an e-mail address that accounts are known by."""
+"""The canonical spelling of an e-mail address, by which accounts are found."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
 def register_form(errors: dict[str, str] | None = None) -> str:
     """The form for an account; if mail is set up, for a link to one."""
     if app_settings().smtp_host and has_users() and registration_is_open():
-        # Whether an address has an account is told to that address only.
+        # Only the address itself learns whether it has an account.
         return render_template(
             "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
         )

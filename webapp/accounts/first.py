@@ -1,8 +1,8 @@
 """The first account of a site that others can reach: creating it takes the token that only the server's log shows.
 
-Asked for by the page of the first account if the web listens on more than loopback, but never of somebody at the
-machine itself. The token follows from SECRET_KEY: every process of an installation expects the same, and none
-has to keep it.
+The page for the first account asks for it if the web listens on more than loopback, but never asks somebody at the
+machine itself. The token is derived from SECRET_KEY: every process of an installation expects the same one, and none
+has to store it.
 """
 
 from __future__ import annotations

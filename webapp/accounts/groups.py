@@ -64,7 +64,7 @@ def rename_group(group_id: int, name: str) -> None:
 
 
 def delete_group(group_id: int) -> None:
-    """Delete a group, its limits, and its part in the models that are for it. Raises NotFound."""
+    """Delete a group, its limits, and its access to the models restricted to it. Raises NotFound."""
     db.session.delete(get_group(group_id))
     db.session.flush()
 
@@ -99,7 +99,7 @@ def _free(name: str, group_id: int | None) -> str:
 
 
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
-    """Put the user into the groups with the names the provider reports, and out of others it had put them into."""
+    """Add the user to the groups the provider reports by name, and remove them from others it had added them to."""
     rows = db.session.execute(
         select(UserGroup.group_id, UserGroup.name, UserGroupMember.by_provider).outerjoin(
             UserGroupMember,

@@ -19,7 +19,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a provider says about somebody. Without groups from it they are in none."""
+    """What a provider says about somebody; if it names no groups, they are in none."""
 
     issuer: str
     subject: str

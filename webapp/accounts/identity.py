@@ -42,7 +42,7 @@ class Identity:
 
 
 def current_identity() -> Identity | None:
-    """Who is asking; None for nobody in particular."""
+    """Who is asking; None if nobody is signed in."""
     identity: Identity | None = g.get("identity")
     return identity
 

@@ -25,7 +25,7 @@ from webapp.web import ViewResult
 blueprint = Blueprint("mail_pages", __name__)
 
 NEXT = "mail_next"
-"""Where somebody was going when they asked for a mail, such as a program's consent; kept in their browser."""
+"""Where somebody was going when they asked for a mail, such as a program's consent page; kept in their browser."""
 LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
 
 LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
@@ -54,7 +54,7 @@ def init_mail(app: Flask, settings: Settings) -> None:
     if "@" not in settings.smtp_from:
         raise ConfigError("SMTP_FROM: must be the address mail comes from, as SMTP_HOST is set")
     if not settings.site_url.startswith(("http://", "https://")):
-        # Taken from the request, anybody could choose the address that a link with a secret leads to.
+        # If it came from the request, anybody could choose the site that a link with a secret leads to.
         raise ConfigError(
             "SITE_URL: must be the address of the site, for links in mail, such as https://chat.example.org"
         )
@@ -69,7 +69,7 @@ def _only_with_mail() -> None:
 @blueprint.post("/register/mail")
 @public
 def ask_to_join() -> ViewResult:
-    """Send the address a link for a new account, or word that it has one; the response is the same."""
+    """Send the address a link for a new account, or a note that it has one; the response is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
     if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
         raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
@@ -106,7 +106,7 @@ def ask_for_reset() -> ViewResult:
 @blueprint.get("/join")
 @public
 def join() -> ViewResult:
-    """The form for the account that was asked for."""
+    """The form for the requested account."""
     return _form(JOIN)
 
 
@@ -177,7 +177,7 @@ def verify() -> ViewResult:
 @blueprint.post("/settings/verify-email")
 @signed_in(session_only=True)
 def ask_to_verify() -> ViewResult:
-    """Send the link that confirms one's address."""
+    """Send the link that confirms the user's address."""
     try:
         mails.ask_to_verify(current_user_id())
         db.session.commit()

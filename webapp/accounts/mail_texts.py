@@ -1,4 +1,4 @@
-"""What the e-mails about accounts say."""
+"""The texts of the e-mails about accounts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Text:
 
 
 def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
-    """The mail of this kind, with a link to the site, in the language that is spoken."""
+    """The mail of this kind, with a link to the site, in the current language."""
     link = f"{site.rstrip('/')}{PATHS[kind]}" + ("" if kind == KNOWN else f"?token={token}")
     subject, before, after = _said(kind, site, invited_by)
     until = ""

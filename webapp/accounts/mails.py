@@ -1,7 +1,7 @@
-"""E-mail about accounts: requested inside a transaction, sent by a job after it; and what the links allow.
+"""E-mail about accounts: requested inside a transaction, sent by a job after it; and what its links do.
 
-A link's token follows from its row and SECRET_KEY: nothing in the database opens anything, and a mail that is sent
-again carries the same link. It works once, for a time, and not after the password has changed.
+A link's token is derived from its row and SECRET_KEY: the database alone opens nothing, and a mail that is sent again
+carries the same link. It works once, for a limited time, and not after the password has changed.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def check(kind: str, token: str) -> AccountMail:
 
 
 def join(token: str, name: str, password: str) -> User:
-    """The account that was asked for, with a verified address. Raises LinkGone, Invalid."""
+    """Create the requested account, with a verified address. Raises LinkGone, Invalid."""
     mail = _use(JOIN, token)
     user = service.create_user(Registration(email=mail.email, name=name, password=password))
     user.email_verified_at = now()
@@ -152,7 +152,7 @@ def reset(token: str, password: str) -> User:
 
 
 def verify(token: str) -> User:
-    """The address is the user's. Raises LinkGone."""
+    """Mark the user's address as verified; returns the user. Raises LinkGone."""
     mail = _use(VERIFY, token)
     user = service.get_user(mail.user_id or 0)
     user.email_verified_at = now()
@@ -169,7 +169,7 @@ def token_of(mail: AccountMail) -> str:
 
 
 def _use(kind: str, token: str) -> AccountMail:
-    """The mail, marked as used; of two requests at once, one comes too late."""
+    """The mail, marked as used; of two simultaneous requests, one comes too late."""
     mail = check(kind, token)
     db.session.refresh(mail, with_for_update=True)
     if mail.used_at is not None:
@@ -203,7 +203,7 @@ def _request(
 
 
 def _language(account: User | None) -> str:
-    """The language of an account, else of whoever asks."""
+    """The language of an account, otherwise that of the person asking."""
     return UserSettings.of(account.settings).document_language if account else language_of(current_app).code
 
 

@@ -54,7 +54,7 @@ class UserGroupMember(Base):
 class AccountMail(Base):
     """An e-mail about an account: requested, sent, its link used. The token in the link follows from the row.
 
-    `language` is the code of the one it is written in; empty for English.
+    `language` is the code of the language it is written in; empty for English.
     """
 
     __tablename__ = "account_mails"
@@ -148,9 +148,9 @@ class Passkey(Base):
 class ApiToken(Base):
     """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it.
 
-    `scopes` are what it may do; None, as in tokens from before there were scopes, is everything. `space_ids` are the
-    spaces it may look into through MCP, 0 standing for what is in none; None is all of them. One that `is_delegated`
-    belongs to a program that its owner let in (webapp/oauth), and is renewed in place.
+    `scopes` are what it may do; None means everything, as for tokens older than scopes. `space_ids` are the spaces it
+    may look into through MCP, 0 meaning what is in no space; None means all of them. One that `is_delegated` belongs to
+    a program its owner authorised (webapp/oauth), and is renewed in place.
     """
 
     __tablename__ = "api_tokens"

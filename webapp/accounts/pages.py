@@ -158,7 +158,7 @@ def profile() -> ViewResult:
 
 
 def _wants_suggestions() -> bool | None:
-    """What the form says about suggestions; None for one that does not ask."""
+    """What the form says about suggestions; None if it does not ask."""
     return "suggestions" in request.form if "has_suggestions" in request.form else None
 
 

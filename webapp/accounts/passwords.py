@@ -71,7 +71,7 @@ def _decoy() -> str:
 
 @lru_cache(maxsize=1)
 def _common() -> frozenset[str]:
-    """Ours, and those of the 30,000 most frequent leaked ones that are long enough to be chosen."""
+    """Our own list, and those of the 30,000 most frequent leaked passwords that are long enough to be chosen."""
     ours = Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split()
     return frozenset(ours) | _leaked()
 

@@ -105,7 +105,7 @@ def set_new_password() -> ViewResult:
 @blueprint.get("/settings/two-step")
 @signed_in(session_only=True)
 def two_step() -> ViewResult:
-    """Whether it is on; while it is being set up, the QR code and a field for the first code."""
+    """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 

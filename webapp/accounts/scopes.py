@@ -37,7 +37,7 @@ _AREAS: tuple[tuple[str, Scope], ...] = (
 
 
 def needed(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
-    """The scopes one of which a request needs; `named` is what its view says for itself."""
+    """The scopes of which a request needs any one; `named` is the scope its view asks for, if it does."""
     if access == "admin":
         return frozenset({"admin"})
     area = named or next((scope for beginning, scope in _AREAS if path.startswith(beginning)), None)
@@ -49,5 +49,5 @@ def needed(method: str, path: str, access: str, named: Scope | None = None) -> f
 
 
 def suffices(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
-    """Whether a token with these scopes may do what needs one of `wanted`; None is a token that may do everything."""
+    """Whether a token with these scopes may do what needs any of `wanted`; None is a token that may do everything."""
     return scopes is None or not set(wanted).isdisjoint(scopes)

@@ -37,7 +37,7 @@ def codes_left(user_id: int) -> int:
 
 
 def begin(user_id: int) -> str:
-    """A new secret for an authenticator, which counts once `confirm` has seen a code of it. Raises Conflict."""
+    """A new secret for an authenticator; it counts once `confirm` has accepted a code from it. Raises Conflict."""
     row = _locked(user_id)
     if row is not None and row.confirmed_at is not None:
         raise Conflict("Two-step sign-in is already on.")

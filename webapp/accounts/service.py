@@ -1,4 +1,4 @@
-"""Accounts: register, prove who one is, change, delete; what admins do about them."""
+"""Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inse
 
 
 def register(data: Registration) -> User:
-    """A new account, by its owner; the first one ever is an admin. Raises Forbidden when registration is closed."""
+    """Register an account as its owner; the very first is an admin. Raises Forbidden when registration is closed."""
     # Hashed before the first query, so that no transaction is open meanwhile.
     password_hash = hash_password(data.password)
     if not registration_is_open():
@@ -50,7 +50,7 @@ def register(data: Registration) -> User:
 
 
 def create_user(data: Registration, *, is_admin: bool = False) -> User:
-    """A new account, by an admin, whether or not registration is open."""
+    """Create an account as an admin, whether or not registration is open."""
     return _add(data, hash_password(data.password), is_admin=is_admin)
 
 
@@ -169,7 +169,7 @@ def end_session(user_id: int, session_id: int) -> None:
 
 
 def delete_user(user_id: int) -> None:
-    """Delete an account and all that is theirs, in one transaction. Raises Conflict for the last admin among others."""
+    """Delete an account and everything in it, in one transaction. Raises Conflict as `keep_an_admin` does."""
     keep_an_admin(user_id)
     account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))

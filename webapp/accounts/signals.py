@@ -5,13 +5,13 @@ from __future__ import annotations
 from blinker import Signal
 
 account_deleted = Signal()
-"""`user_id=`: the account is about to be deleted, and with it everything that is theirs alone."""
+"""`user_id=`: the account is about to be deleted, and with it everything that is its owner's alone."""
 
 account_event = Signal()
-"""`user_id=, action=, what=`: something happened to an account that its owner is to be able to read later."""
+"""`user_id=, action=, what=`: something happened to an account that its owner should be able to read about later."""
 
 vouched_for = Signal()
-"""`user_id=, groups=`: an OpenID provider says who signs in, and all the groups they are in."""
+"""`user_id=, groups=`: an OpenID provider vouched for a user signing in; all the groups it says they are in."""
 
 
 def note(user_id: int, action: str, what: str = "") -> None:

@@ -25,7 +25,7 @@ _SHOWN = 11  # the prefix and six characters: enough to tell one's tokens apart,
 
 
 def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
-    """A new token's row and, for this once, the token itself: 256 random bits behind a recognisable prefix."""
+    """A new token's row and, this once, the token itself: 256 random bits behind a recognisable prefix."""
     if len(list_tokens(user_id)) >= MAX_TOKENS:
         raise Conflict(
             say("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
@@ -56,7 +56,7 @@ def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tupl
 def create_delegated(
     user_id: int, data: NewToken, *, space_ids: Sequence[int] | None, expires_at: datetime
 ) -> tuple[ApiToken, str]:
-    """The row of a token for a program that its owner let in, and the token itself."""
+    """The row of a token for a program the user authorised, and the token itself."""
     secret = PREFIX + secrets.token_urlsafe(32)
     token = ApiToken(
         user_id=user_id,

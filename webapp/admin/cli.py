@@ -1,4 +1,4 @@
-"""Looking after an installation on the command line: `flask --app wsgi doctor` and `… backup …`."""
+"""Maintaining an installation from the command line: `flask --app wsgi doctor` and `… backup …`."""
 
 from __future__ import annotations
 

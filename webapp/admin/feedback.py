@@ -1,4 +1,4 @@
-"""How replies are liked: counts for admins, and what people let them read."""
+"""Feedback on replies: counts for admins, and the replies that people let them read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 20
 @blueprint.get("/admin/feedback")
 @admin_only
 def index() -> ViewResult:
-    """Counts by day, model and prompt version; below them the replies whose people agreed to it."""
+    """Counts by day, model and prompt version; below them the replies that people agreed to share."""
     page = feedback.readable(PageQuery(limit=SHOWN, cursor=request.args.get("cursor", "")[:500] or None))
     answer = render_template(
         "admin/feedback.html",

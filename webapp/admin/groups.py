@@ -1,4 +1,4 @@
-"""Groups of people, for admins: made, filled, given limits and deleted, over the API and on pages."""
+"""Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def index() -> ViewResult:
 @pages.post("")
 @admin_only
 def add() -> ViewResult:
-    """Make a group."""
+    """Create a group."""
     try:
         row = groups.create_group(_name())
         db.session.commit()
@@ -91,14 +91,14 @@ def add() -> ViewResult:
 @pages.get("/<int:group_id>")
 @admin_only
 def show(group_id: int) -> ViewResult:
-    """One group: who is in it, and what each of them may use."""
+    """One group: its members and their limits."""
     return _page(group_id)
 
 
 @pages.post("/<int:group_id>")
 @admin_only
 def change(group_id: int) -> ViewResult:
-    """Rename a group, add or remove somebody, or set its limits: whatever the form is about."""
+    """Rename a group, add or remove a member, or set its limits, depending on the form."""
     form = request.form
     there = [user.user_id for user in groups.members_of(group_id)]
     try:

@@ -29,7 +29,7 @@ class JobLine:
 
 @dataclass(frozen=True)
 class JobState(JobLine):
-    """All that is known of one job. `traceback` is that of its last failure; `actions` what can be done about it."""
+    """All that is known about one job. `traceback` is that of its last failure; `actions` what can be done with it."""
 
     queue: str
     function: str
@@ -47,7 +47,7 @@ class JobState(JobLine):
 
 @dataclass(frozen=True)
 class WorkerState:
-    """A worker, alive or gone; `job_id` is what it does now."""
+    """A worker, alive or gone; `job_id` is the job it is working on."""
 
     name: str
     state: str
@@ -60,7 +60,7 @@ class WorkerState:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """A job that runs by itself: every so many seconds, or as a cron line says."""
+    """A job that runs on a schedule: every so many seconds, or as a cron line says."""
 
     name: str
     queue: str

@@ -30,7 +30,7 @@ from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
 
 PAGE_LENGTH = 25
 AT_ONCE = 500
-"""How many jobs one click puts back or deletes."""
+"""The most jobs that one click requeues or deletes."""
 
 REGISTRIES: dict[str, type[BaseRegistry]] = {
     "started": StartedJobRegistry,
@@ -58,14 +58,14 @@ def workers(client: Redis) -> list[WorkerState]:
 
 
 def schedule() -> list[Rhythm]:
-    """The jobs with a rhythm."""
+    """The jobs that run on a schedule."""
     return [
         Rhythm(name, spec.queue.value, spec.every, spec.cron) for name, spec in JOBS.items() if spec.every or spec.cron
     ]
 
 
 def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[JobLine], bool]:
-    """A page of the jobs of a queue in a state, and whether there are more; what failed or ended last comes first."""
+    """A page of a queue's jobs in a state, and whether there are more; those that failed or ended last come first."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
     found = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
@@ -73,7 +73,7 @@ def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[JobLi
 
 
 def job(client: Redis, job_id: str) -> JobState:
-    """One job. Raises NotFound for one that is not kept any more."""
+    """One job. Raises NotFound if it is no longer kept."""
     found = _fetch(client, job_id)
     status, line = _status(found), _line(found)
     result = found.latest_result()
@@ -128,7 +128,7 @@ def cancel(client: Redis, job_id: str) -> None:
 
 
 def delete(client: Redis, job_id: str) -> None:
-    """Forget a job. What it was to do is owed still, and the sweep asks for it again. Raises NotFound, Conflict."""
+    """Delete a job; the sweep requests again what is still due. Raises NotFound; Conflict if the job is running."""
     found = _fetch(client, job_id)
     if _status(found) == "started":
         raise Conflict("This job is running. Cancel it first.")
@@ -136,19 +136,19 @@ def delete(client: Redis, job_id: str) -> None:
 
 
 def requeue_all(client: Redis, queue: Queue) -> int:
-    """Put the failed jobs of a queue back; how many."""
+    """Put up to `AT_ONCE` failed jobs of a queue back; returns how many."""
     return sum(_tried(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, AT_ONCE))
 
 
 def delete_all(client: Redis, queue: Queue, state: str) -> int:
-    """Forget the jobs of a queue in a state, running ones excepted; how many."""
+    """Delete up to `AT_ONCE` jobs of a queue in a state; returns how many. Raises Conflict for running ones."""
     if state == "started":
         raise Conflict("Running jobs are cancelled one by one.")
     return sum(_tried(delete, client, job_id) for job_id in _ids(client, queue, state, 0, AT_ONCE))
 
 
 def start(client: Redis, name: str) -> bool:
-    """Ask for a job with a rhythm now; whether it was not waiting already. Raises NotFound."""
+    """Run a scheduled job now; returns False if it was already queued. Raises NotFound."""
     if name not in {rhythm.name for rhythm in schedule()}:
         raise NotFound("There is no such job in the schedule.")
     return push(client, JobRequest(name)) is not None

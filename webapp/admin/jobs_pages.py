@@ -46,7 +46,7 @@ STATE_WORDS = N_(
 @blueprint.get("/")
 @admin_only
 def overview() -> ViewResult:
-    """Queues, workers and the schedule; for HTMX the part that changes by itself."""
+    """Queues, workers and the schedule; for HTMX only the part that refreshes itself."""
     template = "admin/jobs/_state.html" if wants_partial() else "admin/jobs/overview.html"
     return render_template(
         template,
@@ -70,7 +70,7 @@ def listed(queue: str, state: str) -> ViewResult:
 @blueprint.post("/queues/<queue>/failed/requeue")
 @admin_only
 def requeue_all(queue: str) -> ViewResult:
-    """Put all failed jobs of a queue back."""
+    """Put failed jobs of a queue back, a few hundred at a time."""
     count = jobs.requeue_all(redis(), _queue(queue))
     flash(ngettext("%(num)s job queued again.", "%(num)s jobs queued again.", count))
     return redirect(url_for(".listed", queue=queue, state="failed"), 303)
@@ -79,7 +79,7 @@ def requeue_all(queue: str) -> ViewResult:
 @blueprint.post("/queues/<queue>/<state>/delete")
 @admin_only
 def delete_all(queue: str, state: str) -> ViewResult:
-    """Forget all jobs of a queue in one state."""
+    """Delete jobs of a queue in one state, a few hundred at a time."""
     count = jobs.delete_all(redis(), _queue(queue), _state(state))
     flash(ngettext("%(num)s job deleted.", "%(num)s jobs deleted.", count))
     return redirect(url_for(".listed", queue=queue, state=state), 303)
@@ -111,7 +111,7 @@ def act(job_id: str, action: str) -> ViewResult:
 @blueprint.post("/schedule/<name>")
 @admin_only
 def start(name: str) -> ViewResult:
-    """Ask now for a job that has a rhythm."""
+    """Run a scheduled job now."""
     flash(_("It is in its queue.") if jobs.start(redis(), name) else _("It is already waiting."))
     return redirect(url_for(".overview"), 303)
 

@@ -1,4 +1,4 @@
-"""The administration's view of what is known of a user's journeys, and the reset of a point; every look is recorded."""
+"""What admins see of a user's journeys, and the reset of a point; every look is recorded in the audit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = 50
 @blueprint.get("/admin/users/<int:user_id>/memory")
 @admin_only
 def look(user_id: int) -> ViewResult:
-    """What is known of a user: profile, points by journey, memories."""
+    """What is known about a user: profile, points by journey, memories."""
     page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
     shown = render_template(
         "journeys/admin.html",
@@ -44,7 +44,7 @@ look.writes = True  # type: ignore[attr-defined]  # every look is recorded
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")
 @admin_only
 def reset(user_id: int, journey: str, point: str) -> ViewResult:
-    """Forget what is known of a point and read the journey's conversations again."""
+    """Forget what is known about a point and read the journey's conversations again."""
     user = get_user(_existing(user_id))
     count = service.reset_point(user.user_id, journey, point)
     note_look(current_user_id(), user_id, "point reset", is_change=True)

@@ -1,4 +1,4 @@
-"""The state of the site on one page: how much there is, what waits, what is connected, what is installed."""
+"""The state of the site on one page: how much it holds, what is queued, what is connected, what is installed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from webapp.database import db
 from webapp.jobspecs import Queue, rq_queue
 from webapp.redis_clients import server_of
 
-# Workers say that they are alive at least this often (worker_ttl in jobs/worker.py), with time to spare.
+# Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.
 ALIVE = timedelta(seconds=90)
 PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
 
 
 @dataclass(frozen=True)
 class QueueState:
-    """A queue: jobs that wait, run, wait for another try, and failed for good."""
+    """A queue: how many jobs are waiting, running, waiting for another try, and failed for good."""
 
     name: str
     queued: int
@@ -41,7 +41,7 @@ class QueueState:
 
 @dataclass(frozen=True)
 class WorkerLine:
-    """A worker that gave a sign of life lately."""
+    """A worker that has sent a heartbeat lately."""
 
     name: str
     state: str
@@ -51,7 +51,7 @@ class WorkerLine:
 
 @dataclass(frozen=True)
 class Work:
-    """Background work; nothing is known of it while Redis is away."""
+    """Background work; unknown while Redis is away."""
 
     known: bool
     queues: list[QueueState] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Model:
 
 
 def counts() -> dict[str, int]:
-    """How many accounts, active ones, admins and conversations there are."""
+    """The numbers of accounts, active accounts, active admins and conversations."""
     active = func.count(case((User.is_active, 1)))
     admins = func.count(case((and_(User.is_admin, User.is_active), 1)))
     users = db.session.execute(select(func.count(), active, admins).select_from(User)).one()
@@ -106,7 +106,7 @@ def model(settings: Settings, embedding: str, *, background: str = "", embedder_
 
 
 def versions(client: Redis) -> dict[str, str]:
-    """What this installation is made of."""
+    """The versions of what this installation runs on, by name."""
     found = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     dialect = db.engine.dialect
     numbers = ".".join(str(part) for part in dialect.server_version_info or ())

@@ -1,4 +1,4 @@
-"""Pages of the administration: overview, users, what to do about one of them."""
+"""Pages of the administration: overview, users, and what can be done about one of them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def registration() -> ViewResult:
 @blueprint.get("/admin/users")
 @admin_only
 def users() -> ViewResult:
-    """All accounts; for HTMX only the rows, so that a search or the next page can be put in place."""
+    """All accounts; for HTMX only the rows, for a search or the next page."""
     return _render_users(partial=wants_partial())
 
 
@@ -109,7 +109,7 @@ def set_admin(user_id: int) -> ViewResult:
 @admin_only
 @recently_proved
 def set_active(user_id: int) -> ViewResult:
-    """Switch an account off or on."""
+    """Deactivate or reactivate an account."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
     said = (
         _("%(email)s can sign in again.", email=changed.email)
@@ -134,7 +134,7 @@ def reset_password(user_id: int) -> ViewResult:
 @admin_only
 @recently_proved
 def delete_user(user_id: int) -> ViewResult:
-    """Delete an account and all that is theirs, for good."""
+    """Delete an account and everything in it, for good."""
     try:
         email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
     except Invalid as error:

@@ -1,4 +1,4 @@
-"""Trying a prompt before it is used: what would be sent for a real conversation, and one stored turn made again.
+"""Trying a prompt before it is used: what would be sent for a real conversation, and a stored reply generated again.
 
 Nothing here is stored. Reading somebody else's conversation is recorded first (webapp/digests/access.py).
 """
@@ -67,7 +67,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One stored turn, made again with each version."""
+    """One stored reply, generated again with each version."""
 
     conversation_id: int
     message_id: int
@@ -109,7 +109,7 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
 
 
 def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Replay:
-    """Make a stored reply again with each version of the chat prompt, at the same time, with no connection held.
+    """Generate a stored reply again with each version of the chat prompt, in parallel, with no connection held.
 
     The messages before the reply are as they were when it was written; memory is as it is now. Raises NotFound.
     """
@@ -126,7 +126,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     )
     prompted = []
     for version, text in texts:
-        conversation = existing_conversation(found.conversation_id)  # looking things up may have let go of it
+        conversation = existing_conversation(found.conversation_id)  # retrieval may have released it
         prompted.append((version, _composed(conversation, branch, text, settings)))
     client = completions()
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
@@ -140,7 +140,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
 
 
 def find_reply(message_id: int) -> Message:
-    """A stored reply of anybody's. Raises NotFound."""
+    """Anybody's stored reply. Raises NotFound."""
     row = db.session.get(Message, message_id)
     if row is None or row.role != "assistant" or not row.content:
         raise NotFound("There is no such reply.")
@@ -148,7 +148,7 @@ def find_reply(message_id: int) -> Message:
 
 
 def _before(reply: Message) -> list[ContextMessage]:
-    """The messages a reply followed, oldest first, through whatever was edited since."""
+    """The messages a reply followed, oldest first, even if some were edited since."""
     rows = {
         row.message_id: row
         for row in db.session.scalars(select(Message).where(Message.conversation_id == reply.conversation_id))
@@ -181,7 +181,7 @@ def _tokens(messages: Sequence[dict[str, Any]]) -> int:
 
 
 def _in_context(app: Flask, answer: Callable[..., Reply], *wish: Any) -> Reply:
-    """Answer in a thread of its own, which has to look up the model that is chosen now."""
+    """Answer in another thread, which needs an application context to look up the chosen model."""
     with app.app_context():
         return answer(*wish)
 

@@ -1,4 +1,4 @@
-"""Pages of the prompt editor: versions, comparison, preview on a real conversation, replay of a stored turn."""
+"""Pages of the prompt editor: versions, comparison, preview on a real conversation, replay of a stored reply."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def index() -> ViewResult:
 @blueprint.get("/<name>")
 @admin_only
 def editor(name: str) -> ViewResult:
-    """One prompt: its text to edit, its versions, and what can be tried with it."""
+    """One prompt: its text to edit, its versions, and ways to try it."""
     return _render(name, version=_number(request.args.get("version")))
 
 
@@ -111,7 +111,7 @@ def preview(name: str) -> ViewResult:
 @blueprint.post("/<name>/replay")
 @admin_only
 def replay(name: str) -> ViewResult:
-    """One stored reply made again with two versions, side by side."""
+    """One stored reply generated again with two versions, side by side."""
     if service.definition(name).name != "chat":
         raise NotFound("Only replies can be regenerated.")
     shown: dict[str, Any] = {}

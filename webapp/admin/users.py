@@ -1,4 +1,4 @@
-"""What an admin does about other accounts; the rules of accounts themselves are in webapp/accounts/service.py."""
+"""What an admin does with other accounts; the rules for accounts in general are in webapp/accounts/service.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 
-# No letters and digits that look alike: the password is read out or typed.
+# Without letters and digits that look alike: the password is read out or typed.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -31,7 +31,7 @@ def add(data: NewUser) -> tuple[User, str]:
 
 
 def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
-    """Make or unmake an admin, stop or restore an account. Raises Conflict for oneself and for the last admin."""
+    """Make or unmake an admin, (de)activate an account. Raises Conflict for oneself and for the last admin."""
     _not_oneself(admin_id, user_id)
     return service.update_user(user_id, changes)
 
@@ -44,7 +44,7 @@ def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
 
 
 def delete(admin_id: int, user_id: int, typed_email: str) -> str:
-    """Delete an account and all that is theirs, once its address was typed; the address. Raises Invalid, Conflict."""
+    """Delete an account and everything in it, if its address was typed; returns that. Raises Invalid, Conflict."""
     _not_oneself(admin_id, user_id)
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
@@ -54,7 +54,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
 
 
 def holdings(user_id: int) -> dict[str, int]:
-    """How much there is of a user's: conversations, and tokens that can be used."""
+    """How many conversations and usable tokens a user has."""
     conversations = select(func.count()).select_from(Conversation).where(Conversation.user_id == user_id)
     return {
         "conversations": db.session.scalar(conversations) or 0,
@@ -63,7 +63,7 @@ def holdings(user_id: int) -> dict[str, int]:
 
 
 def _issued(user: User) -> User:
-    """A password that an admin has seen is good for one thing: choosing another."""
+    """Note that an admin has seen the user's password: it is good only for choosing another one."""
     user.must_change_password = True
     db.session.flush()
     return user

@@ -1,1 +1,1 @@
-"""The audit: who or which program read or changed what about whom, for that person to see."""
+"""The audit: which person or program read or changed what about whom, for that person to see."""

@@ -1,4 +1,4 @@
-"""What the audit can tell: every action, and its words for people. Another room's action is one more line here."""
+"""What the audit can record: every action, and how people read it. Another package's action is one more line here."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ class Actor:
 
 
 SYSTEM = Actor("system")
-"""Jobs, and commands given on the machine itself."""
+"""Jobs, and commands run on the machine itself."""
 
 
 def current_actor() -> Actor:
-    """Who sent the current request; the system where there is none."""
+    """Who sent the current request; the system if there is none."""
     if not has_request_context():
         return SYSTEM
     identity, address = current_identity(), request.remote_addr or ""

@@ -1,4 +1,4 @@
-"""The audit's one table: rows are added and, after their time, purged; never changed."""
+"""The audit's only table: rows are added and, when they expire, purged; they are never changed."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def activity() -> str:
 @blueprint.get("/settings/activity/download")
 @signed_in
 def download() -> Response:
-    """The newest events, one JSON object a line."""
+    """The newest events, one JSON object per line."""
     lines = list(_lines(current_user_id()))
     db.session.rollback()
     response = Response("".join(lines), mimetype="application/x-ndjson")
@@ -44,7 +44,7 @@ def download() -> Response:
 @blueprint.get("/admin/activity")
 @admin_only
 def site_activity() -> str:
-    """That something happened, to whom and by whom: no names of things, which are the person's own."""
+    """What happened, to whom and by whom: without the names of things, which are the person's own."""
     return _render(service.list_all(_query()), "audit/site.html")
 
 

@@ -33,9 +33,9 @@ def record(
     """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
 
     `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); words need a
-    line in webapp/audit/things.py, to be told in other languages. Neither it nor `detail` (ids and counts) ever holds
-    what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same by the
-    same actor is recorded once in that many seconds, as for a program that reads all day.
+    line in webapp/audit/things.py, to be shown in other languages. Neither it nor `detail` (ids and counts) ever holds
+    what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same event by
+    the same actor is recorded once in that many seconds, for programs that read all day.
     """
     by = actor or current_actor()
     if once_in:
@@ -61,7 +61,7 @@ def record(
 
 
 def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
-    """A page of what was done to or read of a user's account, newest first. Raises Invalid for a foreign cursor."""
+    """A page of what was done to or read from a user's account, newest first. Raises Invalid for a bad cursor."""
     return _page(query, user_id)
 
 
@@ -71,7 +71,7 @@ def list_all(query: PageQuery) -> Page[AuditEvent]:
 
 
 def purge(days: int) -> int:
-    """Delete events older than `days`, a few thousand at a time; how many went."""
+    """Delete events older than `days`, a few thousand at most; returns how many."""
     past = select(AuditEvent.event_id).where(AuditEvent.created_at < now() - timedelta(days=days))
     ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGED_AT_ONCE)).all()
     if not ids:
@@ -94,13 +94,13 @@ def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
 
 @dataclass(frozen=True)
 class _Noted:
-    """That something is recorded, told to all processes once it is committed: what is rolled back is due again."""
+    """A note to all processes that something is recorded, left once it is committed: a rollback makes it due again."""
 
     key: str
     seconds: int
 
     def is_known(self) -> bool:
-        """Whether it was recorded lately, or is about to be; while Redis is away only the latter."""
+        """Whether it was recorded lately, or is about to be; while Redis is away, only the latter is known."""
         if self in waiting_for_commit(db.session()):
             return True
         try:
@@ -109,7 +109,7 @@ class _Noted:
             return False
 
     def __call__(self) -> None:
-        with suppress(RedisError):  # it is recorded once more then
+        with suppress(RedisError):  # then it is recorded once more
             redis().set(self.key, b"1", ex=self.seconds)
 
 

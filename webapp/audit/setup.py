@@ -1,4 +1,4 @@
-"""What other rooms tell by signal is recorded: accounts come before the audit and cannot call it."""
+"""Records what other packages announce by signal: accounts come before the audit in the layers and cannot call it."""
 
 from __future__ import annotations
 

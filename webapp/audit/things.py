@@ -1,4 +1,4 @@
-"""What an event names, in the reader's language: `what` is recorded in English, which programs and the download keep.
+"""What an event names, in the reader's language: `what` is recorded in English, as programs and the download get it.
 
 A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
 """
@@ -15,8 +15,8 @@ from webapp.languages.retelling import values_in
 from webapp.languages.speaking import gettext, ngettext
 
 Forms = tuple[str | tuple[str, str], ...]
-"""Texts as they were recorded, with `%(number)s`, `%(name)s`, `%(reason)s` and the like for what differs; or the two
-texts of a number of things, with `%(num)s`."""
+"""Texts as they were recorded, with `%(number)s`, `%(name)s`, `%(reason)s` and the like for what varies; or the two
+forms of a text about a number of things, with `%(num)s`."""
 
 THINGS: dict[str, Forms] = {
     Action.SIGNED_IN: N_(("%(browser)s on %(system)s", "Unknown browser")),
@@ -75,7 +75,7 @@ _SHOWN_AS = N_(
         "its secret cannot be read any more; make a new one": "its secret can no longer be read; create a new one",
     }
 )
-"""What is shown of a text that was recorded in other words, which stay as they are: events are compared by them."""
+"""What is shown for texts recorded in other words; the recorded ones never change, as events are compared by them."""
 
 REASONS: Forms = (
     N_("a code was used twice"),
@@ -91,18 +91,18 @@ _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 
 
 def thing(action: str, what: str) -> str:
-    """What an event of this action names, in the reader's language; as it was recorded where nobody knows it."""
+    """What an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
     return _told(what, forms) or _listed(what.split(", "), forms) or what
 
 
 def reason(text: str) -> str:
-    """Why something ended, in the reader's language; as it was recorded where nobody knows it."""
+    """Why something ended, in the reader's language; unknown reasons stay as recorded."""
     return _told(text, REASONS) or text
 
 
 def conversation_of(action: str, what: str) -> int | None:
-    """The conversation of the person's that an event names."""
+    """The id of the person's conversation that an event names; None if it names none."""
     if action not in (Action.ADMIN_LOOKED, Action.SHARE_CREATED, Action.SHARE_REVOKED):
         return None
     named = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", what)
@@ -115,7 +115,7 @@ def _listed(parts: list[str], forms: Forms) -> str:
 
 
 def _told(what: str, forms: Forms) -> str:
-    """A text in the reader's language; empty for one that is none of these."""
+    """A text in the reader's language; empty if it matches none of these forms."""
     for form in forms:
         for text in (form,) if isinstance(form, str) else form:
             if (values := values_in(text, what)) is None:

@@ -1,1 +1,2 @@
-"""Commands around the application: setting it up (`prepare`) and running all of it on one machine (`launch`)."""
+"""Commands around the application: setting it up (`prepare`), running all of it on one machine (`launch`), and using it
+from a terminal (`client`)."""

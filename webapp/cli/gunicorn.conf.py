@@ -1,6 +1,6 @@
 """How gunicorn serves Commonplace; used by `make run`, the Procfile and the container alike.
 
-Threads because a stream occupies one for its whole length, and because the MySQL driver blocks (no green threads).
+Many threads, because a stream occupies one from beginning to end; no green threads, because the MySQL driver blocks.
 """
 
 import ctypes
@@ -19,10 +19,10 @@ from webapp.llm.sdk import warm_up
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
 if "MALLOC_ARENA_MAX" not in os.environ and hasattr(libc, "mallopt"):
-    libc.mallopt(M_ARENA_MAX, 2)  # glibc would give up to sixteen heaps to so many threads
-# On one core more threads would only wait for each other. To be said before numpy is loaded.
+    libc.mallopt(M_ARENA_MAX, 2)  # for so many threads glibc would create up to eight heaps per core
+# On one core, more threads would only wait for each other. Must be set before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Whoever waits for a page is told within five seconds that the database hangs; a job or a migration may take longer.
+# Somebody waiting for a page learns within five seconds that the database hangs; jobs and migrations may take longer.
 os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
@@ -35,12 +35,12 @@ backlog = 4096
 keepalive = 30
 control_socket_disable = True
 
-# A worker that was told to end finishes its turns, and is killed a little later.
+# A worker that is told to stop finishes its turns, and is killed a little later.
 drain_seconds = Settings.from_env().turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
 
-# Several workers share what is loaded once, until one writes to a page; a single one has nobody to share with, and its
-# master stays small.
+# Several workers share what is loaded once, until one writes to a page; a single one has none to share with, and so
+# its master stays small.
 preload_app = workers > 1
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 
@@ -60,8 +60,8 @@ def when_ready(server: Any) -> None:
 
         warm_up()
         newest_revision()
-        # What a first request sets up, such as the map of addresses, would be each worker's own: 3 MB in all. Nobody
-        # sent this one, so nobody is told of it.
+        # What the first request sets up, such as the URL map, would not be shared by the workers: 3 MB in all. Nobody
+        # sent this request, so it is not logged.
         requests = logging.getLogger("webapp.access")
         requests.disabled = True
         server.app.wsgi().test_client().get("/healthz")
@@ -73,28 +73,28 @@ def when_ready(server: Any) -> None:
 
 
 def post_fork(_server: Any, _worker: Any) -> None:
-    """A worker does not outlive its master, however that one ended."""
+    """Make sure that a worker does not outlive its master, however that ends."""
     libc.prctl(1, int(signal.SIGKILL), 0, 0, 0)
 
 
 def pre_fork(server: Any, worker: Any) -> None:
-    """Number the workers; one that takes the place of another takes its number, too."""
+    """Number the workers; a replacement gets the number of the one it replaces."""
     taken = {other.number for other in server.WORKERS.values()}
     worker.number = next(number for number in itertools.count() if number not in taken)
 
 
 def stay_on_one_core(number: int) -> None:
-    """Keep the threads of a process together: only one of them runs Python at a time, and handing the interpreter from
-    core to core was measured to make a burst of turns two to three times as slow. WEB_PINNED=0 leaves it to the kernel.
+    """Keep the threads of a process on one core: only one of them runs Python at a time, and passing the interpreter
+    between cores was measured to slow a burst of turns down two to three times. WEB_PINNED=0 leaves it to the kernel.
     """
     if os.environ.get("WEB_PINNED", "1") != "0":
         cores = sorted(os.sched_getaffinity(0))
-        # Not always from the first core on: another Commonplace may run on this machine.
+        # Not always starting with the first core: another Commonplace may run on this machine.
         os.sched_setaffinity(0, {cores[(os.getppid() + number) % len(cores)]})
 
 
 def post_worker_init(worker: Any) -> None:
-    """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
+    """Set a worker up, and let it drain its turns as soon as it is told to stop, not once its last visitor has left."""
     from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
 
     stay_on_one_core(worker.number)
@@ -120,7 +120,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """Wait for the turns that no visitor is watching."""
+    """Wait for turns that nobody is watching."""
     drain = getattr(worker, "turns", None)
     if drain is not None and drain.ident is not None:
         drain.join(drain_seconds + 2)

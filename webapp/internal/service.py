@@ -1,4 +1,4 @@
-"""What services read of conversations."""
+"""What services may read from conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.database import db
 
 
 def finished_messages(conversation_id: int, *, after: int = 0, limit: int = 500) -> Sequence[Message]:
-    """The messages of a conversation as it stands, without those being written or empty, oldest first."""
+    """The current messages of a conversation after `after`, oldest first, without failed, unfinished or empty ones."""
     return db.session.scalars(
         select(Message)
         .where(

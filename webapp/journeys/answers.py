@@ -1,4 +1,4 @@
-"""What the user does to a point by hand: still true, not right, a correction, skip, ask again, and undo."""
+"""What the user does to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import get_memory
 
 BELOW = 0.1
-"""A confirmed memory's confidence stays this far below a point's threshold: it is evidence, and settles nothing."""
+"""A confirmed memory's confidence stays this far below a point's threshold: it is evidence, but settles nothing."""
 
 
 class Held:
-    """A point of a conversation, with the user's memory of it locked until the transaction ends."""
+    """A point of a conversation, with what is known about it for the user locked until the transaction ends."""
 
     def __init__(self, user_id: int, conversation_id: int, slug: str):
         self.user_id = user_id
@@ -41,7 +41,7 @@ class Held:
 
     @property
     def evidence(self) -> list[Quote]:
-        """What counts now."""
+        """The evidence that counts now."""
         return [item for item in self.all if item.retired_at is None]
 
     @property
@@ -58,7 +58,7 @@ class Held:
         )
         self.row.before_change = {
             "state": {name: _plain(value) for name, value in asdict(state_of(self.row)).items()},
-            # How much of each was replaced: words are kept with the evidence alone, where forgetting finds them.
+            # Only how much of each was replaced: words are kept with the evidence alone, where forgetting finds them.
             "evidence": {str(evidence_id): len(retired or ()) for evidence_id, retired in rows},
             "set_aside": self.row.set_aside,
             "settled_conflicts": self.row.settled_conflicts,
@@ -74,7 +74,7 @@ class Held:
         return found
 
     def done(self) -> PointView:
-        """The point after the change; summaries that say otherwise are made again."""
+        """The point after the change; outdated summaries are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
         view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
@@ -107,7 +107,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
-    """The memory as evidence: with the words it rests on and their date, or without any."""
+    """The memory as evidence: with the words it rests on and their date, if there are any."""
     said = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
@@ -230,7 +230,10 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user wants to be asked about a point again: what is known of it moves to its history. Raises NotFound."""
+    """The user wants to be asked about a point again: a skip is undone, else what is known moves to its history.
+
+    Raises NotFound.
+    """
     held = Held(user_id, conversation_id, slug)
     held.remember()
     if held.row.set_aside is not None:
@@ -269,7 +272,7 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
 
 
 def forget_state(row: PointMemory) -> None:
-    """Delete what is known of a point, including its history."""
+    """Delete what is known about a point, including its history."""
     db.session.execute(delete(PointEvidence).where(PointEvidence.point_memory_id == row.point_memory_id))
     write_state(row, PointState())
     row.confirmed_at = row.before_change = row.settled_for = row.settled_conflicts = None

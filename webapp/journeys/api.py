@@ -95,7 +95,7 @@ def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
 
 
 def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:
-    """The summary as Markdown or JSON, to be saved and kept by no cache."""
+    """The summary as a Markdown or JSON file that no cache may keep."""
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
@@ -110,7 +110,7 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:
-    """A PDF to be saved under a name, and kept by no cache: what it rests on may be forgotten."""
+    """A PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
     response = Response(pdf, mimetype="application/pdf")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"

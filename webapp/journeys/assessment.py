@@ -1,4 +1,4 @@
-"""The open points in a turn's one extraction call: what is asked about them, and what happens with the answer."""
+"""The open points in the extraction call of a turn: what is asked about them, and what is done with the answer."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> Guided:
-    """The points the next call has to look at, with what is known of them: those still open first.
+    """The points the next call has to look at, with what is known about them: those still open first.
 
-    Settled ones are among them when the conversation is about them: the one opened last, and those that what was said
-    touches or may put right.
+    Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
+    all of them if it corrects something without touching any.
     """
     if conversation.journey_id is None:
         return Guided()
@@ -127,7 +127,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
     )
     merged = merge(state, assessment, point.confidence_threshold, rests_on=len(left) + len(new))
     if is_settled(state, point.confidence_threshold) and (left or new):
-        merged = keep_settled(merged, point.confidence_threshold)  # adding to it does not cast doubt on it
+        merged = keep_settled(merged, point.confidence_threshold)  # more evidence does not cast doubt on it
     write_state(row, merged)
     if row.is_addressed and found.assessment.is_addressed:
         row.settled_for = aims_of(point)
@@ -148,7 +148,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
 
 
 def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: GroundedAssessment) -> bool:
-    """Whether all criteria are settled, if the assessment says which it settles; else its word counts."""
+    """Whether all criteria are met, if the assessment says which ones it settles; otherwise its word counts."""
     if not found.assessment.criteria_met:
         return True
     met = {text for item in left for text in item.criteria} | set(criteria_of(point, found))
@@ -156,7 +156,7 @@ def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: Grou
 
 
 def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
-    """Remove what the new words replace from what is known; returns the ids of the rows of which nothing is left."""
+    """Remove what the new words replace from what is known; returns the ids of the rows with nothing left."""
     if not left:
         return set()
     ids = {item.message_id for item in new}
@@ -174,7 +174,7 @@ def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found:
 
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
-    """The user's memory of a point, created if necessary, and locked until the transaction ends."""
+    """The row of a point for the user, created if necessary, and locked until the transaction ends."""
     held = (
         select(PointMemory)
         .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)

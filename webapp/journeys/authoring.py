@@ -1,7 +1,7 @@
 """Journeys written in the browser or over the API: drafts, versions, publishing, rolling back, archiving.
 
 An author changes a draft; what others see changes when it is published. A journey without an owner is for everyone and
-belongs to the administrators; one with an owner is theirs alone. Those kept in files are changed there.
+managed by the admins; one with an owner is theirs alone. Journeys that come from files are changed there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Work:
 
 
 def own_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys a user may change: their own, and for administrators those of the installation."""
+    """The journeys a user may change: their own and, for admins, those of the installation."""
     mine = [Journey.owner_id == user_id]
     if get_or_raise(User, user_id).is_admin:
         mine.append(Journey.owner_id.is_(None))
@@ -69,7 +69,7 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
-    """A new journey, which nobody sees before it is published. Raises Conflict, Invalid."""
+    """A new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
     if owner_id is not None:
@@ -100,7 +100,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
 
 
 def _free_slug(user_id: int, wanted: str, *, is_asked_for: bool) -> str:
-    """The slug, or a similar one: this must not reveal that somebody else has a journey of that name."""
+    """The slug, or a similar one: it must not be revealed that somebody else has a journey of that name."""
     taken = db.session.scalar(select(Journey).where(Journey.slug == wanted))
     if taken is None:
         return wanted
@@ -165,7 +165,7 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
 
 
 def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
-    """A copy of a journey the user may see, as a draft of their own; a shipped one as it reads in `language`.
+    """A copy of a journey the user may see, as a draft of their own; a shipped one is translated into `language`.
 
     Raises NotFound, Conflict.
     """
@@ -184,7 +184,7 @@ def _renamed(definition: dict[str, Any]) -> JourneyBody:
 
 
 def archive(user_id: int, slug: str) -> None:
-    """Withdraw a journey; a draft that was never published is deleted. Conversations keep theirs.
+    """Withdraw a journey; a draft that was never published is deleted. Conversations keep their journey.
 
     Raises NotFound, Forbidden.
     """

@@ -1,4 +1,4 @@
-"""Pages for writing journeys: the list of one's own, the editor, versions, files in and out, and a preview."""
+"""Pages for writing journeys: the author's list, the editor, versions, import and export, and a preview."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
 @blueprint.post("/journeys/<slug>/duplicate")
 @signed_in
 def duplicate(slug: str) -> ViewResult:
-    """A copy of one's own."""
+    """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
     db.session.commit()
     return redirect(url_for(".edit", slug=copy), 303)
@@ -146,7 +146,7 @@ def export(slug: str, form: str) -> ViewResult:
 
 
 def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
-    """What was typed, checked; or None and the page to show instead, if the form is to be changed or has mistakes."""
+    """The checked input; or None and the page to show instead, if a button changes the form or there are mistakes."""
     typed = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):

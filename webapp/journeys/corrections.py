@@ -1,7 +1,7 @@
 """Which earlier answers a new one replaces, and which it only disagrees with; pure.
 
-"Actually it is not my lower back, it is my neck" replaces what was said about the lower back. Two answers without
-such a word are left side by side for the person to settle.
+"Actually it is not my lower back, it is my neck" replaces what was said about the lower back. Without such a
+correction two different answers are left side by side for the person to settle.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def replaced_by(
     known: Sequence[Known],
     named: Sequence[str] = (),
 ) -> dict[int, Replaced]:
-    """What a new message replaces of what is known, by evidence id.
+    """What a new message replaces in what is known, by evidence id.
 
     `values` and `statements` were understood from the message; `named` are the statements that the assessment says it
     replaces. What is only repeated is not replaced.
@@ -108,7 +108,7 @@ def replaced_by(
 
 
 def disagreements(known: Sequence[Known], settled: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
-    """Names with different values in the two latest pieces that give one, unless the person said both are right."""
+    """Each value of a name with the next different one, from another piece, unless the person said both are right."""
     both = {frozenset(pair) for pair in settled}
     latest: dict[str, list[tuple[int, Any]]] = {}
     for item in known:
@@ -131,7 +131,7 @@ def _agree(one: Any, other: Any) -> bool:
 
 
 def _denied(message: str) -> list[str]:
-    """The things that a message says are not so."""
+    """The things that a message denies."""
     return [part for found in _DENIED.finditer(message) if (part := _CUT.split(found[1])[0].strip()) and _terms(part)]
 
 

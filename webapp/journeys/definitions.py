@@ -1,4 +1,4 @@
-"""A journey as its author writes it: what may be left out, and how it is converted to a file's form; pure."""
+"""A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
 
 from __future__ import annotations
 

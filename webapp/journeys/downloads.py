@@ -1,4 +1,4 @@
-"""Serves the summary: the stored one if up to date, else one made by a worker and waited for."""
+"""Serves the summary: the stored one if it is up to date, else one that a worker makes while the request waits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PAUSE = 0.3
 
 
 def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
-    """The summary and a name for its file; None if it is not made within `patience` seconds.
+    """The summary and a name for its file; None if it is not ready within `patience` seconds.
 
-    No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError when no work can be queued.
+    No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError if no work can be queued.
     """
     end = time.monotonic() + patience
     found = stored_report(user_id, conversation_id)

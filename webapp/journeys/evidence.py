@@ -1,4 +1,4 @@
-"""The rows with what a point rests on: created from grounded assessments, and removed again when replaced."""
+"""The rows with what a point rests on: created from grounded assessments, and retired when replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.memories.engine.state import Evidence
 from webapp.memories.learning.points import GroundedAssessment
 
 SHORT_WORDS = 5
-"""Up to this many words an answer is quoted with its question."""
+"""An answer of up to this many words is quoted with its question."""
 MAX_QUESTION = 500
 
 
@@ -73,7 +73,7 @@ def question_before(conversation: Conversation, message_id: int) -> str | None:
 
 
 def last_question(text: str) -> str | None:
-    """The last sentence of a text that asks something."""
+    """The last question in a text."""
     asked = re.findall(r"[^.!?…\n]*[?？]", text)
     return " ".join(asked[-1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None if asked else None
 

@@ -13,9 +13,9 @@ from webapp.text.words import stems, words
 
 Lifetime = Literal["days", "weeks", "months", "years", "always"]
 HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
-"""Days after which what was said is half as certain."""
+"""Days after which what was said is only half as certain."""
 STALE = 0.5
-"""Below this certainty it is asked about again."""
+"""Below this certainty a fact is asked about again."""
 
 _TELLING: tuple[tuple[Lifetime, str], ...] = (
     (
@@ -40,7 +40,7 @@ def lifetime_of(name: str, keeps: str | None = None) -> Lifetime:
 
 
 def freshness(said_at: datetime, at: datetime, lifetime: Lifetime) -> float:
-    """How much of its certainty is left, 1 for what was said now and 0.5 after the half-life."""
+    """How much of its certainty is left: 1 for what was just said, 0.5 after the half-life."""
     half = HALF_LIFE_DAYS[lifetime]
     if half is None:
         return 1.0
@@ -49,6 +49,6 @@ def freshness(said_at: datetime, at: datetime, lifetime: Lifetime) -> float:
 
 
 def average(values: Iterable[float]) -> float:
-    """The mean; 1 of nothing."""
+    """The mean; 1 if there are no values."""
     found = list(values)
     return sum(found) / len(found) if found else 1.0

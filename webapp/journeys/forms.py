@@ -12,7 +12,7 @@ MAX_POINTS = 100
 
 
 def read(form: Mapping[str, str]) -> dict[str, Any]:
-    """The definition in a form; fields left empty are left out, lists have one item per line."""
+    """The definition in a form; empty fields are left out, lists have one item per line."""
     count = min(int(form.get("count", "0")[:3] or 0) if form.get("count", "0").isdecimal() else 0, MAX_POINTS)
     given = {name: _clean(form.get(name, "")) for name in HEAD}
     points = []

@@ -12,7 +12,7 @@ _PROFILE = {"name": "Name", "preferred_name": "Prefers to be called", "birthday"
 
 @dataclass(frozen=True, slots=True)
 class PointGuide:
-    """A point as its fixture describes it, with what is known of it; `to_check` came from elsewhere."""
+    """A point as its fixture describes it, with what is known about it; `to_check` came from elsewhere."""
 
     title: str
     description: str

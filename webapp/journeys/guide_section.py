@@ -1,6 +1,6 @@
-"""What the model is told at every turn of a journey: its state, what is missing, and how to move on; pure.
+"""What the model is told in every turn of a journey: its state, what is missing, and how to move on; pure.
 
-It goes into the changing end of the prompt, before the person's words. Everything that was said is one line of data.
+It goes into the changing end of the prompt, before the person's words. Whatever people said is a single line of data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PAUSED = (
 
 @dataclass(frozen=True, slots=True)
 class CurrentPoint:
-    """The point to talk about, and what is known of it; texts are as people said them."""
+    """The point to talk about, and what is known about it; texts are as people said them."""
 
     title: str
     description: str
@@ -103,7 +103,7 @@ def without_knowledge(now: GuideNow) -> GuideNow:
 
 
 def replaced(content: str, section: str) -> str:
-    """A message with its block replaced by another; it may have been cut at its end."""
+    """A message with its block replaced by another; the message may have been cut off within it."""
     return re.sub(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", lambda _: section, content, count=1, flags=re.DOTALL)
 
 
@@ -141,5 +141,5 @@ def _block(parts: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """One line that opens and closes no block."""
+    """One line that can neither open nor close a block."""
     return re.sub(r"<(?![\d=])", "&lt;", " ".join(str(text).split()))

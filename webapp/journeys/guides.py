@@ -1,4 +1,4 @@
-"""The guide of a conversation: its current point, what the user wants of it, and its section of the prompt."""
+"""The guide of a conversation: its current point, what the user asks of it, and its section of the prompt."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ELSEWHERE = 6
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """The guide's section of a prompt; `kept` is what stays on record, without what was known of the user."""
+    """The guide's section of a prompt; `kept` is what stays on record, without what was known about the user."""
 
     text: str
     kept: str
 
 
 def guide_of(conversation_id: int) -> JourneyGuide:
-    """The state of a conversation's guide; if nothing is known, at the beginning and not stored."""
+    """The state of a conversation's guide; a new, unstored one if there is none yet."""
     row = db.session.get(JourneyGuide, conversation_id)
     return row or JourneyGuide(conversation_id=conversation_id, point_id=None, is_paused=False, report_due=False)
 
@@ -48,9 +48,9 @@ def hold_guide(conversation_id: int) -> JourneyGuide:
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
-    """The point that a conversation is at: the one opened last while it is open, else the next.
+    """The point that a conversation is at: the one opened last if it is still open, else the next one.
 
-    When nothing is open, one whose answers are to be checked; None when there is nothing to ask.
+    If nothing is open, one whose answers should be checked; None if there is nothing to ask.
     """
     opened = next((item for item in view.points if item.point.point_id == guide.point_id), None)
     if opened is not None and opened.set_aside is None and (not opened.is_settled or opened.conflicts):
@@ -61,7 +61,7 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
-    """Note that the user opened a point themselves: it is the current one, whatever they said about it before."""
+    """Note that the user opened a point themselves: it becomes the current one, even if it was set aside before."""
     row = hold_memory(conversation.user_id, point)
     row.manually_initiated = True
     row.set_aside = row.set_aside_at = None
@@ -70,7 +70,7 @@ def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
 
 
 def heed(conversation: Conversation, message: str) -> Wish | None:
-    """Do what a message asks of the guide, and remember it: skip, later, stop asking, go on. Most ask for nothing."""
+    """Do and remember what a message asks of the guide: skip, later, stop asking, go on. Most ask for nothing."""
     wish = wish_of(message) if conversation.journey_id is not None else None
     if wish is None:
         return None
@@ -144,7 +144,7 @@ def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
 
 
 def _elsewhere(current: PointView, view: JourneyView) -> list[str]:
-    """What other points and memory say that is relevant to a point."""
+    """What other points and the user's memories say that is relevant to a point."""
     keywords = current.point.semantic_keywords
     said = [
         f"{item.point.title}: {text}"

@@ -1,4 +1,4 @@
-"""Journeys from their JSON files: checked as a whole, then written; what users have said is never touched."""
+"""Journeys from their files: all are checked before any is written; what users have said is never touched."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class JourneyFixture(BaseModel):
 
 
 class FixtureError(DomainError):
-    """Files that cannot be loaded; `problems` has a line for each, with file and path in it."""
+    """Files that cannot be loaded; `problems` has a line for each problem, with file and path."""
 
     title = "The journeys cannot be loaded"
 
@@ -109,7 +109,7 @@ def folders() -> list[Path]:
 
 
 def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
-    """The journeys of folders with the hash of each file, by file name. Raises FixtureError naming file and path."""
+    """The journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
     found: list[tuple[JourneyFixture, str]] = []
     problems: list[str] = []
     files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
@@ -157,7 +157,7 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
 
 
 def digest_of(fixture: JourneyFixture) -> str:
-    """Changes with anything in a journey."""
+    """A hash that changes with anything in a journey."""
     return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
@@ -188,7 +188,7 @@ def load_journeys(*folders: Path, force: bool = False) -> Loaded:
             db.session.add(row)
             created.append(fixture.slug)
         elif row.source != "file":
-            differing.append(fixture.slug)  # written here: a file of the same name does not replace it
+            differing.append(fixture.slug)  # written in the application: a file of the same name does not replace it
             continue
         elif row.source_hash == digest and row.position == position and not row.is_archived:
             unchanged.append(fixture.slug)

@@ -1,4 +1,4 @@
-"""Which words answer which point: facts with the quotes they came from, memories with the points they bear on; pure."""
+"""Which words belong to which point: facts to the quotes they came from, memories to the points they concern; pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from webapp.text.words import stems, words
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
-    """Each statement with the quote that shares most of its words; as many lists as there are quotes.
+    """The statements for each quote; a statement belongs to the quote that shares most of its words.
 
-    A statement goes when its quote is forgotten, so it belongs to exactly one; the first, where none shares a word.
+    A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
     """
     found: list[list[str]] = [[] for _ in quotes]
     held = [_terms(quote) for quote in quotes]
@@ -23,7 +23,7 @@ def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
 
 
 def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
-    """Each named value with the quote that shares most of its words."""
+    """The named values for each quote; a value belongs to the quote that shares most of its words."""
     found: list[dict[str, Any]] = [{} for _ in quotes]
     for name, value in data.items():
         places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
@@ -34,7 +34,7 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 
 
 def bearing_on(statement: str, keywords: Iterable[str]) -> int:
-    """How many keywords a statement contains, in any form of their words; a keyword of several needs all in a row."""
+    """How many keywords a statement contains, in any form; one of several words must be there in order, together."""
     text = f" {' '.join(_in_order(statement))} "
     wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
     return sum(f" {keyword} " in text for keyword in wanted if keyword)

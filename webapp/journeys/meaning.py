@@ -1,4 +1,4 @@
-"""Whether a memory is relevant to a point by what both mean, not only by a word they share."""
+"""Whether a memory is relevant to a point by meaning, not only by shared words."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 
 NEAR = 0.3
-"""Cosine from which a memory with a keyword of the point is near to one of its aims (all-MiniLM-L6-v2: "sleeps badly
+"""Cosine from which a memory with a keyword of the point is close to one of its aims (all-MiniLM-L6-v2: "sleeps badly
 because of the pain" 0.71, "loves the children's book Momo" 0.13)."""
 NEAR_WITH_MORE = 0.2
 """The same for a memory with more than one keyword."""
 WITHOUT_VECTORS = 2
-"""Keywords that a memory needs where its meaning is not known."""
+"""Keywords that a memory needs if there are no vectors to compare."""
 
 
 def lines_of(point: ConversationPoint) -> list[str]:
@@ -29,12 +29,12 @@ def lines_of(point: ConversationPoint) -> list[str]:
 
 
 def digest_of(point: ConversationPoint, model: str) -> str:
-    """Changes with the lines, and with the model that embeds them."""
+    """A hash that changes with the lines, and with the model that embeds them."""
     return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
 
 
 def embed_points() -> int:
-    """Embed the points that have no vectors, or none of what they say now; how many. No connection is held meanwhile.
+    """Embed the points without up-to-date vectors; returns how many. No connection is held meanwhile.
 
     Raises ModelError.
     """
@@ -58,7 +58,7 @@ def embed_points() -> int:
 
 
 def bearing(points: Sequence[ConversationPoint], hits: Mapping[int, Mapping[int, int]]) -> dict[int, dict[int, float]]:
-    """Of the memories with keywords of each point (point → memory → how many), those near to it, with how near."""
+    """The relevant ones among the memories with keywords of each point (point → memory → how many), with a weight."""
     memory_ids = {memory_id for found in hits.values() for memory_id in found}
     if not memory_ids:
         return {}

@@ -1,7 +1,7 @@
-"""How assessments of a point come together; pure.
+"""How assessments of a point are combined; pure.
 
-Confidences are in 0..1. The weights are the documented ones: what is known with high confidence moves little, what is
-hardly known follows the new assessment.
+Confidences are in 0..1. The weights are the documented ones: high confidence moves little, low confidence follows the
+new assessment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HIGH, LOW = 0.8, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """What is stored on a point for a user; the words are elsewhere. `analyzed` is false before the first assessment.
+    """What is stored about a point for a user, without the words. `analyzed` is false before the first assessment.
 
     `rests_on` counts the pieces of evidence behind the score.
     """
@@ -35,7 +35,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What one look at the conversation said about a point."""
+    """What one assessment of the conversation said about a point."""
 
     is_addressed: bool
     confidence: float
@@ -44,7 +44,7 @@ class Assessment:
 
 
 def merge_confidence(existing: float, new: float) -> float:
-    """The weighted average of what was known and what is new; always between the two."""
+    """The weighted average of the known and the new confidence; always between the two."""
     existing, new = _unit(existing), _unit(new)
     if existing >= HIGH:
         merged = 0.7 * existing + 0.3 * new
@@ -56,7 +56,7 @@ def merge_confidence(existing: float, new: float) -> float:
 
 
 def merge(state: PointState, found: Assessment, threshold: float, *, rests_on: int) -> PointState:
-    """The state after an assessment; the first one counts as it is.
+    """The state after an assessment; the first one is taken as it is.
 
     A point is addressed when an assessment says so and the merged confidence reaches the point's threshold.
     """
@@ -75,9 +75,9 @@ def merge(state: PointState, found: Assessment, threshold: float, *, rests_on: i
 
 
 def as_it_stands(state: PointState, evidence_left: int) -> PointState:
-    """The state after evidence was lost: the point is reopened, and less is known of it.
+    """The state after evidence was lost: the point is reopened, and less is known about it.
 
-    The confidence falls to the share of the evidence that is left; without any, nothing is known.
+    The confidence falls with the share of the evidence that is left; without any, nothing is known.
     """
     if evidence_left >= state.rests_on:
         return state
@@ -93,17 +93,17 @@ def as_it_stands(state: PointState, evidence_left: int) -> PointState:
 
 
 def keep_settled(state: PointState, threshold: float) -> PointState:
-    """The state of a point that was settled and stays so."""
+    """The state of a point that was settled and stays settled."""
     return replace(state, is_addressed=True, confidence=max(state.confidence, threshold))
 
 
 def is_settled(state: PointState, threshold: float) -> bool:
-    """Addressed with a confidence that needs no further look."""
+    """Whether a point is addressed, with enough confidence not to need another look."""
     return state.is_addressed and at_least(state.confidence, threshold)
 
 
 def merge_texts(known: Iterable[str], new: Iterable[str]) -> list[str]:
-    """Both lists, what is known first, each statement once, ignoring case, spaces and full stop."""
+    """Both lists, the known one first, each statement once, ignoring case, spaces and the full stop."""
     found: dict[str, str] = {}
     for text in (*known, *new):
         if form := canonical_statement(text):
@@ -112,14 +112,14 @@ def merge_texts(known: Iterable[str], new: Iterable[str]) -> list[str]:
 
 
 def merge_data(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Both objects; the newer value of a name counts, and an empty one says nothing."""
+    """Both objects merged; a name's newer value counts, unless it is empty."""
     return {**known, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
 
 
 def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
     """The point to talk about next, of (slug, is addressed, confidence) in the journey's order.
 
-    The first that nothing is known of, else the first that is still open; None when all are addressed.
+    The first that nothing is known about, else the first that is still open; None if all are addressed.
     """
     still_open = [(slug, confidence) for slug, addressed, confidence in points if not addressed]
     untouched = [slug for slug, confidence in still_open if confidence == 0]

@@ -1,4 +1,4 @@
-"""Journeys and their points, what is known of each point for each user, and the summaries made from it."""
+"""Journeys and their points, what is known about each point for each user, and the summaries made from it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
-"""Up to 16 MB; a summary takes some tens of kilobytes."""
+"""Up to 16 MB; a summary takes a few dozen kilobytes."""
 
 
 class Journey(Base):
-    """A guided conversation, as its file or its author's last published version says; archived rather than deleted.
+    """A guided conversation, as defined by its file or by its author's last published version; archived, not deleted.
 
-    `source` says which of the two; one with an owner is theirs alone. `draft` waits to be published.
+    `source` says which of the two; a journey with an owner is theirs alone. `draft` has not been published yet.
     """
 
     __tablename__ = "journeys"
@@ -81,10 +81,10 @@ class ConversationPoint(Base):
 
 
 class PointMemory(Base):
-    """What is known of a point for a user, whatever the conversation.
+    """What is known about a point for a user, from all conversations.
 
     The words are in the evidence rows, so that they go with the message or memory they rest on. `evidence_count` is
-    how many rows the score rests on: when fewer are left, the point is open again (webapp/journeys/merging.py).
+    how many rows the score rests on: if fewer are left, the point is open again (webapp/journeys/merging.py).
     """
 
     __tablename__ = "point_memories"
@@ -111,7 +111,7 @@ class PointMemory(Base):
     # What the user asked for: not to be asked about it (`skip`), or only after all others (`later`).
     set_aside: Mapped[str | None] = mapped_column(String(10))
     set_aside_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # The goals and criteria of the point when it was settled: what was added since is still to be asked.
+    # The goals and criteria of the point when it was settled: anything added since is still to be asked.
     settled_for: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     # Pairs of evidence that disagree but that the user said are both right.
     settled_conflicts: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
@@ -123,7 +123,7 @@ class PointMemory(Base):
 class PointEvidence(Base):
     """The user's words that a point rests on, with what was understood from them.
 
-    They stand in a message, in a memory the user confirmed, or both; when either goes, so does this.
+    They come from a message, from a memory the user confirmed, or both; when either goes, so does this.
     """
 
     __tablename__ = "point_evidence"
@@ -145,14 +145,14 @@ class PointEvidence(Base):
     # The assistant's question that a short answer answers.
     question: Mapped[str | None] = mapped_column(Text)
     criteria: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
-    # Statements and values of it that were replaced, with when and why; and when all of it was.
+    # Its replaced statements and values, with when and why; below, when all of it was replaced.
     retired: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     retired_at: Mapped[datetime | None] = mapped_column(Timestamp)
     retired_why: Mapped[str | None] = mapped_column(String(20))
 
 
 class PointVectors(Base):
-    """The meaning of a point's goals and criteria, to weigh memories against; `digest` is of the text and the model."""
+    """The vectors of a point's goals and criteria, to compare memories with; `digest` is of the text and the model."""
 
     __tablename__ = "point_vectors"
 
@@ -165,7 +165,7 @@ class PointVectors(Base):
 
 
 class JourneyGuide(Base):
-    """The state of a conversation's guide: the point opened last, and whether it should stop asking.
+    """The state of a conversation's guide: the point opened last, and whether to stop asking.
 
     `report_due`: a summary is owed, because the journey was completed or what the last one says has changed.
     """
@@ -184,8 +184,8 @@ class JourneyGuide(Base):
 class ConversationReport(Base):
     """The PDF summary of a journey's conversation; in the database, so that every web node has it.
 
-    `source_hash` says what it was made from; `evidence_count` how many evidence rows, so that one whose sources went
-    is found without reading it.
+    `source_hash` is of what it was made from; `evidence_count` is the number of evidence rows, so that a summary whose
+    sources are gone is found without reading it.
     """
 
     __tablename__ = "conversation_reports"

@@ -1,4 +1,4 @@
-"""Summaries that are owed: a journey was completed, or what a stored summary says has changed."""
+"""Summaries that are due: a journey was completed, or what a stored summary says has changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AT_ONCE = 20
 
 
 def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
-    """Have the stored summaries of a user's journey made again, except one that the caller asks for itself."""
+    """Have the stored summaries of a user's journey made again, except one (`but`) that the caller requests itself."""
     ids = db.session.scalars(
         select(ConversationReport.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationReport.conversation_id)
@@ -29,7 +29,7 @@ def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> Non
 
 
 def owe_report(conversation_id: int) -> None:
-    """Note that a summary is owed, and ask for it after the commit; the sweep does so again if that is lost."""
+    """Note that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
     guide = db.session.get(JourneyGuide, conversation_id)
     if guide is None:
         guide = JourneyGuide(conversation_id=conversation_id, is_paused=False)

@@ -31,7 +31,7 @@ blueprint = Blueprint("journeys", __name__)
 
 @blueprint.app_context_processor
 def _points() -> dict[str, Any]:
-    """What the templates of any page may need; nothing is loaded unless one asks for it."""
+    """What the templates of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_journeys": lambda: service.list_journeys(current_user_id()),
         "load_points": _load_points,
@@ -47,7 +47,7 @@ def _load_questions(view: JourneyView | None = None, opened: PointView | None = 
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
-    """The current state of a conversation's journey; looked up once for all parts of a page."""
+    """The current state of a conversation's journey; loaded once for all parts of a page."""
     if conversation is None or conversation.journey_id is None:
         return None
     known: dict[int, JourneyView] = g.setdefault("journey_views", {})
@@ -87,7 +87,7 @@ def start(slug: str) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/points")
 @signed_in
 def points(conversation_id: int) -> ViewResult:
-    """The points of a conversation: a fragment of the panel, or a page without scripts."""
+    """The points of a conversation: the panel as a fragment or, without scripts, as a page."""
     conversation = get_conversation(current_user_id(), conversation_id)
     return _show(conversation)
 
@@ -115,7 +115,7 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
 @signed_in
 def change(conversation_id: int, slug: str) -> ViewResult:
-    """What the user changes about a point by hand; `do` says what."""
+    """Change a point by hand; `do` says how."""
     where = (current_user_id(), conversation_id, slug)
     match request.form.get("do"):
         case "skip" | "later" as wish:
@@ -151,7 +151,7 @@ def summary(conversation_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/summary/page")
 @signed_in
 def summary_page(conversation_id: int) -> ViewResult:
-    """The summary to be read and printed."""
+    """The summary as a page to read and print."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
     day = calendar.in_full(now().date(), language_of(this_app()).code)
     return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)

@@ -1,4 +1,4 @@
-"""What the pages, the API and the prompt see of a journey: its points, their state and evidence; plain values."""
+"""What pages, the API and the prompt see of a journey: its points, their state and evidence; plain values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from webapp.journeys.models import ConversationPoint, Journey
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The user's words in a message, or what they confirmed of a memory (`message_id` is None without a message).
+    """The user's words in a message, or a memory they confirmed (`message_id` is None without a message).
 
-    `question` is the assistant's that a short answer answers; `retired` are statements and values that were replaced
-    since; with `retired_at` all of it was.
+    `question` is the assistant's question, for a short answer; `retired` are statements and values that have been
+    replaced since; with `retired_at`, all of it has.
     """
 
     evidence_id: int
@@ -41,13 +41,13 @@ class Quote:
 
     @property
     def as_known(self) -> Known:
-        """What was understood from it, for the rules of corrections."""
+        """What was understood from it, for the rules about corrections."""
         return Known(self.evidence_id, self.extracted_points, self.structured_data)
 
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """Something that was said and is no longer true."""
+    """Something that was said but is no longer true."""
 
     text: str
     quote: str
@@ -70,10 +70,10 @@ class Prefilled:
 
 @dataclass(frozen=True, slots=True)
 class PointView:
-    """A point for one user; `reopened` when evidence has gone since it was addressed.
+    """A point for one user; `reopened` if evidence was lost after it was addressed.
 
-    `set_aside` is skip or later, where the user asked for it; `former` is what was replaced; `at` is when it is looked
-    at, for what fades.
+    `set_aside` is skip or later, if the user asked for it; `former` is what was replaced; `at` is the time of the view,
+    on which fading depends.
     """
 
     point: ConversationPoint
@@ -92,12 +92,12 @@ class PointView:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs no further talk: nothing of it is open, and no goal was added since."""
+        """Whether it needs no more discussion: it is addressed with confidence, and no goal has been added since."""
         return is_settled(self.state, self.point.confidence_threshold) and not self.new_goals
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the user does not want to be asked about it; what they said of it all the same counts."""
+        """Whether the user does not want to be asked about it; what they say about it anyway still counts."""
         return self.set_aside == "skip" and not self.is_settled
 
     @property
@@ -109,7 +109,7 @@ class PointView:
 
     @property
     def criteria_met(self) -> list[str]:
-        """The criteria that the evidence settles, as far as is known."""
+        """The criteria that the evidence is known to settle."""
         criteria = self.point.completion_criteria
         if self.state.is_addressed and not self.new_goals:
             return list(criteria)
@@ -123,17 +123,17 @@ class PointView:
 
     @property
     def faded(self) -> list[str]:
-        """What was said so long ago, for its kind, that it is asked about again."""
+        """What was said so long ago, for its kind of fact, that it is asked about again."""
         return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
 
     @property
     def confidence(self) -> float:
-        """The current confidence: what was said fades, each thing by its kind."""
+        """The current confidence: what was said fades, according to its kind."""
         left = [average(share for _, share in self._left(item)) for item in self.evidence]
         return self.state.confidence * average(left)
 
     def _left(self, item: Quote) -> list[tuple[str, float]]:
-        """What was understood from a piece of evidence, with how much of its certainty is left."""
+        """What was understood from a piece of evidence, each item with how much of its certainty is left."""
         since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
         keeps = self.point.keeps
         found = [
@@ -146,12 +146,12 @@ class PointView:
 
     @property
     def extracted_points(self) -> list[str]:
-        """What was understood, each once."""
+        """What was understood, each statement once."""
         return merge_texts((), (text for item in self.evidence for text in item.extracted_points))
 
     @property
     def statements(self) -> list[str]:
-        """What was understood beyond the quotes: a statement that is no more than one would be shown twice."""
+        """What was understood, except statements that only repeat a quote, which would be shown twice."""
         said = self.quotes
         return merge_texts(said, self.extracted_points)[len(said) :]
 
@@ -162,7 +162,7 @@ class PointView:
 
     @property
     def structured_data(self) -> dict[str, Any]:
-        """Named values; the later said counts."""
+        """Named values; the later one counts."""
         merged: dict[str, Any] = {}
         for item in self.evidence:
             merged = merge_data(merged, item.structured_data)
@@ -210,7 +210,7 @@ class JourneyView:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every point is addressed, but for those that the user does not want to talk about."""
+        """Whether some points are addressed and the user does not want to talk about any of the others."""
         done = sum(view.is_settled or view.is_skipped for view in self.points)
         return self.addressed > 0 and done == len(self.points)
 
@@ -220,7 +220,7 @@ class JourneyView:
         return self.after(None)
 
     def after(self, slug: str | None) -> str | None:
-        """The point to talk about next when one is left out: what was put off comes last."""
+        """The point to talk about next, leaving out the given one; those left for later come last."""
         asked = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
         now = [view for view in asked if view.set_aside != "later"]
         for group in (now, asked):
@@ -230,10 +230,10 @@ class JourneyView:
         return None
 
     def view(self, slug: str) -> PointView | None:
-        """The point of that slug."""
+        """The point with that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
 
 
 def aims_of(point: ConversationPoint) -> list[str]:
-    """What a point wants to find out, and when it is done."""
+    """A point's goals and completion criteria."""
     return [*point.elicitation_goals, *point.completion_criteria]

@@ -1,4 +1,4 @@
-"""Reads the current points of a journey for a user: definition, state, evidence, and what memory says."""
+"""Reads the current points of a journey for a user: definition, state, evidence, and relevant memories."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def points_of(journey_id: int) -> Sequence[ConversationPoint]:
 
 
 def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
-    """The point of that slug in the conversation's journey. Raises NotFound."""
+    """The point with that slug in the conversation's journey. Raises NotFound."""
     row = None
     if conversation.journey_id is not None:
         row = db.session.scalar(
@@ -90,7 +90,7 @@ def state_of(row: PointMemory | None) -> PointState:
 def load_evidence(
     point_memory_ids: Collection[int], here: int | None = None, *, with_retired: bool = False
 ) -> dict[int, list[Quote]]:
-    """The evidence of point memories in the order in which it was said; with what was replaced since, if asked for."""
+    """The evidence of points for a user in the order it was said; replaced pieces are included on request."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -98,8 +98,8 @@ def load_evidence(
         .outerjoin(Memory, Memory.memory_id == PointEvidence.memory_id)
         .where(
             PointEvidence.point_memory_id.in_(point_memory_ids),
-            # What was edited away, is about to be deleted, or does not hold any more counts no more; it does again
-            # when it is brought back.
+            # What was edited away, is about to be deleted or no longer holds does not count, unless and until it is
+            # restored.
             Message.superseded_by_id.is_(None),
             Conversation.deleted_at.is_(None),
             Memory.valid_to.is_(None),
@@ -190,9 +190,9 @@ def _prefilled(
     evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
 ) -> dict[int, list[Prefilled]]:
-    """Memories from elsewhere relevant to points that are still open, best first, at most PREFILLED for each."""
+    """Memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
     if conversation is None or conversation.space_id is not None:
-        return {}  # in a space, what is known about the user elsewhere does not belong
+        return {}  # what is known about the user elsewhere does not belong in a space
     memories = db.session.scalars(
         select(Memory)
         .where(
@@ -239,7 +239,7 @@ def _from_elsewhere(
     for memory in memories:
         row, conversation_id = sources.get(memory.memory_id, (None, None))
         if conversation_id == here:
-            continue  # what was said here is assessed here
+            continue  # what was said in this conversation is assessed from it
         found.append(
             Prefilled(
                 memory.memory_id,

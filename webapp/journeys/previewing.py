@@ -16,7 +16,7 @@ MAX_TOKENS = 400
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What would be sent for the first point, and what came back; `error` if nothing did."""
+    """What would be sent for the first point, and the answer, or an `error`."""
 
     prompt: str
     question: str
@@ -25,7 +25,7 @@ class Tried:
 
 
 def preview_opening(definition: Mapping[str, Any]) -> Tried:
-    """Have the model open the first point of a definition. No connection to the database is to be held."""
+    """Have the model open the first point of a definition. The caller must not hold a database connection."""
     point = definition["points"][0]
     task = directive(
         PointGuide(

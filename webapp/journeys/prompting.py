@@ -1,4 +1,4 @@
-"""What a journey puts into the prompts of its conversations."""
+"""What a journey adds to the prompts of its conversations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from webapp.prompts.values import lines_for
 
 
 def journey_prompt(conversation: Conversation) -> list[str]:
-    """The journey's own instructions for every reply; nothing in a conversation without one."""
+    """The journey's own instructions for every reply; empty for a conversation without a journey."""
     journey = db.session.get(Journey, conversation.journey_id) if conversation.journey_id is not None else None
     return [journey.system_prompt] if journey is not None else []
 
 
 @lines_for("JOURNEY")
 def journey_lines(conversation: Conversation) -> list[str]:
-    """`{{JOURNEY}}`: the points with what is known of each, those still open first."""
+    """`{{JOURNEY}}`: the points with what is known about each, those still open first."""
     if conversation.journey_id is None:
         return []
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)

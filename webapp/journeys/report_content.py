@@ -11,7 +11,7 @@ from datetime import date, datetime
 from webapp.dates import in_full
 
 LAYOUT = 2
-"""Increased when the same content should look different, so that stored summaries are made again."""
+"""Increased when the layout changes, so that stored summaries are made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A point with what was found out about it; if nothing, it is still open. `unclear` are answers that disagree."""
+    """A point with what was found out; without anything, it is still open. `unclear` are answers that disagree."""
 
     title: str
     description: str
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A summary: the journey, whose it is, an answer for each point; `front_page` heads a page with the short of it."""
+    """A summary: the journey, the person, an answer for each point; `front_page` heads a page with the essentials."""
 
     journey: str
     description: str
@@ -56,7 +56,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a summary says besides the answers, in a language; `{…}` stands for what is inserted."""
+    """The texts of a summary besides the answers, in a language; `{…}` is a placeholder."""
 
     tag: str = "en"
     is_rtl: bool = False
@@ -70,7 +70,7 @@ class Wording:
     in_full: Callable[[date], str] = in_full
 
     def count(self, report: Report) -> str:
-        """How far the conversation has come."""
+        """How many points the conversation has covered."""
         return self.addressed.replace("{addressed}", str(report.addressed)).replace("{total}", str(len(report.answers)))
 
     def disagreement(self, text: str) -> str:
@@ -78,7 +78,7 @@ class Wording:
         return self.unclear.replace("{text}", text)
 
     def source(self, quote: Quotation) -> str:
-        """Whose words a quotation is, and of when."""
+        """Whose words a quotation is, and when they were said."""
         return self.said.replace("{said_at}", self.in_full(quote.said_at.date()))
 
 
@@ -86,7 +86,7 @@ ENGLISH = Wording()
 
 
 def fingerprint(report: Report) -> str:
-    """Changes whenever anything printed does, except the day of printing."""
+    """A hash that changes with anything printed, except the day of printing."""
     data = json.dumps([LAYOUT, asdict(report)], default=str, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
 

@@ -1,8 +1,8 @@
-"""The fonts for PDFs, cut to the letters a text needs; no database, no web.
+"""The fonts for PDFs, subset to the characters a text needs; no database, no web.
 
-The families come as variable fonts, which a PDF cannot hold: each is cut to the text's letters first, then set to one
-weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean letters have fonts
-of their own; what no font has is left out.
+The families come as variable fonts, which a PDF cannot contain: each is subset to the text's characters first, then set
+to one weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean characters
+have fonts of their own; what no font has is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FEATURES = ["liga", "calt", "ccmp", "locl", "mark", "mkmk", "init", "medi", "fi
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A font file and the place on its axes, by the family and style under which the PDF knows it."""
+    """A font file and its position on the axes, with the family and style under which the PDF uses it."""
 
     family: str
     style: str
@@ -65,10 +65,9 @@ def coverage(package: str, file: str) -> frozenset[int]:
 
 
 def printable(text: str) -> str:
-    """The text as the fonts can show it: composed, without control characters and without letters that no font has.
+    """The text as the fonts can show it: composed, without control characters and characters that no font has.
 
-    Emoji are described by their names, once for those that belong together; two spaces that come to stand side by side
-    become one.
+    Emoji are described by name, a joined sequence only once; double spaces left by what was removed become one.
     """
     composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
     known = _everything()
@@ -100,14 +99,14 @@ def _described(text: str) -> str:
 def _everything() -> frozenset[int]:
     joiners = {0x200C, 0x200D, 0xFE0E, 0xFE0F}
     faces = {(face.package, face.file) for face in (*MAIN, *FALLBACKS)}
-    # The fonts must agree on what can be shown, in every style: a letter of the body may stand in a heading.
+    # The fonts must agree on what can be shown, in every style: a character of the body may occur in a heading.
     main = frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     others = [coverage(*face) for face in faces if face in {(item.package, item.file) for item in FALLBACKS}]
     return main.union(*others) - joiners
 
 
 def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
-    """Give a PDF the fonts of its texts, cut to them and written into a folder that has to outlive `pages`."""
+    """Add the fonts for its texts to a PDF, subset and written to a folder that has to outlive `pages`."""
     faces, points = needed(texts)
     for face, path in cut(faces, points, folder):
         for style in ("", "B", "I") if face in FALLBACKS else (face.style,):
@@ -117,14 +116,14 @@ def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
 
 
 def needed(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
-    """The faces that a text needs, and its code points."""
+    """The faces that texts need, and their code points."""
     points = {ord(char) for text in texts for char in text} | set(range(0x20, 0x7F)) | {0x2026, 0x2013, 0x201C, 0x201D}
     beyond = points - frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     return [*MAIN, *(face for face in FALLBACKS if beyond & coverage(face.package, face.file))], points
 
 
 def cut(faces: Iterable[Face], points: set[int], folder: Path) -> Iterator[tuple[Face, Path]]:
-    """Write each face, cut to the code points, into a folder."""
+    """Write each face, subset to the code points, to a folder."""
     for number, face in enumerate(faces):
         path = folder / f"{number}{face.path.suffix}"
         with TTFont(str(face.path), lazy=True) as font:

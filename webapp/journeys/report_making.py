@@ -1,4 +1,4 @@
-"""Sets the summary of a journey's conversation as a PDF, in a worker."""
+"""Typesets the summary of a journey's conversation as a PDF, in a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAKING_SECONDS = 300
 def make_report(conversation_id: int) -> bool:
     """Make the summary unless the stored one is up to date; returns whether there is one now.
 
-    No connection is held while the pages are set. Changes meanwhile are included.
+    No connection is held during typesetting. Changes made meanwhile are included.
     """
     redis().set(making_key(conversation_id), b"1", ex=MAKING_SECONDS)
     try:

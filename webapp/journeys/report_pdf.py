@@ -17,15 +17,15 @@ INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90
 MARGIN, INDENT = 24, 5
 NAMES_WIDTH = 46
 KEPT_TOGETHER = 70
-"""Millimetres up to which a quotation is not spread over two pages."""
+"""Millimetres up to which a quotation is kept on one page."""
 SHORT = 4
-"""Statements of a point on the front page."""
+"""The most statements of a point on the front page."""
 
 
 def make_pdf(report: Report, day: date, wording: Wording = ENGLISH) -> bytes:
-    """The pages of a summary, printed on a day; from right to left where its language runs so.
+    """The PDF of a summary, printed on a day; from right to left if its language is written so.
 
-    Text that no font can show is left out; nothing in it makes it fail.
+    Text that no font can show is left out; no text makes it fail.
     """
     report = _shown(report)
     texts = [*_texts(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
@@ -37,7 +37,7 @@ def make_pdf(report: Report, day: date, wording: Wording = ENGLISH) -> bytes:
 
 
 class _Pages(FPDF):
-    """A4 with a footer that says what, when and which page."""
+    """A4 pages whose footer has the journey, the day and the page number."""
 
     def __init__(self, journey: str, day: date, wording: Wording):
         super().__init__(format="A4")
@@ -64,11 +64,11 @@ class _Pages(FPDF):
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
     def left_of(self, indent: float, width: float) -> float:
-        """Where a box begins at the left that stands so far from where lines begin, and is so wide."""
+        """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
         return self.l_margin + (self.epw - indent - width if self.wording.is_rtl else indent)
 
     def text_block(self, text: str, *, height: float, indent: float = 0, width: float | None = None) -> None:
-        """A paragraph from where lines begin on, or from an indent."""
+        """Write a paragraph, from where lines start or from an indent."""
         width = width or self.epw - indent
         self.set_x(self.left_of(indent, width))
         self.multi_cell(width, height, text, align=self.start, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
@@ -80,7 +80,7 @@ class _Pages(FPDF):
         return float(found)
 
     def needs(self, height: float) -> None:
-        """Go to the next page unless this many millimetres are left: a heading never stands alone."""
+        """Start a new page unless this many millimetres are left: a heading must not end a page."""
         if self.will_page_break(height):
             self.add_page()
 
@@ -91,7 +91,7 @@ class _Pages(FPDF):
 
 
 def _front(pages: _Pages, report: Report) -> None:
-    """The essentials on a page of their own, for readers with a minute."""
+    """The essentials on a page of their own, for readers in a hurry."""
     pages.add_page()
     pages.set_font("serif", size=20)
     pages.set_text_color(*INK)
@@ -132,7 +132,7 @@ def _write(pages: _Pages, report: Report) -> None:
     pages.text_block(report.journey, height=10.5)
     pages.ln(2)
     pages.set_font("sans", size=11)
-    # Each on a line of its own: a name in a script that runs from right to left would draw the date to its side.
+    # Each on a line of its own: a name in a right-to-left script would pull the date to its side.
     if report.person:
         pages.text_block(report.person, height=6)
     pages.text_block(pages.wording.in_full(pages.day), height=6)
@@ -146,7 +146,7 @@ def _write(pages: _Pages, report: Report) -> None:
     for number, answer in enumerate(report.answers, 1):
         _point(pages, number, answer)
     if pages.will_page_break(14):
-        return  # a page of its own for this line would be near empty
+        return  # otherwise this line would be on a nearly empty page
     pages.ln(8)
     pages.set_font("sans", size=9)
     pages.set_text_color(*MUTED)
@@ -191,7 +191,7 @@ def _bullet(pages: _Pages, statement: str) -> None:
 
 
 def _value(pages: _Pages, name: str, value: str) -> None:
-    """A value beside its name, both as high as they need."""
+    """A value beside its name, each as high as it needs to be."""
     width = pages.epw - INDENT - NAMES_WIDTH
     pages.set_font("sans", size=11)
     pages.needs(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
@@ -225,7 +225,7 @@ def _quotation(pages: _Pages, quote: Quotation) -> None:
 
 
 def _mark(pages: _Pages, first: int, top: float) -> None:
-    """The line beside a quotation, on every page that it stands on."""
+    """The line beside a quotation, on every page that it covers."""
     last, end = pages.page_no(), pages.get_y()
     left = pages.left_of(INDENT, 0)
     pages.set_draw_color(*OCHRE)

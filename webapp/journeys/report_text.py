@@ -12,7 +12,7 @@ from webapp.validation import utc_text
 
 
 def as_markdown(report: Report, day: date, wording: Wording = ENGLISH) -> str:
-    """The summary as Markdown; what people said cannot become a heading, a list or HTML."""
+    """The summary as Markdown; nothing people said can become a heading, a list or HTML."""
     head = [
         f"# {_line(report.journey)}",
         " · ".join(_line(part) for part in (report.person, wording.in_full(day)) if part),

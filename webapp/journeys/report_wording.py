@@ -12,7 +12,7 @@ from webapp.languages.speaking import speaking
 
 
 def wording_in(code: str) -> Wording:
-    """The words of a summary, and how its days are written."""
+    """The texts of a summary in a language, and how its dates are written."""
     language = LANGUAGES[code]
     with speaking(code):
         return Wording(

@@ -1,6 +1,6 @@
 """The summary of a journey's conversation: what it is made from, and whether the stored one is up to date.
 
-The pages are set by a worker (report_making.py): the web process does not load what sets them.
+A worker typesets the pages (report_making.py), so that the web process does not load the libraries for that.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Source:
 def report_state(user_id: int, conversation_id: int) -> ReportState:
     """The state of the summary. Raises NotFound without a journey.
 
-    `status` is ready, pending (it is being made: a job for it is there), stale (what was made says something else by
-    now) or none. One that a complete journey lacks is asked for here, so that it is never waited for in vain.
+    `status` is ready, pending (a job is making it), stale (the stored one is out of date) or none. If a complete
+    journey has no current summary, one is requested here, so that nobody waits for it in vain.
     """
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
@@ -94,7 +94,7 @@ def is_being_made(conversation_id: int) -> bool:
 
 
 def making_key(conversation_id: int) -> str:
-    """Set while a worker makes a summary."""
+    """The Redis key that is set while a worker makes a summary."""
     return f"journey:report:{conversation_id}"
 
 
@@ -107,7 +107,7 @@ def _ask_for(conversation_id: int) -> bool:
 
 
 def report_due(conversation: Conversation) -> bool:
-    """Whether every point is addressed and the stored summary, if any, says something else."""
+    """Whether the journey is complete and there is no summary, or one that is out of date."""
     source = source_of(conversation)
     if not source.view.is_complete:
         return False
@@ -116,9 +116,9 @@ def report_due(conversation: Conversation) -> bool:
 
 
 def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
-    """The summary with a name for the file, if the stored one is up to date.
+    """The stored summary, if it is up to date, with a name for the file.
 
-    Raises NotFound, and Conflict while nothing is known that could be summed up.
+    Raises NotFound, and Conflict while there is nothing to sum up.
     """
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
@@ -140,13 +140,13 @@ def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Re
 
 
 def drop_reports_of(user_id: int) -> int:
-    """Delete a user's stored summaries: something they might quote is being forgotten; they are made again."""
+    """Delete a user's stored summaries, because something they might quote is being forgotten; they are made again."""
     mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
     return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine)))
 
 
 def purge_reports() -> int:
-    """Delete stored summaries that quote what is gone; returns how many."""
+    """Delete stored summaries that quote something that is gone; returns how many."""
     left = (
         select(func.count())
         .select_from(ReportEvidence)
@@ -168,7 +168,7 @@ def _guided(user_id: int, conversation_id: int) -> Conversation:
 
 
 def stored_row(conversation_id: int) -> ConversationReport | None:
-    """The stored summary, whatever its state."""
+    """The stored summary, whether or not it is up to date."""
     return db.session.scalar(select(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
 
 
@@ -198,7 +198,7 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
     quotes: dict[str, Quotation] = {}
     for quote in item.evidence:
         if quote.memory_id is not None and quote.message_id is None:
-            continue  # what a memory says was never said so: it stands among the statements
+            continue  # a memory's text is not what the person said: it is among the statements
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
@@ -214,7 +214,7 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
 
 
 def _statements(item: PointView, quotes: Mapping[str, Quotation]) -> list[str]:
-    """What was understood beyond the quotes that are shown."""
+    """What was understood, without what the quotes shown already say."""
     return merge_texts(quotes, item.extracted_points)[len(merge_texts((), quotes)) :]
 
 

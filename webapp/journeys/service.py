@@ -1,4 +1,4 @@
-"""Journeys for their users: the list, the state of a conversation's points, and what the user says about them."""
+"""Journeys for their users: the list, the state of a conversation's points, and starting a point afresh."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from webapp.journeys.points import find_point, journey_view, points_of
 from webapp.queueing import enqueue_after_commit
 
 REREAD = 20
-"""How many of a journey's conversations are read again when a point is reset."""
+"""The most conversations of a journey that are read again when a point is reset; the latest ones."""
 
 
 def list_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys available to a user, in order; their own come last."""
+    """The journeys available to a user, in order; the user's own come last."""
     return db.session.scalars(
         select(Journey)
         .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
@@ -34,7 +34,7 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:
-    """The definition of a journey available to a user, or of one they write and have never published.
+    """The definition of a journey available to a user, or of a draft of theirs that was never published.
 
     Raises NotFound.
     """
@@ -59,7 +59,10 @@ def conversation_view(user_id: int, conversation_id: int) -> tuple[Conversation,
 
 
 def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
-    """Forget what is known of a point and have the journey's conversations read again; how many. Raises NotFound."""
+    """Forget what is known about a point and have the journey's conversations read again; returns how many.
+
+    Raises NotFound.
+    """
     row = db.session.scalar(
         select(ConversationPoint)
         .join(Journey, Journey.journey_id == ConversationPoint.journey_id)
@@ -71,7 +74,7 @@ def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
 
 
 def read_again(user_id: int, row: ConversationPoint) -> int:
-    """Forget what is known of a point and have the journey's conversations read again; how many."""
+    """Forget what is known about a point and have the journey's conversations read again; returns how many."""
     forget_state(hold_memory(user_id, row))
     ids = db.session.scalars(
         select(Conversation.conversation_id)

@@ -35,7 +35,7 @@ def init_journeys(app: Flask) -> None:
 
 @pass_environment
 def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
-    """A text of that journey in the language of the page's reader."""
+    """A text of that journey in the language of the page."""
     return of_journey(journey, text, environment.language)
 
 
@@ -46,7 +46,7 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
 def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:
-    """Words forgotten as a memory are forgotten as an answer too: the points that rest on them are reopened."""
+    """When a memory is forgotten, so are the answers with its words: the points that rest on them are reopened."""
     mine = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
     found = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(mine))
     gone = rows_changed(found.where(PointEvidence.memory_id.in_(memory_ids)))

@@ -1,6 +1,6 @@
-"""What somebody says about being asked: skip this, later, stop asking, go on; pure.
+"""Recognises what somebody says about being asked: skip this, later, stop asking, go on; pure.
 
-Only a message that says little else is a wish: "I skip breakfast" is an answer.
+Only a message that says little else counts as a wish: "I skip breakfast" is an answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _POLITE = re.compile(
 
 
 def wish_of(message: str) -> Wish | None:
-    """The wish that a message is, if it is one."""
+    """The wish that a message expresses, if it is one."""
     words = " ".join(re.findall(r"[\w]+", message.casefold()))
     if not words or words.count(" ") >= MAX_WORDS:
         return None

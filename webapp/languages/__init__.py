@@ -1,4 +1,4 @@
-"""Languages of the interface: which there are, and what is English in the sources said in them."""
+"""Languages of the interface: which ones there are, and translating into them what is English in the sources."""
 
 from __future__ import annotations
 

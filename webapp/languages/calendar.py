@@ -1,4 +1,4 @@
-"""Dates as people say them, in the reader's language; English ones are said by webapp/dates.py."""
+"""Dates as people say them, in the reader's language; English ones come from webapp/dates.py."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def in_full(day: date, code: str) -> str:
 
 
 def moment(at: datetime, code: str) -> str:
-    """A moment as a document notes it: "2026-11-21 14:05", "21.11.2026 14:05"."""
+    """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
     day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))
     return f"{day} {at.hour:02}:{at.minute:02}"
 
 
 def day_heading(day: date, today: date, code: str) -> str:
-    """The heading a day's conversations stand under: by day for a week, then by month."""
+    """The heading above a day's conversations: by day for a week, then by month."""
     if code == SOURCE:
         return dates.day_heading(day, today)
     days = (today - day).days
@@ -67,7 +67,7 @@ def day_heading(day: date, today: date, code: str) -> str:
 
 
 def greeting(now: datetime, name: str, code: str) -> str:
-    """How to say hello at that time of day."""
+    """A greeting for that time of day; with the first name if there is one."""
     if code == SOURCE:
         return dates.greeting(now, name)
     first = name.split()[0] if name.split() else ""

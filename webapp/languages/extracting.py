@@ -1,4 +1,4 @@
-"""Finds what is to be translated: in templates, in Python, in scripts."""
+"""Finds the texts to be translated: in templates, in Python, in scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Texts = tuple[str, ...]
 
 MARKS = {"_", "gettext", "say"}
 WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
-"""Data of ours with words that pages show, and where those stand."""
+"""Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {
     "Conflict",
@@ -31,7 +31,7 @@ ERRORS = {
     "Unavailable",
     "ValueError",
 }
-"""What they are raised with is said to people. (Their first argument; the second of `Invalid.field`.)"""
+"""Errors whose message is shown to people: their first argument; for `Invalid.field`, the second."""
 UNHEARD = (
     "webapp/llm/",
     "webapp/gateway/",
@@ -53,7 +53,7 @@ UNHEARD = (
     "webapp/chat/turns/calling.py",
     "webapp/retrieval/vectors.py",
 )
-"""Where errors are for programs and logs."""
+"""Where error messages are for programs and logs only."""
 FOR_TERMINALS = (
     "webapp/cli/",
     "webapp/admin/doctor/",
@@ -74,7 +74,7 @@ def all_texts() -> list[Texts]:
         hears_errors = not place.startswith(UNHEARD) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")
         found.update(dict.fromkeys(of_python(source, with_errors=hears_errors)))
-        if place == "webapp/llm/errors.py":  # which knows nothing of us, and is shown under replies
+        if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies
             found.update(dict.fromkeys(of_details(source)))
     for path in sorted((ROOT / "static" / "js").glob("*.js")):
         found.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
@@ -115,7 +115,7 @@ def of_python(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
 
 
 def of_details(source: str) -> Iterator[Texts]:
-    """What a module assigns to names that end in "detail"."""
+    """The texts that a module assigns to names ending in "detail"."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -124,7 +124,7 @@ def of_details(source: str) -> Iterator[Texts]:
 
 
 def _of_field(text: str, *, is_plain: bool = False) -> str:
-    """A message that begins with a small letter says something of a field, which stands before it."""
+    """A message as catalogs have it: one that begins with a small letter is about a field, whose name precedes it."""
     if not text[:1].islower():
         return text
     return f"%(field)s {text.replace('%', '%%') if is_plain else text}"
@@ -142,7 +142,7 @@ def _constants(node: ast.expr) -> Iterator[str]:
 
 
 def _values(node: ast.expr) -> Iterator[str]:
-    """The texts in what N_ is given: of a mapping, its values."""
+    """The texts in the argument of N_; for a mapping, its values."""
     if isinstance(node, ast.Dict):
         for value in node.values:
             yield from _values(value)

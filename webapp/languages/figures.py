@@ -1,4 +1,4 @@
-"""Numbers and sums as readers of a language write them."""
+"""Numbers and amounts of money in the notation of a language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.languages import LANGUAGES, SOURCE
 
 @lru_cache(maxsize=len(LANGUAGES))
 def locale_of(language: str) -> Locale:
-    """Babel's locale of a language: its data, about a megabyte, is read when somebody first reads in it."""
+    """Babel's locale for a language: its data, about a megabyte, is loaded when somebody first reads in it."""
     return Locale.parse(LANGUAGES[language].tag, sep="-")
 
 
@@ -22,7 +22,7 @@ def number(value: float, language: str = SOURCE) -> str:
 
 
 def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
-    """A sum in dollars: "$1.50", "1,50 $"."""
+    """An amount in dollars: "$1.50", "1,50 $"."""
     if language == SOURCE:
         return f"${value:.{places}f}"
     locale = locale_of(language)

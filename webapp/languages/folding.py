@@ -1,7 +1,7 @@
-"""Translation while a template is compiled: what a page says in a language are constants of that language's templates.
+"""Translation at the time a template is compiled: a page's texts become constants of the templates of a language.
 
-`_("…")`, `ngettext("…", "…", n)` and `{% trans %}` with literal texts become what they say, cut at their placeholders,
-as if the template had been written in that language: no page looks anything up.
+`_("…")`, `ngettext("…", "…", n)` and `{% trans %}` with literal texts become their translations, split at their
+placeholders, as if the template had been written in that language: nothing is looked up when a page is rendered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SINGLE, PLURAL = frozenset({"_", "gettext"}), "ngettext"
 
 
 class Translations(InternationalizationExtension):
-    """Jinja's `{% trans %}`, which only says what it holds: folding does the rest."""
+    """Jinja's `{% trans %}` as a plain call of `gettext` or `ngettext`: folding does the rest."""
 
     tags = {"trans"}
 
@@ -43,10 +43,10 @@ class Translations(InternationalizationExtension):
 
 
 class Folder(NodeTransformer):
-    """Puts the texts of one language in the place of what asks for them.
+    """Replaces the calls that ask for translations by the texts of one language.
 
-    `gettext` and `forms` look texts up: the text, and the plural forms by index; forms are chosen by
-    `environment.plural` while the page is made.
+    `gettext` looks up a text, `forms` the plural forms of one by index; `environment.plural` chooses among the forms
+    when the page is rendered.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Folder(NodeTransformer):
         self.forms = forms
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node | list[nodes.Node]:
-        """Texts that are put out stand among the rest of the page, as they are."""
+        """Texts that are output directly become part of the page, as they are."""
         found: list[nodes.Node] = []
         parts: list[nodes.Expr] = []
         for child in node.nodes:
@@ -91,7 +91,7 @@ class Folder(NodeTransformer):
         return found
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:
-        """Texts within expressions are plain ones, unless there is markup in them."""
+        """Texts within expressions become constants, marked safe only if the source has markup in it."""
         forms = self._texts(node)
         if not forms:
             return self.generic_visit(node)
@@ -105,7 +105,7 @@ class Folder(NodeTransformer):
         return chosen
 
     def _texts(self, node: nodes.Call) -> list[str]:
-        """What a call says in this language, by plural form; nothing for any other call."""
+        """The translations a call asks for, by plural form; empty for any other call."""
         name = node.node.name if isinstance(node.node, nodes.Name) else ""
         texts = self._sources(node)
         if name in SINGLE and len(node.args) == len(texts) == 1:
@@ -125,7 +125,7 @@ class Folder(NodeTransformer):
         return values
 
     def _is(self, count: nodes.Expr, form: int, among: int) -> nodes.Expr:
-        """Whether a number takes that plural form."""
+        """An expression: whether a number takes that plural form."""
         lineno = count.lineno
         asked: nodes.Expr = count
         wanted = 1
@@ -169,7 +169,7 @@ def cut(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def join_outputs(body: list[nodes.Node]) -> list[nodes.Node]:
-    """Neighbouring outputs as one, as a template without marks has them."""
+    """Merge neighbouring outputs, as in a template without anything to translate."""
     joined: list[nodes.Node] = []
     for node in body:
         if isinstance(node, nodes.Output) and joined and isinstance(joined[-1], nodes.Output):

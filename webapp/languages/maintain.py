@@ -23,12 +23,12 @@ from webapp.languages.extracting import Texts, all_texts
 
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
 BEGINNING = datetime(2026, 11, 22, tzinfo=UTC)
-"""What compiled catalogs are dated: the same texts are the same bytes."""
+"""The date of all compiled catalogs, so that the same texts give the same bytes."""
 CODES = [code for code in LANGUAGES if code != SOURCE]
 
 
 def place(code: str, ending: str = "po") -> Path:
-    """Where a catalog lies."""
+    """The path of a catalog."""
     return FOLDER / code / "LC_MESSAGES" / f"messages.{ending}"
 
 
@@ -42,7 +42,7 @@ def read(code: str) -> Catalog:
 
 
 def updated(known: Catalog, texts: Iterable[Texts]) -> Catalog:
-    """A catalog with those texts and no others, and what is translated of them already."""
+    """A catalog with exactly those texts, and the translations that are known already."""
     made = Catalog(locale=known.locale, fuzzy=False)
     for text in texts:
         message = known.get(text[0])
@@ -56,7 +56,7 @@ def updated(known: Catalog, texts: Iterable[Texts]) -> Catalog:
 
 
 def as_po(catalog: Catalog) -> bytes:
-    """The text of a catalog: the same for the same translations."""
+    """A catalog as a .po file: the same bytes for the same translations."""
     out = BytesIO()
     write_po(out, catalog, width=0, sort_output=True, no_location=True, omit_header=True, ignore_obsolete=True)
     head = f'msgid ""\nmsgstr ""\n"Language: {catalog.locale}\\n"\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -65,7 +65,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
-    """The compiled catalog, without what is not translated yet."""
+    """A catalog as a .mo file, without what is not translated yet."""
     done = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
     for message in catalog:
         if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):
@@ -93,7 +93,7 @@ def missing(catalog: Catalog) -> list[Any]:
 
 
 def add(code: str, given: dict[str, Any]) -> list[str]:
-    """Add translations to a catalog: the text, or a list of plural forms, by the (singular) text; those not known."""
+    """Add translations to a catalog: a text, or a list of plural forms, by (singular) source; returns unknown ones."""
     catalog = updated(read(code), all_texts())
     unknown = []
     for text, said in given.items():
@@ -110,7 +110,7 @@ def add(code: str, given: dict[str, Any]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the command line says."""
+    """Run the command given on the command line."""
     command, *rest = arguments or ["update"]
     if command == "update":
         texts = all_texts()

@@ -1,4 +1,4 @@
-"""Sentences of services, which know no reader: English to programs and logs, and translated where a page shows them."""
+"""Sentences from services, which do not know the reader: English for programs and logs, translated on pages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Sentence(str):
 
 
 def N_(texts: T) -> T:
-    """Mark texts that are translated later, where they are shown: one, or the values of what holds some."""
+    """Mark texts that are translated later, where they are shown: one, or the values of a container."""
     return texts
 
 
 def NN_(message: str, plural: str) -> tuple[str, str]:
-    """Mark the two forms of a text about a number of things, which is in it as `%(num)s`."""
+    """Mark the two forms of a text about a number of things; the number is in it as `%(num)s`."""
     return message, plural
 
 
@@ -34,7 +34,7 @@ def say(message: str, /, **values: Any) -> Sentence:
 
 
 def say_n(message: str, plural: str, count: int, /, **values: Any) -> Sentence:
-    """A sentence about a number of things, which is in it as `%(num)s`."""
+    """A sentence about a number of things; the number is in it as `%(num)s`."""
     return _sentence(message, plural, count, {"num": count, **values})
 
 

@@ -1,4 +1,4 @@
-"""What scripts say: their texts in a language, as a script that stands before them."""
+"""The texts of scripts: their translations into a language, as a script that is loaded before them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SINGLE, _PLURAL = re.compile(r"\bt\(\s*" + _TEXT), re.compile(r"\btn\(\s*" + _T
 
 
 def texts_of(script: str) -> list[tuple[str, ...]]:
-    """The texts of a script: one, or the two forms of one about a number."""
+    """The texts of a script, each with one form, or with two if it is about a number."""
     found: list[tuple[str, ...]] = [(json.loads(f'"{text}"'),) for text in _SINGLE.findall(script)]
     return found + [(json.loads(f'"{one}"'), json.loads(f'"{many}"')) for one, many in _PLURAL.findall(script)]
 
 
 @cache
 def script_words(code: str) -> str:
-    """The script for a language."""
+    """The script with the translations into a language."""
     words: dict[str, str | list[str]] = {}
     forms = ["one", "other"]
     if code != SOURCE:

@@ -1,4 +1,4 @@
-"""Which language a reader gets, and texts said in it while a request runs."""
+"""Which language a reader gets, and translating into it during a request."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from webapp.languages.marks import Sentence
 COOKIE = "language"
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
 _TAGS = {language.tag.lower(): language.code for language in LANGUAGES.values()}
-# Every Portuguese and every Chinese is served by the one that there is.
+# All variants of Portuguese and of Chinese get the one we have.
 _TAGS |= {"pt": "pt", "zh": "zh"}
 
 Chosen = Callable[[], str]
-"""The language that the account of whoever asks is set to; empty where it leaves that to the browser."""
+"""Returns the language set in the account of the person asking; empty if it is left to the browser."""
 
 
 def init_speaking(app: Flask, chosen: Chosen) -> None:
-    """Let every request have a language: the account's, else this browser's choice, else the first it asks for."""
+    """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
 
     def select() -> str:
         if not has_request_context():
@@ -44,7 +44,7 @@ def init_speaking(app: Flask, chosen: Chosen) -> None:
 
 
 def _asked_for(accepted: LanguageAccept) -> str:
-    """The first language of a browser's list that there is, in whatever region: "de-AT, en" is German."""
+    """The first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
     for tag, quality in sorted(accepted, key=lambda item: -item[1]):
         wanted = tag.lower().replace("_", "-")
         code = _TAGS.get(wanted) or _TAGS.get(wanted.split("-")[0])
@@ -54,19 +54,19 @@ def _asked_for(accepted: LanguageAccept) -> str:
 
 
 def language_of(app: Flask) -> Language:
-    """The language of whoever asks; the sources' where nobody does."""
+    """The language of the person asking; that of the sources outside a request."""
     return LANGUAGES[app.extensions["reader_language"]()]
 
 
 def forget_language() -> None:
-    """The reader has just chosen another: what is said from here on is in that."""
+    """Forget the language of this request, so that it is determined again, as when the reader has just changed it."""
     g.pop("language", None)
     g.pop("_flask_babel", None)
 
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
-    """Say what is said inside in a language whoever asks: in a job nobody does. English for a code nobody knows."""
+    """Use this language inside the block, no matter who asks (in a job nobody does). English for an unknown code."""
     before = g.get("language")
     forget_language()
     g.language = code if code in LANGUAGES else SOURCE
@@ -89,12 +89,12 @@ def gettext(message: str, /, **values: Any) -> str:
 
 
 def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
-    """A text about a number of things, which is in it as `%(num)s`, in the reader's language."""
+    """A text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
     return str(get_domain().ngettext(message, plural, number, **values))
 
 
 def translated(text: str) -> str:
-    """What a service said, in the reader's language; English where nobody has translated it."""
+    """What a service said, in the reader's language; English if it has not been translated."""
     if isinstance(text, Sentence):
         values = {
             name: translated(value) if isinstance(value, Sentence) else value for name, value in text.values.items()
@@ -109,9 +109,9 @@ def translated(text: str) -> str:
 
 
 def about_field(message: str, field: str) -> str:
-    """What is wrong with a field, as a sentence; empty where nobody has translated it.
+    """What is wrong with a field, as a sentence; empty if it has not been translated.
 
-    Messages that begin with a small letter say something of a field: catalogs have them with the field before them.
+    Messages that begin with a small letter are about a field: catalogs have them with the field's name in front.
     """
     values = {"field": field}
     if isinstance(message, Sentence):

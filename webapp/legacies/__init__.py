@@ -1,1 +1,1 @@
-"""What spaces mean for conversations and memories: facts of a legacy, moving, leaving, deleting."""
+"""What spaces mean for conversations and memories: facts about the person of a legacy, moving, leaving, deleting."""

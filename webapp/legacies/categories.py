@@ -12,9 +12,9 @@ CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation",
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt holds it; `by` names whoever shares it, empty for the reader's own.
+    """A fact as a prompt contains it; `by` names the member who shares it, empty for the reader's own.
 
-    `weight` (0 to 2 and more): how telling it is.
+    `weight`, from 0 to a little above 2, says how telling it is.
     """
 
     memory_id: int
@@ -27,7 +27,7 @@ class KnownFact:
 
 
 def category_of(raw: str | None) -> str:
-    """The documented category that something is filed under; `other` for anything else."""
+    """The documented category of something, or `other`."""
     found = canonical_category(raw)
     return found if found in CATEGORIES else "other"
 
@@ -38,12 +38,12 @@ def heading(name: str) -> str:
 
 
 def fact_line(fact: KnownFact) -> tuple[str, str, str]:
-    """A fact's line in a prompt: what stands before it, the fact, and behind it who may see it and who else said so."""
+    """A fact's line in a prompt: its category, the fact, and after it who may see it and which other member said it."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{by}"
 
 
 def order(facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """In order of extraction, as ids are given; stable, so that a prompt changes only where a fact does."""
+    """Facts in order of extraction, that is, by id; stable, so that a prompt changes only where a fact does."""
     return sorted(facts, key=lambda fact: fact.memory_id)

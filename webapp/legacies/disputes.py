@@ -1,6 +1,7 @@
-"""When two facts about a person disagree, or say the same in other words, though no key says so. Pure.
+"""Recognises that two facts about a person disagree, or say the same in other words, without a key to tell. Pure.
 
-The person cannot be asked. Of two tellings that disagree neither replaces the other: both wait, side by side.
+The person cannot be asked. If two accounts disagree, neither replaces the other: the later one waits beside the first
+for a decision.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ _MARGIN = frozenset(stems(words("great deal much very lot really always dearly g
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a fact is about, as far as there can be one answer, and its answer."""
+    """What a fact is about, if that can have only one answer, and the fact's answer."""
 
     name: str
     value: str
 
 
 def topic_of(content: str, category: str | None = None) -> Topic | None:
-    """The topic of a fact that has one: birth, death, work, how many children, what was liked or not."""
+    """A fact's topic, if it has one: birth, death, work, how many children and the like, what was liked or not."""
     folded = " ".join(content.split())
     for verb, name in ((r"\bborn\b", "birth"), (r"\bdied\b|\bpassed away\b", "death")):
         if re.search(verb, folded, re.I):
@@ -93,8 +94,8 @@ def _likes(verb: str, before: str) -> bool:
 
 
 def side_by_side(plan: Plan, known: Mapping[int, str], categories: Mapping[int, str | None]) -> Plan:
-    """The plan with nothing replaced: what disagrees with a known fact, or with one before it, waits beside it; what
-    says the same of the same topic is more evidence for it.
+    """The plan with nothing replaced: what disagrees with a known fact, or an earlier one of the plan, waits beside it;
+    what says the same about the same topic becomes evidence for it.
 
     `known` are the facts in use by id, `categories` theirs.
     """
@@ -123,7 +124,7 @@ def side_by_side(plan: Plan, known: Mapping[int, str], categories: Mapping[int, 
 
 
 def _adds_nothing(content: str, known: Mapping[int, str], ref: int) -> bool:
-    """Whether a statement tells no word that the known one does not, but for those that only put it strongly."""
+    """Whether a statement has no words that the known one lacks, apart from those that only put it more strongly."""
     if ref not in known:
         return False
     told = set(stems(words(content))) - _MARGIN - set(stems(_LIKES + _DISLIKES))
@@ -131,7 +132,7 @@ def _adds_nothing(content: str, known: Mapping[int, str], ref: int) -> bool:
 
 
 def as_known(contents: Sequence[str], most: int = 40) -> str:
-    """Known facts, as the call that looks for more shows them."""
+    """Known facts, newest first, as the prompt for finding more lists them."""
     if not contents:
         return ""
     lines = "\n".join(f"- {' '.join(content.split())}" for content in contents[:most])

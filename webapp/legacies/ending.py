@@ -22,7 +22,7 @@ from webapp.spaces.versions import touch
 
 
 def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
-    """What will happen, in words; counts of one's own things only."""
+    """What will happen, in words; counts only the member's own things."""
     told = (
         select(func.count())
         .select_from(Conversation)
@@ -69,8 +69,8 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
 
 
 def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
-    """Conversations become personal. Memories, which are about the space's subject and not about their user, are set
-    aside among the personal ones, private; or forgotten, if the user says so."""
+    """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
+    archived among the personal ones, private; or forgotten, if the user says so."""
     space_id = space.space_id
     db.session.execute(
         update(Conversation)
@@ -107,7 +107,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
             journal.changed(row)
         journal.close({"archived": len(rows)})
     touch(space_id)
-    changes.note(user_id, Change("memories"))  # where everything of theirs belongs has changed
+    changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
@@ -115,7 +115,7 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
 
 
 def init_ending() -> None:
-    """Follow memberships and accounts that end."""
+    """React to memberships that end and accounts that are deleted."""
     consequences_asked.connect(_asked)
     membership_ends.connect(_ends)
     account_deleted.connect(_account_deleted)

@@ -23,14 +23,14 @@ from webapp.spaces.service import get_space
 from webapp.web import Cursor, Page, PageQuery
 
 MOST = 500
-"""Facts of a legacy that are listed, the oldest first."""
+"""The most facts of a legacy that are listed, the oldest first."""
 MOST_TOLD = 2_000
-"""Facts of a legacy that are considered for a prompt, the newest of more."""
+"""The most facts of a legacy that are considered for a prompt; of more, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as a reader sees it: `by` names who shares it, None for one's own, whose source is there too."""
+    """A fact as a reader sees it: `by` names who shares it, None for the reader's own, which also have their source."""
 
     memory: Memory
     category: str
@@ -59,14 +59,14 @@ def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
 
 
 def shared_view(user_id: int, space_id: int) -> list[Fact]:
-    """What another member sees of the legacy: the shared facts alone, one's own among them. Raises NotFound."""
+    """What another member sees of the legacy: only the shared facts, the reader's own included. Raises NotFound."""
     _legacy(user_id, space_id)
     shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)
 
 
 def waiting(user_id: int, space_id: int) -> int:
-    """How many of the reader's own facts of a legacy wait for a decision of theirs."""
+    """How many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _legacy(user_id, space_id)
     rows = db.session.scalars(
         service.visible(user_id)
@@ -79,7 +79,7 @@ def waiting(user_id: int, space_id: int) -> int:
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
-    """What a prompt of the user's in a legacy holds: their own facts and the shared ones, as they are now."""
+    """The facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
     newest = _usable(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
     rows = _facts(user_id, newest.limit(MOST_TOLD))
     return order(
@@ -105,7 +105,7 @@ def _weight(memory: Memory) -> float:
 
 
 def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:
-    """Write a fact by hand; in the same words it takes the place of one's own earlier one. Raises NotFound, Invalid."""
+    """Write a fact by hand; one in the same words replaces the user's own earlier one. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
     fields = MemoryFields(
         memory_type="preference" if category == "preference" else "fact",
@@ -118,7 +118,7 @@ def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared
 
 
 def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
-    """Share one's own fact with the members of its legacy, or withdraw it; at once, everywhere. Raises NotFound."""
+    """Share a fact of one's own with the members of its legacy, or withdraw it everywhere at once. Raises NotFound."""
     memory = _own(user_id, memory_id)
     changes = MemoryChanges(visibility=visibility)
     return _fact(user_id, service.update_memory(user_id, memory.memory_id, changes, cause=_CAUSES[visibility]))
@@ -128,7 +128,7 @@ _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 
 def delete_fact(user_id: int, memory_id: int) -> Forgotten:
-    """Forget one's own fact for good. Raises NotFound."""
+    """Forget a fact of one's own for good. Raises NotFound."""
     memory = _own(user_id, memory_id)
     return forgetting.forget(user_id, [memory.memory_id])
 
@@ -161,7 +161,7 @@ def _legacy(user_id: int, space_id: int) -> Space:
 
 
 def _own(user_id: int, memory_id: int) -> Memory:
-    """One's own fact of a legacy; anybody else's, shared or not, behaves as unknown."""
+    """A fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
     fact = get_fact(user_id, memory_id)
     if not fact.is_mine:
         raise NotFound("There is no such fact.")

@@ -1,4 +1,4 @@
-"""Where in the user's words a proposed fact stands: the quote that was given, else the sentence that says it. Pure."""
+"""Where in the user's words a proposed fact is stated: the given quote, else the sentence that says it. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.memories.engine.grounding import find_quote, user_words
 from webapp.text.words import stem
 
 SHARE = 0.6
-"""Of a fact's telling words, by number, that one of the user's sentences must hold."""
+"""The share of a fact's telling words that one of the user's sentences must contain."""
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"[^.!?…\n。！？]+[.!?…。！？]*")
 _SMALL_WORDS = (
@@ -23,7 +23,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of the user's: the number it had in the call, its id and text."""
+    """A message from the user: its number in the call, its id and its text."""
 
     number: int
     message_id: int
@@ -32,7 +32,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """The user's message and the words in it that a fact rests on."""
+    """The user's message that a fact rests on, and the words in it."""
 
     number: int
     quote: str
@@ -41,10 +41,10 @@ class Grounds:
 def ground(
     content: str, about: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
 ) -> Grounds | None:
-    """What a fact about somebody rests on; None when no message of the user's says it.
+    """What a fact about somebody rests on; None if none of the user's messages says it.
 
-    A verbatim quote counts, in the message that was named or else in another. Without one the sentence counts that
-    holds most of the fact's telling words; the name of the person is no such word, for every sentence may hold it.
+    A verbatim quote counts, in the message that was named or else in another one. Without one, the sentence with the
+    most of the fact's telling words counts. The person's name is not a telling word, since any sentence may contain it.
     """
     ordered = sorted(messages, key=lambda message: message.number != number)
     if quote.strip():
@@ -65,7 +65,7 @@ def ground(
 
 
 def _shares(quote: str, content: str, about: str) -> bool:
-    """Whether a quote has a telling word of the fact; a translation or a numeral may have none, a long quote counts."""
+    """Whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
     wanted = _telling(content) - _telling(about)
     return not wanted or bool(wanted & _telling(quote)) or len(_telling(quote)) >= 3
 

@@ -1,4 +1,4 @@
-"""Facts that a summary call returned: grounded in the user's words, decided on by code, kept as private memories."""
+"""Facts that a model call returned: grounded in the user's words, decided on by code, kept as private memories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOT_SAID = "quote_not_found"
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A fact as the model gave it; `message` counts the messages of the call from 1, whoever said them."""
+    """A fact as the model gave it; `message` counts all messages of the call from 1, the assistant's included."""
 
     category: str
     content: str
@@ -50,7 +50,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What came of proposed facts: the change set, if anything did, and the counts of `Plan`."""
+    """The outcome for proposed facts: the change set, if there is one, and the counts and reasons of `Plan`."""
 
     change_set_id: int | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -85,10 +85,10 @@ def keep_facts(
     vectors: Vectors,
     cause: str = "summary",
 ) -> Kept:
-    """Store what of the proposed facts the user said in these messages, in the caller's transaction.
+    """Store those proposed facts that the user said in these messages, in the caller's transaction.
 
-    The caller holds the conversation. The same rules as for every memory: not twice, not what was forgotten, no
-    secrets, contradictions wait for the user.
+    The caller holds the conversation. The rules of every memory apply: nothing twice, nothing that was forgotten, no
+    secrets, and contradictions wait for the user.
     """
     if not proposed:
         return Kept()
@@ -135,7 +135,7 @@ def keep_facts(
 
 
 def _in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str | None]]:
-    """The user's facts of a legacy that are in use, and their categories, by id."""
+    """The user's newest facts of a legacy that are in use, and their categories, by id."""
     rows = db.session.execute(
         select(Memory.memory_id, Memory.content, Memory.category)
         .where(
@@ -152,7 +152,7 @@ def _in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str 
 
 
 def known_facts(user_id: int, space_id: int) -> str:
-    """What the call that looks for facts is told of those that are known."""
+    """What the prompt for finding facts says about those already known."""
     return as_known(list(_in_use(user_id, space_id)[0].values()))
 
 

@@ -1,4 +1,4 @@
-"""Moving a conversation into a space or out of one: what happens to the memories that rest on it."""
+"""Moving a conversation into or out of a space: what happens to the memories that rest on it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from webapp.spaces.versions import touch
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a move does: memories that go along, those among them that others see now and will not any more, those that
-    are set aside because the place they go to knows something else under their key, and those that stay."""
+    """What a move does: memories that go along, those among them that others can see now and will not any more, those
+    that are archived because their new place has another value under their key, and those that stay."""
 
     along: list[Memory] = field(default_factory=list)
     withdrawn: list[Memory] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Move:
 
 
 def plan_move(user_id: int, conversation_id: int, to: int | None) -> Move:
-    """What would happen if a conversation were moved; nothing has. Raises NotFound."""
+    """What would happen if a conversation were moved; changes nothing. Raises NotFound."""
     row = conversations.get_conversation(user_id, conversation_id)
     if to is not None:
         require_member(user_id, to)
@@ -61,14 +61,15 @@ def _plan(row: Conversation, to: int | None) -> Move:
 
 
 def _is_known_there(memory: Memory, to: int | None) -> bool:
-    """Whether the key of a memory in use has another current value where it goes."""
+    """Whether the key of a memory in use has another current value in its new place."""
     in_use = memory.valid_to is None and not memory.is_archived and not memory.needs_review
     held = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None
     return held is not None
 
 
 def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
-    """Memories that rest on the conversation alone go along, as private ones; others stay where they are."""
+    """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
+    would go along and that is not confirmed."""
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
     if shared:
         hold_reached(conversation.user_id, shared)
@@ -104,5 +105,5 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
 
 
 def init_moving() -> None:
-    """Follow conversations that are moved."""
+    """React to conversations that are moved."""
     conversation_moved.connect(_moved)

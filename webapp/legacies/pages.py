@@ -29,7 +29,7 @@ LABELS = N_({"content": "The fact", "category": "The category"})
 @blueprint.get("/spaces/<int:space_id>/facts")
 @signed_in
 def index(space_id: int) -> ViewResult:
-    """The facts of a legacy: one's own and the shared ones, or, with `as=member`, what another member sees."""
+    """The facts of a legacy: the reader's own and the shared ones, or, with `as=member`, what another member sees."""
     return _index(space_id)
 
 
@@ -56,7 +56,7 @@ def set_visibility(memory_id: int) -> ViewResult:
     """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
     db.session.commit()
-    space_id = fact.memory.space_id or 0  # a fact about a person stands in their space
+    space_id = fact.memory.space_id or 0  # a fact about a person is always in their space
     if wants_partial():
         space = service.view_space(current_user_id(), space_id)
         return render_template("spaces/_fact.html", fact=fact, space=space, refocus=True)
@@ -80,7 +80,7 @@ def delete(memory_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/move")
 @signed_in
 def ask(conversation_id: int) -> ViewResult:
-    """Where a conversation may be moved to, and what that does."""
+    """Where a conversation can be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
     chosen, to = "to" in request.args, parse_id(request.args.get("to", ""))

@@ -1,7 +1,7 @@
-"""What withdrawing and forgetting do to other members: replies, summaries and digests lose what they were told.
+"""What withdrawing and forgetting do for other members: their replies, summaries and digests lose what was shared.
 
-A reply's receipt names the memories that were in its prompt, so the conversations in which somebody else's memory was
-told are known. What their owners themselves said in them stays theirs.
+A reply's receipt names the memories that were in its prompt, which shows in which conversations somebody else's memory
+was used. What the owners of those conversations said in them stays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WITHDRAWN = "[no longer shared]"
 
 
 def init_reach() -> None:
-    """Follow what is withdrawn and forgotten."""
+    """React to memories that are withdrawn or forgotten."""
     reach_asked.connect(_hold)
     being_withdrawn.connect(_withdrawn)
     being_forgotten.connect(_withdrawn)
@@ -60,7 +60,7 @@ def _told(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
 
 
 def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
-    """Lock the conversations, in order: whoever ends a reply in one locks it before it asks for anybody's memory."""
+    """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _told(user_id, memory_ids).values() for number in numbers)
     if ids:
         held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(ids))
@@ -75,7 +75,7 @@ def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts
 
 
 def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
-    """The texts without those that the user keeps a memory of their own of."""
+    """The texts except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
     theirs = db.session.scalars(
         select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
@@ -86,8 +86,8 @@ def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
 def _take_from(
     user_id: int, conversation_ids: Collection[int], memory_ids: Collection[int], texts: Collection[str]
 ) -> Reach:
-    """Strip somebody's conversations of the texts: replies here, with what was thought, offered and looked up for them;
-    what is made of replies by those who made it."""
+    """Remove the texts from somebody's conversations: from replies, with their reasoning, offers and lookups, here;
+    what was derived from replies is left to the receivers of the signals."""
     if not texts:
         return Reach()
     told, exact = Told(texts), sorted(filter(is_telling, texts), key=len, reverse=True)

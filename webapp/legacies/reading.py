@@ -1,4 +1,4 @@
-"""Reading a conversation of a legacy for facts about its person, at somebody's request: all of it, call by call."""
+"""Reading a whole conversation of a legacy, call by call, for facts about its person, at the user's request."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from webapp.model_clients import completions
 from webapp.prompts.numbered import Said
 
 MAX_CALLS = 4
-"""Model calls of one run; a longer conversation goes on with the next one."""
+"""The most model calls in one run; a longer conversation continues in the next one."""
 TEMPERATURE = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The next messages of a conversation to be read; `ids` and `through` count those without words, too."""
+    """The next messages of a conversation to be read, `said`; `ids` has the empty ones, too."""
 
     user_id: int
     space_id: int
@@ -52,7 +52,7 @@ class Batch:
 
     @property
     def is_telling(self) -> bool:
-        """Whether the user says anything in it that could be a fact."""
+        """Whether the user says anything that could be a fact."""
         return any(item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.said)
 
 
@@ -62,9 +62,9 @@ def init_legacy_reading(app: Flask) -> None:
 
 
 def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Result:
-    """Read a conversation after a message for facts; `more` and `through` say whether and from where to go on.
+    """Read a conversation for facts, after a message; `more` and `through` say whether and from where to continue.
 
-    No connection is held during model calls. Raises ModelError with what earlier calls found stored.
+    No connection is held during model calls. Raises ModelError; what earlier calls found stays stored.
     """
     total = Result()
     for _ in range(MAX_CALLS):
@@ -77,7 +77,7 @@ def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Re
 
 
 def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
-    """One call and its effects; of fewer messages where the answer to more was cut off before it told anything."""
+    """One call and its effects; with fewer messages if the answer was cut off before any usable fact."""
     most = CALL_MESSAGES
     while True:
         batch = _next_batch(conversation_id, after, most)
@@ -102,7 +102,7 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
-    """The facts of an answer, and the message up to which it reads; raises CutOff when it came to none."""
+    """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
     messages = build_messages(batch.said, batch.name, batch.known)
     try:
         answer, _ = completions().complete_structured(
@@ -114,13 +114,13 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
         reached = max((number for number in numbers if 1 <= number <= len(batch.said)), default=None)
         if reached is None:
             raise
-        # The message it was cut in is read again, unless it is the first: it would be cut at the same place.
+        # The message it was cut off in is read again, unless it is the first: it would be cut off at the same place.
         return items, batch.said[max(reached - 2, 0)].id
     return answer.facts, batch.ids[-1]
 
 
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
-    """Ground and store. Raises OutOfDate where the messages changed meanwhile."""
+    """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_facts(items)
     proposed = [Proposed(fact.category, fact.content, fact.quote, fact.message) for fact in facts]
     vectors = vectors_of(proposed)
@@ -146,7 +146,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
 
 
 def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
-    """What to read next; None where there is nothing to do: the end, memory off, a reply being written."""
+    """What to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished reply."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
         return None

@@ -1,4 +1,4 @@
-"""What is asked of a conversation about a person: the facts that the user tells, and the shape of the answer; pure."""
+"""The prompt for finding the facts a user tells about a person in a conversation, and the shape of its answer; pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webapp.prompts.numbered import Said, numbered_lines
 
 NAME = "legacy_facts"
 FACT_TOKENS = 150
-"""Of an answer, for a fact: its quote, the same in a few words, and where it belongs."""
+"""The room in an answer for one fact: its quote, its statement, and where it belongs."""
 LEAST_TOKENS, MOST_TOKENS = 600, 6_000
 CALL_MESSAGES = 20
 CALL_CHARS = 24_000
@@ -48,7 +48,7 @@ class LegacyFacts(BaseModel):
 
 
 def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
-    """The facts that are some."""
+    """The items that are valid facts."""
     facts = []
     for item in items:
         try:
@@ -59,12 +59,12 @@ def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
 
 
 def fact_task(name: str) -> str:
-    """What the summary prompt adds in a legacy."""
+    """What a legacy adds to the summary prompt."""
     return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
 
 
 def build_messages(said: Sequence[Said], name: str, known: str) -> list[dict[str, str]]:
-    """The messages of the call that looks for facts alone; `known` are those that need not be told again."""
+    """The messages of the call that only looks for facts; `known` is the text about those not to be repeated."""
     return [
         {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{known}"},
         {"role": "user", "content": "\n".join(numbered_lines(said, CALL_CHARS))},
@@ -72,13 +72,13 @@ def build_messages(said: Sequence[Said], name: str, known: str) -> list[dict[str
 
 
 def answer_tokens(said: Sequence[Said]) -> int:
-    """How long the answer may be: a fact or two for every message of the user's, and more for a long one."""
+    """The most tokens for an answer: room for a fact or so per message from the user, and more if they are long."""
     own = [item.content for item in said if item.role == "user"]
     return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(own) + sum(map(len, own)) // 2)
 
 
 def first_batch(said: Sequence[Said], most: int = CALL_MESSAGES) -> list[Said]:
-    """As many messages from the beginning as one call reads; one at least."""
+    """As many messages from the beginning as one call reads; at least one."""
     batch: list[Said] = []
     room = CALL_CHARS
     for item in said[:most]:

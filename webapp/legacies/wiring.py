@@ -1,4 +1,4 @@
-"""Connects what spaces say to what follows from it."""
+"""Connects the signals of spaces with their consequences for conversations and memories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webapp.spaces.versions import init_versions
 
 
 def init_spaces(app: Flask) -> None:
-    """Follow what happens to spaces, memberships and conversations in them."""
+    """React to what happens to spaces, memberships and the conversations in them."""
     init_versions()
     init_group_spaces()
     init_moving()

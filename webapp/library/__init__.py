@@ -1,1 +1,1 @@
-"""The prompt library: texts that people keep to begin messages with, their own and those of their spaces."""
+"""The prompt library: texts that people save to start messages with, their own and those of their spaces."""

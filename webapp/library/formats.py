@@ -1,7 +1,7 @@
-"""Saved prompts as JSON: ours, and what Open WebUI exports. Pure.
+"""Saved prompts as JSON: our own format, and what Open WebUI exports. Pure.
 
 Open WebUI: a list of `{command, title | name, content, …}`; its variables may carry a type and properties
-(`{{tone | select:options=["warm","dry"]:default="dry"}}`), which become defaults and choices of ours.
+(`{{tone | select:options=["warm","dry"]:default="dry"}}`), which become our defaults and choices.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARKS = re.compile(r"[|{}\s]+")
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """A prompt as a file holds it."""
+    """A prompt from a file."""
 
     name: str
     content: str
@@ -36,7 +36,7 @@ class ReadPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A part of a file that is no prompt: its place, from 1, and why."""
+    """An item of a file that is not a prompt: its position, from 1, and why."""
 
     place: int
     name: str
@@ -44,7 +44,7 @@ class Refused:
 
 
 def items_of(text: str) -> list[Any]:
-    """The prompts of a file, unread. Raises ValueError with a sentence for whoever chose the file."""
+    """The items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -57,7 +57,7 @@ def items_of(text: str) -> list[Any]:
 
 
 def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[Refused]]:
-    """What can be read of the parts of a file, and what cannot."""
+    """The prompts among the items of a file, and the items that are refused."""
     prompts, refused = [], []
     for place, item in enumerate(items, 1):
         try:
@@ -70,7 +70,7 @@ def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[Refused]]:
 
 
 def written(prompts: Iterable[ReadPrompt]) -> dict[str, Any]:
-    """Prompts as a file of ours."""
+    """Prompts as a file in our format."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -126,7 +126,7 @@ def _options(properties: str) -> list[str]:
 
 
 def _value(text: str) -> str:
-    """What may stand in a variable of ours."""
+    """A text without the marks that our variables do not allow inside them."""
     return _MARKS.sub(" ", text.replace('\\"', '"')).strip()
 
 

@@ -1,4 +1,4 @@
-"""Saved prompts. One with a space is seen by its members; it belongs to whoever made it all the same."""
+"""Saved prompts. Members of its space can see a prompt; it still belongs to the person who created it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.database import Base, Timestamp, current_timestamp, now
 
 
 class SavedPrompt(Base):
-    """A text to begin messages with; what is to be filled in stands in it (webapp/library/variables.py)."""
+    """A text to start messages with; it contains the variables to fill in (webapp/library/variables.py)."""
 
     __tablename__ = "saved_prompts"
     __table_args__ = (

@@ -31,7 +31,7 @@ LABELS = N_({"name": "The name", "description": "The description", "content": "T
 @blueprint.get("/prompts")
 @signed_in
 def index() -> ViewResult:
-    """All one's prompts, and those of one's spaces."""
+    """The user's own prompts, and those of their spaces."""
     return _index()
 
 
@@ -67,7 +67,7 @@ def create() -> ViewResult:
 @blueprint.get("/prompts/<int:saved_prompt_id>")
 @signed_in
 def show(saved_prompt_id: int) -> ViewResult:
-    """A prompt, to be read or changed."""
+    """A prompt, to read or change."""
     found = service.get_prompt(current_user_id(), saved_prompt_id)
     return _form(_values(found.prompt), found=found)
 
@@ -75,7 +75,7 @@ def show(saved_prompt_id: int) -> ViewResult:
 @blueprint.post("/prompts/<int:saved_prompt_id>")
 @signed_in
 def save(saved_prompt_id: int) -> ViewResult:
-    """Save changes of a prompt."""
+    """Save changes to a prompt."""
     found = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
     try:
         given = _fields().model_dump()
@@ -92,7 +92,7 @@ def save(saved_prompt_id: int) -> ViewResult:
 @blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
 @signed_in
 def duplicate(saved_prompt_id: int) -> ViewResult:
-    """Copy a prompt for oneself, and open the copy."""
+    """Copy a prompt into the user's own, and open the copy."""
     made = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
     db.session.commit()
     return redirect(url_for(".show", saved_prompt_id=made), 303)
@@ -111,7 +111,7 @@ def delete(saved_prompt_id: int) -> ViewResult:
 @blueprint.get("/prompts/<int:saved_prompt_id>/use")
 @signed_in
 def use(saved_prompt_id: int) -> ViewResult:
-    """What a prompt asks for; one that asks for nothing begins a conversation at once."""
+    """The form for a prompt's variables; a prompt without any starts a conversation at once."""
     found = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = asked(found.prompt.content)
     if not variables and not wants_partial():
@@ -122,7 +122,7 @@ def use(saved_prompt_id: int) -> ViewResult:
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
 @signed_in
 def filled(saved_prompt_id: int) -> ViewResult:
-    """The filled text: for the composer as it is, otherwise at the beginning of a conversation."""
+    """The filled text: as it is for the composer, otherwise at the start of a conversation."""
     found = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = asked(found.prompt.content)
     try:
@@ -138,7 +138,7 @@ def filled(saved_prompt_id: int) -> ViewResult:
 @blueprint.get("/prompts/export")
 @signed_in
 def export() -> ViewResult:
-    """One's prompts as a file."""
+    """The user's own prompts as a file."""
     response = Response(json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2))
     response.mimetype = "application/json"
     response.headers["Content-Disposition"] = 'attachment; filename="prompts.json"'
@@ -148,7 +148,7 @@ def export() -> ViewResult:
 @blueprint.post("/prompts/import")
 @signed_in
 def take_in() -> ViewResult:
-    """Take in a file of prompts."""
+    """Import a file of prompts."""
     file = request.files.get("file")
     try:
         text = file.stream.read().decode("utf-8-sig") if file else ""
@@ -177,7 +177,7 @@ def _index(**more: Any) -> str:
 
 
 def _listed() -> dict[str, Any]:
-    """Prompts in groups, one's own first, then by space; with what they ask for."""
+    """Prompts in groups, the user's own first, then by space; with the variables they ask for."""
     names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
     groups: dict[int | None, list[tuple[service.Found, list[Variable]]]] = {}
     for found in service.all_prompts(current_user_id()):

@@ -1,6 +1,6 @@
-"""Saved prompts: make, find, change, fill, import and export. Others' behave as unknown.
+"""Saved prompts: create, find, change, fill, import and export. Other people's are treated as unknown.
 
-Whoever belongs to a space uses what is shared in it; who made a prompt and who owns its space change it.
+Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
 MOST_PROMPTS = 1_000
-"""Prompts of one person."""
+"""The most prompts of one person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Found:
 
 
 def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Found:
-    """A prompt of the user's or of their spaces; with `edit`, one they may change. Raises NotFound, Forbidden."""
+    """A prompt of the user's or of their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
     row = db.session.execute(_shown(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such prompt.")
@@ -50,7 +50,7 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Fou
 
 
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[Found]:
-    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
+    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a bad cursor."""
     statement = _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
@@ -81,7 +81,7 @@ def all_prompts(user_id: int) -> list[Found]:
 
 
 def create_prompt(user_id: int, fields: NewSavedPrompt) -> Found:
-    """A new prompt. Raises NotFound for a space that is not the user's, Conflict once there are too many."""
+    """A new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
@@ -92,7 +92,7 @@ def create_prompt(user_id: int, fields: NewSavedPrompt) -> Found:
 
 
 def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> Found:
-    """Change the given fields; only its maker decides where it is shared. Raises NotFound, Forbidden, Invalid."""
+    """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
     found = get_prompt(user_id, saved_prompt_id, edit=True)
     given = changes.model_dump(exclude_unset=True)
     for name in ("name", "content", "description"):
@@ -110,7 +110,7 @@ def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChange
 
 
 def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
-    """Delete a prompt; its name. Raises NotFound, Forbidden."""
+    """Delete a prompt; returns its name. Raises NotFound, Forbidden."""
     row = get_prompt(user_id, saved_prompt_id, edit=True).prompt
     name = row.name
     db.session.delete(row)
@@ -119,14 +119,14 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
 
 
 def duplicate_prompt(user_id: int, saved_prompt_id: int) -> Found:
-    """A copy for the user alone. Raises NotFound, Conflict once there are too many."""
+    """A copy for the user alone. Raises NotFound, Conflict if there are too many."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
 
 
 def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], at: datetime) -> str:
-    """The text of a prompt with its variables filled; `at` is now where the user is. Raises NotFound, Invalid."""
+    """The text of a prompt with its variables filled; `at` is the user's local time. Raises NotFound, Invalid."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = db.session.scalar(select(User.name).where(User.user_id == user_id))
     ready = {
@@ -143,7 +143,7 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], a
 
 
 def export_prompts(user_id: int) -> dict[str, Any]:
-    """What the user made, as a file."""
+    """The prompts the user created, as a file."""
     rows = db.session.scalars(
         select(SavedPrompt)
         .where(SavedPrompt.user_id == user_id)
@@ -155,9 +155,9 @@ def export_prompts(user_id: int) -> dict[str, Any]:
 def import_prompts(
     user_id: int, items: Collection[Any], *, space_id: int | None = None
 ) -> tuple[int, int, list[Refused]]:
-    """Take in prompts of a file: how many are new, how many were there already, and what could not be read.
+    """Import the prompts of a file: returns how many are new, how many existed already, and what could not be read.
 
-    Raises NotFound for a space that is not the user's, Conflict once there are too many, Invalid for too many at once.
+    Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
     """
     if len(items) > formats.MOST_AT_ONCE:
         raise Invalid.field("prompts", f"are more than {formats.MOST_AT_ONCE}")
@@ -190,13 +190,13 @@ def import_prompts(
 
 
 def init_library() -> None:
-    """Follow what happens to memberships of spaces."""
+    """React to memberships of spaces that end."""
     membership_ends.connect(_membership_ends, weak=False)
     consequences_asked.connect(_consequences, weak=False)
 
 
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
-    """What a member shared goes with them: it is theirs alone again, or, if they say so, forgotten."""
+    """What a member shared goes with them: it is theirs alone again or, if they say so, deleted."""
     mine = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if forget:
         db.session.execute(delete(SavedPrompt).where(*mine))

@@ -15,12 +15,12 @@ LONGEST_VALUE = 20_000
 _VARIABLE = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49}(?:[ -]\w{1,49}){0,5})[ \t]*(?::([^{}\n]*))?\}\}")
 
 READY = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_DATETIME", "CURRENT_WEEKDAY", "USER_NAME"})
-"""Names that are filled without asking."""
+"""Variables that are filled in automatically."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is asked for: with `choices` one of them; `default` is None where something has to be given."""
+    """A variable to ask for: with `choices`, one of them; `default` is None if a value is required."""
 
     name: str
     default: str | None = None
@@ -28,7 +28,7 @@ class Variable:
 
 
 class Unfilled(ValueError):
-    """Values that do not fit: `errors` says what is wrong, by the name of the variable."""
+    """Values that do not fit: `errors` says what is wrong, by name of the variable."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__("; ".join(f"{name} {wrong}" for name, wrong in errors.items()))
@@ -36,7 +36,7 @@ class Unfilled(ValueError):
 
 
 def variables_of(content: str) -> list[Variable]:
-    """The variables of a text in order, each once; the first one with a default or choices says what they are."""
+    """The variables of a text in order, each once; defaults and choices come from the first mention that has any."""
     found: dict[str, Variable] = {}
     for match in _VARIABLE.finditer(content):
         name, rest = match[1], match[2]
@@ -54,7 +54,7 @@ def asked(content: str) -> list[Variable]:
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
     """The text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
 
-    What is put in is text: braces in it stay as they are.
+    Values are plain text: braces in them stay as they are.
     """
     filled, errors = dict(ready), dict[str, str]()
     for variable in variables_of(content):

@@ -1,4 +1,4 @@
-"""Markdown of replies as safe HTML, whole or while it streams."""
+"""Markdown of replies as safe HTML, complete or while it streams."""
 
 from webapp.markdown.rendering import render
 from webapp.markdown.splitting import split_stable

@@ -1,7 +1,7 @@
-"""Addresses of the web and of e-mail that stand bare in a text, found as GitHub finds them; pure.
+"""Bare web and e-mail addresses in a text, found as GitHub finds them; pure.
 
-Differently from GitHub, CJK punctuation ends an address, as no space does there, and so does what no address may
-contain unescaped (brackets, bars); nothing but http, https and mailto is found.
+Unlike on GitHub, an address ends at CJK punctuation, which no space follows, and at characters that no address may
+contain unescaped (brackets, bars); only http, https and mailto are found.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
 _ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
 _LONGEST_ENTITY = 33
-"""`&CounterClockwiseContourIntegral;`: looked for further back, the end of an address would cost its square."""
+"""`&CounterClockwiseContourIntegral;`: looking back further would make the end of an address cost quadratic time."""
 _TRAILING = ".,:;!?'*_~"
 
 
 class Address(NamedTuple):
-    """Where an address stands in its text (end exclusive), and what a link to it leads to."""
+    """The position of an address in its text (end exclusive), and the target of a link to it."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ def bare_addresses(text: str) -> Iterator[Address]:
 
 
 def _is_host(address: str, is_named: bool) -> bool:
-    """Whether an address has a host: no underscore in its last two parts, and after `www.` another one."""
+    """Whether an address has a valid host: no underscore in its last two parts, and another part after `www.`."""
     match = _HOST.match(address)
     parts = match.group(1).split(".") if match else []
     return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))

@@ -1,4 +1,4 @@
-"""Footnotes in Markdown: `[^1]` in a text and `[^1]: …` where the note stands; pure.
+"""Footnotes in Markdown: `[^1]` in a text and `[^1]: …` for the note itself; pure.
 
 A note stays where it was written and keeps its label, so that a text means the same in parts and as a whole.
 """

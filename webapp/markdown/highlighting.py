@@ -1,6 +1,6 @@
 """Source code as escaped HTML with Pygments' standard short classes.
 
-Pygments is loaded with the first code there is to colour: 5 MB in each family of processes, most of which see none.
+Pygments is loaded when there is code to colour: it takes 5 MB in each group of processes, most of which never see any.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-# Past these a lexer's regular expressions cost more than colour is worth.
+# Beyond these a lexer's regular expressions cost more than colour is worth.
 MAX_HIGHLIGHTED = 30_000
 MAX_HIGHLIGHTED_LINE = 2_000
-# Between two full passes over a growing block its new lines stay plain; each pass then covers a quarter more.
+# Between two full passes over a growing block its new lines stay plain; a pass is due when they are a quarter more.
 REHIGHLIGHT_GROWTH = 4
 SHORT_CODE = 1_500  # cheap enough to highlight at every new line
 
@@ -24,14 +24,14 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 
 
 def language_of(info: str) -> str:
-    """The language named by a fence's info string, "text" when there is none or it is no plain word."""
+    """The language named by a fence's info string; "text" if there is none or it is not a plain word."""
     words = info.split(maxsplit=1)
     match = _LANGUAGE.fullmatch(words[0].strip("{}.")) if words else None
     return match.group().lower() if match else "text"
 
 
 def highlight(code: str, language: str) -> str:
-    """HTML of `code`, escaped, with token spans when the language is known and the code not excessive."""
+    """HTML of `code`, escaped, with token spans if the language is known and the code is not excessive."""
     lexer = _lexer_class(language)
     if lexer is None or len(code) > MAX_HIGHLIGHTED or _longest_line(code) > MAX_HIGHLIGHTED_LINE:
         return escape(code)
@@ -53,13 +53,13 @@ class GrowingCode:
         self._known: dict[int, tuple[str, str, str]] = {}
 
     def highlight(self, position: int, code: str, language: str) -> str:
-        """HTML of the block at `position`; what came since its last full pass is not coloured yet."""
+        """HTML of the block at `position`; what has arrived since its last full pass is not coloured yet."""
         known_language, prefix, html = self._known.get(position, ("", "", ""))
         rest = code[len(prefix) :]
         continues = known_language == language and code.startswith(prefix)
         due = "\n" in rest and (len(code) <= SHORT_CODE or len(rest) * REHIGHLIGHT_GROWTH > len(prefix))
         if due or not continues:
-            # Whole lines only: half a word could be coloured as another one.
+            # Whole lines only: half a word could be coloured as a different one.
             prefix, end, rest = code.rpartition("\n")
             prefix += end
             html = highlight(prefix, language)

@@ -1,6 +1,6 @@
-r"""What of an unfinished text can be shown: half a mark of a table, a formula or a fence is held back; pure.
+r"""How much of an unfinished text can be shown: an incomplete table, formula or fence is held back; pure.
 
-Nothing is lost by it: what is held back appears as soon as its meaning is clear, or at the end of the text.
+Nothing is lost: what is held back appears as soon as its meaning is clear, or at the end of the text.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from webapp.markdown.math import ENVIRONMENT, MAX_INLINE, block_end, dollar_end
 
 _FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+(`{3,}|~{3,})")
-# A line that consists of marks so far: a list, a heading, a rule, a quote, a fence, an underlined heading.
+# A line that has only marks so far: of a list, a heading, a rule, a quote, a fence, an underlined heading.
 _MARKS = re.compile(r"[-*+=_#>`~: \t]*(?:\d{1,9}[.)]?[ \t]*)?(?:\[[ xX]?\]?)?")
 _ROW = re.compile(r"[ \t]*\|")
 _RULER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)
-# A link or an image whose address has not come yet; what never becomes one is shown after 300 characters.
+# A link or an image whose address has not arrived yet; what never becomes one is shown after 300 characters.
 _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 
@@ -43,7 +43,7 @@ def showable(text: str) -> str:
 
 
 def _open_fence(lines: list[str]) -> tuple[bool, str] | None:
-    """Whether the last line itself opens the fence that is open at the end, and its mark; None when none is open."""
+    """Whether the last line itself opens the fence that is open at the end, and its mark; None if none is open."""
     mark = ""
     opened_at = -1
     for number, line in enumerate(lines):
@@ -57,7 +57,7 @@ def _open_fence(lines: list[str]) -> tuple[bool, str] | None:
 
 
 def _table_start(lines: list[str]) -> int:
-    """Characters at the end that may become the head of a table."""
+    """How many characters at the end may become the head of a table."""
     first = len(lines)
     if not lines[-1]:
         first -= 1
@@ -74,7 +74,7 @@ def _table_start(lines: list[str]) -> int:
 
 
 def _inline(text: str) -> str:
-    """The last paragraph without a formula, a code span or a link that is not closed yet."""
+    """The text without a formula, a code span or a link at its end that is not closed yet."""
     line_start = text.rfind("\n") + 1
     pos = 0
     emphasis = 0
@@ -122,7 +122,7 @@ def _inline(text: str) -> str:
 
 
 def _may_be_formula(text: str, at: int) -> bool:
-    """Whether what a single dollar sign opens may still be closed as a formula; a price is shown at once."""
+    """Whether a single dollar sign may still turn out to open a formula; a price is shown at once."""
     if at and (text[at - 1].isalnum() or text[at - 1] == "$"):
         return False
     rest = text[at + 1 :]

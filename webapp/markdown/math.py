@@ -9,9 +9,9 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 MAX_LINES = 100
-"""Lines past which an opening mark is taken for text: without a bound every one would be searched for its end."""
+"""A formula of more lines is taken for text: without a limit, every opening mark would be searched to the end."""
 MAX_INLINE = 4_000
-"""Characters of a formula inside a paragraph."""
+"""The most characters of a formula inside a paragraph."""
 
 ENVIRONMENT_NAMES = (
     *("align", "alignat", "aligned", "array", "bmatrix", "Bmatrix", "cases", "CD", "equation", "gather", "gathered"),
@@ -22,13 +22,13 @@ _INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
 
 
 def math_plugin(parser: MarkdownIt) -> None:
-    """Teach a parser formulas. With `growing` in its environment an unclosed block at the end is a token of its own."""
+    """Teach a parser formulas. With `growing` in its environment, an unclosed block at the end gets its own token."""
     parser.block.ruler.before("fence", "math_block", _block, {"alt": _INTERRUPTED})
     parser.inline.ruler.before("escape", "math_inline", _inline)
 
 
 def dollar_end(text: str, start: int, limit: int) -> int:
-    """Where the formula that a single dollar sign at `start` opens is closed; -1 when it is an ordinary sign.
+    """The position of the sign that closes a formula opened by the dollar sign at `start`; -1 if it is just a sign.
 
     As in Pandoc: no space inside the signs, no letter or digit outside, so that prices and variables stay words.
     """
@@ -47,7 +47,7 @@ def dollar_end(text: str, start: int, limit: int) -> int:
 
 
 def block_end(opening: str) -> tuple[str, int] | None:
-    """What closes the display formula that a line begins with, and where its TeX begins; None when it begins none."""
+    """What closes the display formula that a line begins with, and where its TeX begins; None if there is none."""
     if opening.startswith("$$"):
         return "$$", 2
     if opening.startswith("\\["):
@@ -71,7 +71,7 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
         at = lines[-1].find(closing)
         if at >= 0:
             if lines[-1][at + len(closing) :].strip():
-                return False  # more than a formula stands in this line: it belongs to a paragraph
+                return False  # there is more than a formula on this line: it belongs to a paragraph
             lines[-1] = lines[-1][: at + (0 if skipped else len(closing))]
             is_closed = True
             break

@@ -23,7 +23,7 @@ _LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
 
 
 def make_parser(**options: object) -> MarkdownIt:
-    """A parser of the dialect; `options` are added to markdown-it's own."""
+    """A parser for the dialect; `options` are added to markdown-it's own."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("strikethrough", "tildes", _tildes)
@@ -37,12 +37,12 @@ def make_parser(**options: object) -> MarkdownIt:
 
 
 def is_allowed_link(url: str) -> bool:
-    """Whether a link may lead there: absolute http, https and mailto only."""
+    """Whether links to an address are allowed: only absolute http, https and mailto."""
     return _LINK.match(url) is not None
 
 
 def _tildes(state: StateInline, silent: bool) -> bool:
-    """Three tildes and more strike nothing, as on GitHub; one stays "about" or "to": `~5`, `5~10`."""
+    """Three tildes or more do not strike out, as on GitHub; a single one may mean "about" or "to": `~5`, `5~10`."""
     if state.src[state.pos] != "~" or silent:
         return False
     length = state.scanDelims(state.pos, True).length
@@ -60,7 +60,7 @@ def _page_headings(state: StateCore) -> None:
 
 
 def _images_as_links(state: StateCore) -> None:
-    """An image from elsewhere would tell its host who reads what: it becomes a link with its description."""
+    """Turn images into links with their description: an image from elsewhere would tell its host who reads what."""
     for inline in _inlines(state):
         if any(child.type == "image" for child in inline.children or ()):
             inline.children = list(_without_images(inline.children or [], state))

@@ -19,10 +19,10 @@ from webapp.markdown.holding import showable
 from webapp.markdown.parsing import make_parser
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
-# Unmatched brackets are the one thing whose cost grows with their square.
+# Unmatched brackets are the only thing whose cost is quadratic.
 MAX_BRACKETS = 10_000
 
-LONG_CELL = 40  # characters past which a cell of a table is given a width to wrap in
+LONG_CELL = 40  # characters beyond which a table cell is given a width to wrap in
 
 _ALIGNMENTS = {"left", "center", "right"}
 _TAGS = {
@@ -56,7 +56,7 @@ _CLEANER = nh3.Cleaner(
     url_relative="deny",
     strip_comments=True,
 )
-# Text cannot forge this: in sanitised HTML every "<" of a text is escaped, and every quote in an attribute.
+# Text cannot forge this: in sanitised HTML every "<" in text and every quote in an attribute is escaped.
 _CODE_OPEN = re.compile(r'<div class="code" data-lang="([^"<>&]*)"><pre>')
 _CODE_BAR = (
     r'<div class="code" data-lang="\1"><div class="code-bar"><span class="code-lang">\1</span>'
@@ -88,7 +88,7 @@ def render_plain(text: str) -> Markup:
 def _render(text: str, env: dict[str, Any]) -> Markup:
     if len(text) > MAX_MARKDOWN or text.count("[") > MAX_BRACKETS:
         return render_plain(text)
-    # Lone surrogates cannot be encoded: a model that cuts an emoji in two must not fail the reply.
+    # Lone surrogates cannot be encoded: a model that cuts an emoji in two must not make the reply fail.
     html = _PARSER.render(text.encode("utf-8", "replace").decode("utf-8"), env)
     return Markup(_CODE_OPEN.sub(_CODE_BAR, _CLEANER.clean(html)))
 
@@ -148,7 +148,7 @@ class _Renderer(RendererHTML):
 
 
 def _task_mark(item: Token) -> str:
-    """The sign of a task, in the line of its text; nothing for other items."""
+    """The checkbox of a task, on the line of its text; nothing for other items."""
     if "checked" not in item.meta:
         return ""
     sign, label = ("☑", "Done") if item.meta["checked"] else ("☐", "To do")

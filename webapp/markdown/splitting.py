@@ -1,4 +1,4 @@
-"""Where a Markdown text that is still growing may be cut for good."""
+"""Where a Markdown text that is still growing can be split for good."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.markdown.parsing import make_parser
 
 _PARSER = make_parser(inline_definitions=True)
 _LINE_END = re.compile(r"\r\n?|\n")
-# What ends a link definition that stands directly above; anything else may turn out to be its title.
+# What ends a link definition directly above; anything else may turn out to be its title.
 _INTERRUPTS = {"math_block", "fence", "blockquote_open", "hr", "bullet_list_open", "ordered_list_open", "table_open"}
 # What a blank line ends. Lists and indented code go on after one.
 _ENDS_AT_BLANK = {"paragraph_open", "table_open", "blockquote_open", "definition", "footnote_open"}
@@ -31,9 +31,8 @@ class _Block:
 def split_stable(text: str) -> tuple[list[str], str]:
     """Cuts `text` into finished top-level blocks and the unfinished rest; together they are `text`.
 
-    A block is finished when nothing that may follow can change it. What is finished in a text
-    is finished, the same, in every text that begins with it. Only a later link definition can still
-    change how a finished block is rendered.
+    A block is finished when nothing that follows can change it. What is finished in a text is finished, unchanged, in
+    every text that begins with it. Only a later link definition can still change how a finished block is rendered.
     """
     ends = _complete_lines(text)
     if not ends:
@@ -94,12 +93,12 @@ def _interrupts(block: _Block) -> bool:
 
 def _is_finished(block: _Block, following: _Block | None, lines: list[str]) -> bool:
     if following is not None and following.first == "math_open" and block.end == following.start:
-        return False  # without an end it is no formula, and its lines may belong to this block
+        return False  # without an end it is not a formula, and its lines may belong to this block
     if following is not None:
-        # The line the next block starts on has ended this one: every rule has seen it already.
+        # The first line of the next block has ended this one: every rule has already seen it.
         return block.first != "definition" or block.end < following.start or _interrupts(following)
     if block.end >= len(lines):
-        # A second line can still make a heading the head of a table; only a closed fence is beyond doubt.
+        # A second line can still turn a heading into the head of a table; only a closed fence is certain.
         return block.closed and block.first != "definition"
     if block.last in ("heading_open", "setext", "hr", "fence", "math_block"):
         return block.last != "fence" or block.closed

@@ -1,4 +1,4 @@
-"""Markdown that is shown again and again: what it renders to is remembered for a while, in this process."""
+"""Markdown that is shown again and again: its HTML is cached for a while in this process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from markupsafe import Markup
 from webapp.markdown.rendering import render
 
 CAPACITY = 4_000_000
-"""Characters of HTML remembered."""
+"""The most characters of HTML in the cache."""
 LARGEST = 100_000
-"""Characters of HTML past which a text is rendered each time: it would drive out many others."""
+"""A text with more characters of HTML is rendered each time: it would evict many others."""
 
 
 class Rendered:
-    """The HTML of texts, the least recently shown given up first. Known by a digest, so that no text is kept."""
+    """A cache of the HTML of texts; the least recently shown is evicted first. Keys are digests: no text is kept."""
 
     def __init__(self, capacity: int = CAPACITY, largest: int = LARGEST) -> None:
         self.largest = largest
@@ -27,7 +27,7 @@ class Rendered:
 
     @property
     def size(self) -> int:
-        """Characters remembered."""
+        """The characters in the cache."""
         return int(self._known.currsize)
 
     def html(self, text: str) -> Markup:
@@ -39,7 +39,7 @@ class Rendered:
             return known
         html = render(text)
         if len(html) <= self.largest:
-            with self._lock, suppress(ValueError):  # more than there is room for at all
+            with self._lock, suppress(ValueError):  # larger than the whole cache
                 self._known[key] = html
         return html
 

@@ -14,7 +14,7 @@ from webapp.markdown.splitting import split_stable
 # so that a reply which is one enormous list costs time linear in its length.
 SHORT_TAIL = 4_000
 GROWTH = 16
-# Brackets that open nothing are dear: a tail of hundreds is looked at again when it is twice as long.
+# Unmatched brackets are expensive: a tail with hundreds of them is next looked at when it is twice as long.
 MANY_BRACKETS = 400
 CODE_GROWTH = 64  # code is cheap: escaped, highlighted now and then
 

@@ -1,1 +1,1 @@
-"""Other programs sign a person in and get a token for the memory server: OAuth 2.1, with the person's consent."""
+"""Lets other programs get a token for the memory server, with a person's consent: OAuth 2.1."""

@@ -1,4 +1,4 @@
-"""What programs ask: how to sign somebody in, to be registered, for tokens, and to give them back."""
+"""The endpoints for programs: metadata, registration, tokens and their revocation."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ METADATA = "/.well-known/oauth-authorization-server"
 
 
 def speak_oauth(app: Flask) -> None:
-    """Say errors of these addresses in OAuth's shape."""
+    """Give errors of these addresses the form OAuth prescribes."""
     for path in PROGRAMS:
         problems.speak(app, path, _error)
 
 
 def server() -> Any:
-    """The authorization server; loaded when it is first needed, for most processes never are asked."""
+    """The authorization server; loaded when it is first needed, since most processes never are asked for it."""
     from webapp.oauth import server as made  # noqa: PLC0415
 
     return made
@@ -64,7 +64,7 @@ def metadata() -> ViewResult:
 @cookieless
 @limiter.limit("20 per hour; 5 per minute")
 def register() -> ViewResult:
-    """A program makes itself known (RFC 7591)."""
+    """Register a program (RFC 7591)."""
     try:
         said = Metadata.model_validate(_sent())
     except ValidationError as error:
@@ -80,12 +80,12 @@ def register() -> ViewResult:
 
 
 @blueprint.post("/oauth/token")
-@blueprint.post("/token")  # where clients look that kept their tokens over a restart, and not what was discovered
+@blueprint.post("/token")  # for clients that kept their tokens over a restart, but not the discovered metadata
 @public
 @cookieless
 @limiter.limit("60 per minute")
 def token() -> Response:
-    """Tokens for a code, or for a refresh token."""
+    """Issue tokens for a code or a refresh token."""
     return _committed(server().token())
 
 
@@ -94,12 +94,12 @@ def token() -> Response:
 @cookieless
 @limiter.limit("60 per minute")
 def revoke() -> Response:
-    """A program gives back what it was given (RFC 7009)."""
+    """Revoke a program's token (RFC 7009)."""
     return _committed(server().revoke())
 
 
 def _sent() -> Any:
-    """The JSON of the request; nothing where there is none, or none that can be read."""
+    """The JSON of the request; empty if there is none, or none that can be read."""
     try:
         return request.get_json(silent=True) or {}
     except RecursionError:
@@ -107,7 +107,7 @@ def _sent() -> Any:
 
 
 def _committed(answer: Response) -> Response:
-    db.session.commit()  # also after a refusal: what was used twice has ended
+    db.session.commit()  # after a refusal, too: the grant of a code or token that was used twice has ended
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

@@ -1,4 +1,4 @@
-"""What a program says of itself, checked: its name, where it may be sent back to, how it identifies itself; pure."""
+"""Checks what a program says about itself: its name, its redirect addresses, how it authenticates; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 
 class Metadata(BaseModel):
-    """What a program registers, or what its document says (RFC 7591). What is not named here has no effect."""
+    """What a program registers, or what its document says (RFC 7591). Anything not named here has no effect."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -51,14 +51,14 @@ class Metadata(BaseModel):
 
     @property
     def name(self) -> str:
-        """What people see."""
+        """The name people see."""
         return self.client_name.strip() or "A program without a name"
 
 
 def trouble_with(uri: str) -> str:
-    """Why nobody may be sent to an address with a code; empty for one that is fine.
+    """Why an address cannot be a redirect target; empty if it can.
 
-    https, http to the person's own machine, or a scheme of an app's own.
+    Allowed are https, http to the person's own machine, and custom schemes of apps.
     """
     try:
         parts = urlsplit(uri)
@@ -80,7 +80,7 @@ def trouble_with(uri: str) -> str:
 
 
 def is_registered(uri: str, registered: list[str]) -> bool:
-    """Whether an address is one of a program's own: the same, or the same on another port of the person's machine."""
+    """Whether a program registered an address: exactly, or with another port on the person's own machine."""
     if uri in registered:
         return True
     return (
@@ -91,7 +91,7 @@ def is_registered(uri: str, registered: list[str]) -> bool:
 
 
 def where_to(uri: str) -> str:
-    """What a person is told about where they are sent: a host, their own machine, or an app."""
+    """Where people are told they will be sent: a host, their own machine, or an app."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):
         return "this computer" if parts.hostname in _LOOPBACK else parts.netloc
@@ -99,7 +99,7 @@ def where_to(uri: str) -> str:
 
 
 def form_target(uri: str) -> str:
-    """What a content security policy has to allow for a form to end there."""
+    """What a content security policy has to allow so that a form can lead to an address."""
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
@@ -120,7 +120,7 @@ def is_document_id(client_id: str) -> bool:
 
 
 def answer(client_id: str, said: Metadata, **more: Any) -> dict[str, Any]:
-    """What a program is told when it has registered."""
+    """The response to a program that has registered."""
     return {
         "client_id": client_id,
         "client_name": said.name,

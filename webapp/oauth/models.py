@@ -1,4 +1,4 @@
-"""Programs, what people let them do, and the codes and refresh tokens in between; of secrets only hashes."""
+"""Programs, what people let them do, and the codes and refresh tokens in between; secrets only as hashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.database import Base, Key, Timestamp, current_timestamp, now
 
 
 class OAuthClient(Base):
-    """A program: registered by itself, or known by the document at the address that is its id (`fetched_at`)."""
+    """A program: it registered itself, or is described by the document at the URL that is its id (`fetched_at`)."""
 
     __tablename__ = "oauth_clients"
 
@@ -43,7 +43,7 @@ class OAuthGrant(Base):
 
 
 class OAuthCode(Base):
-    """A code that a program exchanges once. `grant_id` is what came of it: used again, that ends."""
+    """A code that a program exchanges once, for `grant_id`; if it is used again, that grant ends."""
 
     __tablename__ = "oauth_codes"
 
@@ -61,7 +61,7 @@ class OAuthCode(Base):
 
 
 class OAuthRefreshToken(Base):
-    """A refresh token of a grant: the good one, and those that were used, by which thieves are found."""
+    """A refresh token of a grant: the valid one, and the used ones, which reveal theft when they are used again."""
 
     __tablename__ = "oauth_refresh_tokens"
 

@@ -1,4 +1,4 @@
-"""The page on which a person lets a program in, and the end of that."""
+"""The page on which a person authorises a program, and disconnecting it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webapp.web import ViewResult
 blueprint = Blueprint("oauth_pages", __name__)
 
 PERSONAL = 0
-"""Stands among spaces for what is in none."""
+"""Among spaces, stands for everything that is in none."""
 MOST_SPACES = 100
 PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 """Where people are sent, when it is no host."""
@@ -36,13 +36,13 @@ PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 @recently_proved
 @limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
 def ask() -> ViewResult:
-    """Who wants in, what it wants, and what the person lets it have."""
+    """The consent page: which program asks, what it asks for, and what the person can grant it."""
     asked = _asked()
     return asked if isinstance(asked, Response) else _form(*asked)
 
 
 def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, str] | None = None) -> Response:
-    """The form, as it was filled in where something was wrong with it."""
+    """The consent form; after a mistake, as it was filled in."""
     wanted = service.most_wanted(scope)
     offered = "mcp_read" if wanted == "mcp_read" else "mcp"
     to = clients.where_to(redirect_uri)
@@ -60,7 +60,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
         errors=errors or {},
     )
     response = make_response(page, 422 if errors else 200)
-    # The form ends where the program waits, which browsers ask the policy about.
+    # The form ends with a redirect to the program, which browsers check against the policy.
     target = clients.form_target(redirect_uri)
     response.headers["Content-Security-Policy"] = POLICY.replace("form-action 'self'", f"form-action 'self' {target}")
     return response
@@ -70,7 +70,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
 @signed_in(session_only=True)
 @recently_proved
 def decide() -> ViewResult:
-    """Back to the program, with what was decided."""
+    """Redirect to the program with the decision."""
     asked = _asked()
     if isinstance(asked, Response):
         return asked
@@ -92,7 +92,7 @@ def decide() -> ViewResult:
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
 @signed_in(session_only=True)
 def disconnect(grant_id: int) -> ViewResult:
-    """A program is let in no longer."""
+    """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
     db.session.commit()
     flash(_("Disconnected. Its tokens no longer work."))
@@ -100,7 +100,7 @@ def disconnect(grant_id: int) -> ViewResult:
 
 
 def _asked() -> tuple[Any, str, str | None] | Response:
-    """The program, where it waits and what it asks for; or the answer where that is not in order."""
+    """The program, its redirect address and the scope it asks for; or the response to a request that is refused."""
     made = server()
     client_id = request.args.get("client_id", "")
     try:
@@ -125,7 +125,7 @@ def _spaces() -> list[Any]:
 
 
 def _reach() -> frozenset[int] | None:
-    """The spaces that were ticked, of those one has; None for everything. Raises Invalid for none at all."""
+    """Those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
     if request.form.get("reach") == "all":
         return None
     mine = {PERSONAL, *(space.space_id for space in _spaces())}

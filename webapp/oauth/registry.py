@@ -1,4 +1,4 @@
-"""Programs: registered by themselves, or known by the document at the address that is their id."""
+"""Programs: they register themselves, or are described by the document at the URL that is their id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_CLIENTS = 10_000
 
 
 def register(said: Metadata) -> tuple[OAuthClient, str]:
-    """A new program and, if it wants one, its secret. Raises TooMany where there are too many unused ones."""
+    """A new program and, if it wants one, its secret. Raises TooMany if there are too many programs."""
     if (db.session.scalar(select(func.count()).select_from(OAuthClient)) or 0) >= MAX_CLIENTS:
         raise TooMany("Too many programs have registered lately.", retry_after=3_600)
     secret = "" if said.token_endpoint_auth_method == "none" else secrets.token_urlsafe(32)  # noqa: S105
@@ -43,21 +43,21 @@ def register(said: Metadata) -> tuple[OAuthClient, str]:
 
 
 def find_client(client_id: str) -> OAuthClient | None:
-    """A program that is known already."""
+    """A program that is already known; None for any other."""
     return db.session.scalar(select(OAuthClient).where(OAuthClient.client_id == client_id[:300]))
 
 
 def meet_client(client_id: str) -> OAuthClient | None:
-    """A program; one whose id is an address is asked for its document, if that was not done lately.
+    """A program; the document of one whose id is a URL is fetched, unless that was done lately.
 
-    Ends the session's transaction; the caller commits. Raises Invalid for a document that cannot be had or used.
+    May end the session's transaction; the caller commits. Raises Invalid if the document cannot be fetched or used.
     """
     row = find_client(client_id)
     if not clients.is_document_id(client_id):
         return row
     if row is not None and row.fetched_at is not None and row.fetched_at > now() - DOCUMENT_FRESH:
         return row
-    db.session.rollback()  # no connection is held while the program's own server is asked
+    db.session.rollback()  # no connection is held while the program's own server is called
     said = _document(client_id)
     row = find_client(client_id)
     if row is None:

@@ -1,4 +1,4 @@
-"""The authorization server: Authlib's checks and answers around our tables. Loaded when a program first asks for it.
+"""The authorization server: Authlib's checks and responses on our tables. Loaded when it is first needed.
 
 Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oauth/service.py about codes and tokens.
 """
@@ -27,7 +27,7 @@ InvalidTarget = type("InvalidTarget", (OAuth2Error,), {"error": "invalid_target"
 
 
 class Client:
-    """A program, as Authlib asks about it."""
+    """A program, as Authlib sees it."""
 
     def __init__(self, row: OAuthClient) -> None:
         self.row = row
@@ -38,23 +38,23 @@ class Client:
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> str | None:
-        """None: where to go has to be said (OAuth 2.1)."""
+        """None: a request has to name its redirect address (OAuth 2.1)."""
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str:
-        """What it may ask for; what there is not is left out, and the person decides."""
+        """The scopes it may ask for, without unknown ones; the person decides."""
         return " ".join(one for one in (scope or "").split() if one in service.ACCESS)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Whether it may have people sent there."""
+        """Whether the address is one it registered."""
         return clients.is_registered(redirect_uri, self.row.redirect_uris)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        """Whether it knows its secret."""
+        """Whether this is its secret."""
         return self.row.secret_hash is not None and service.digest(client_secret) == self.row.secret_hash
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """Whether this is how it registered to identify itself."""
+        """Whether this is the authentication method it registered."""
         return method == self.row.auth_method
 
     def check_response_type(self, response_type: str) -> bool:
@@ -67,7 +67,7 @@ class Client:
 
 
 class _Code:
-    """A code, as Authlib asks about it."""
+    """A code, as Authlib sees it."""
 
     code_challenge_method = "S256"
 
@@ -83,7 +83,7 @@ class _Code:
 
 
 class _Held:
-    """A refresh token or a grant, as Authlib asks about it."""
+    """A refresh token or a grant, as Authlib sees it."""
 
     def __init__(self, grant: OAuthGrant, token: OAuthRefreshToken | None = None) -> None:
         self.grant = grant
@@ -100,7 +100,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
     TOKEN_ENDPOINT_AUTH_METHODS = list(clients.AUTH_METHODS)
 
     def validate_authorization_request(self) -> str:
-        """As Authlib does, and: a challenge is a must (OAuth 2.1), and the only resource is ours (RFC 8707)."""
+        """As Authlib's; also requires a challenge (OAuth 2.1), and no resource but ours (RFC 8707)."""
         where: str = super().validate_authorization_request()
         data = self.request.payload.data
         if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
@@ -147,7 +147,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
         """It is stored already."""
 
     def delete_authorization_code(self, authorization_code: _Code) -> None:
-        """It is kept, so that a second use is noticed."""
+        """Keep it, so that a second use is noticed."""
 
 
 class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
@@ -170,7 +170,7 @@ class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         """It is stored already."""
 
     def revoke_old_credential(self, refresh_token: _Held) -> None:
-        """It was used up as the new one was made."""
+        """It was marked as used when the new one was issued."""
 
 
 class _Revocation(RevocationEndpoint):  # type: ignore[misc]
@@ -203,23 +203,23 @@ class Consent:
 
 
 def issuer() -> str:
-    """The name of this authorization server: its host's address, without a slash."""
+    """The name of this authorization server: the URL of its host, without a trailing slash."""
     return request.host_url.rstrip("/")
 
 
 def resource() -> str:
-    """The address that tokens are for."""
+    """The URL of the resource that tokens are for."""
     return f"{issuer()}/mcp"
 
 
 def consent() -> tuple[OAuthClient, str, str | None]:
-    """The program that asks on the authorization page, where people are sent, and the scope. Raises OAuth2Error."""
+    """The program of an authorization request, its redirect address, and the scope. Raises OAuth2Error."""
     grant = _server().get_consent_grant()
     return grant.client.row, grant.redirect_uri, grant.request.payload.scope
 
 
 def authorize(chosen: Consent | None) -> Response:
-    """Send a person back to the program, with a code or with their refusal."""
+    """Redirect a person to the program, with a code or with their refusal (None)."""
     made = _server()
     grant = made.get_consent_grant()
     answer: Response = made.create_authorization_response(grant_user=chosen, grant=grant)
@@ -227,7 +227,7 @@ def authorize(chosen: Consent | None) -> Response:
 
 
 def refused(error: Any) -> Response:
-    """The answer to a request that cannot be granted: back to the program, where it is known."""
+    """The response to a request that cannot be granted: a redirect to the program, if its address is known."""
     made = _server()
     answer: Response = made.handle_response(*error(None))
     if answer.location:
@@ -236,13 +236,13 @@ def refused(error: Any) -> Response:
 
 
 def token() -> Response:
-    """The answer of the token endpoint."""
+    """The response of the token endpoint."""
     answer: Response = _server().create_token_response()
     return answer
 
 
 def revoke() -> Response:
-    """The answer of the revocation endpoint."""
+    """The response of the revocation endpoint."""
     answer: Response = _server().create_endpoint_response(_Revocation.ENDPOINT_NAME)
     return answer
 

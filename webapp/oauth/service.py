@@ -1,4 +1,4 @@
-"""What people let programs do: consent, codes, tokens that rotate, and their end."""
+"""What people let programs do: consent, codes, rotating tokens, and ending it all."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from webapp.errors import Conflict, NotFound
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
 ACCESS: tuple[Scope, ...] = ("mcp_read", "mcp", "mcp_write")
-"""What a program can be let do, from least to most; one of them is granted."""
+"""What a program can be granted, from least to most; exactly one of these is."""
 ACCESS_SECONDS = 3_600
 CODE_SECONDS = 300
 IDLE = timedelta(days=90)
-"""How long a grant lives without being used."""
+"""How long a grant lasts without being used."""
 MAX_GRANTS = 50
 UNUSED_CLIENT = timedelta(days=1)
 REFRESH_PREFIX = "cmpr_"
@@ -34,7 +34,7 @@ REFRESH_PREFIX = "cmpr_"
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A pair of tokens, readable this once."""
+    """A pair of tokens in plain text, only available now."""
 
     access: str
     refresh: str
@@ -42,13 +42,13 @@ class Issued:
 
 
 def most_wanted(scope: str | None) -> Scope:
-    """The most that a program asks for; to read and propose where it does not say."""
+    """The most that a program asks for; if it does not say, to read and propose."""
     wanted = [one for one in ACCESS if one in (scope or "").split()]
     return wanted[-1] if wanted else "mcp"
 
 
 def scope_named(name: str) -> Scope:
-    """One of what a program can be let do, by its name."""
+    """The scope with this name."""
     return next(one for one in ACCESS if one == name)
 
 
@@ -65,7 +65,7 @@ def give_code(
     scope: Scope,
     space_ids: Collection[int] | None,
 ) -> str:
-    """A code for what a person consented to: for one exchange, by this program, within minutes."""
+    """A code for what a person consented to: this program can exchange it once, within minutes."""
     code = secrets.token_urlsafe(32)
     db.session.add(
         OAuthCode(
@@ -84,7 +84,7 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """The code, held, if it is good. One that was used already ends what came of it: one of the two users stole it."""
+    """The code, locked, if it is valid. A second use ends the grant it was exchanged for: somebody stole it."""
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None
@@ -95,7 +95,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
 
 
 def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
-    """Tokens for a code; an earlier consent stays, for one on another device. Raises Conflict for too many programs."""
+    """Tokens for a code; earlier grants stay, as they may be on other devices. Raises Conflict for too many grants."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
         raise Conflict(f"There are already {MAX_GRANTS} connected programs.")
     fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=[scope_named(code.scope)])
@@ -120,7 +120,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
 
 
 def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
-    """A refresh token and its grant, held; None if it is not good. One that was used before ends its grant."""
+    """A refresh token and its grant, locked; None if it is not valid. One that was used before ends its grant."""
     found = db.session.scalar(
         select(OAuthRefreshToken).where(OAuthRefreshToken.token_hash == digest(secret)).with_for_update()
     )
@@ -139,7 +139,7 @@ def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
 
 
 def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> Issued:
-    """New tokens for a grant: the access token before stops working, and so does the refresh token."""
+    """New tokens for a grant; the previous access token and refresh token stop working."""
     found.used_at = grant.refreshed_at = now()
     grant.expires_at = now() + IDLE
     access = tokens.renew_delegated(grant.token_id, now() + timedelta(seconds=ACCESS_SECONDS))
@@ -147,7 +147,7 @@ def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> Issued:
 
 
 def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
-    """The grant of a program that an access or refresh token belongs to."""
+    """The program's grant to which an access or refresh token belongs."""
     of_refresh = select(OAuthRefreshToken.grant_id).where(OAuthRefreshToken.token_hash == digest(secret))
     of_access = select(ApiToken.token_id).where(ApiToken.token_hash == digest(secret))
     return db.session.scalar(
@@ -159,7 +159,7 @@ def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
 
 
 def list_grants(user_id: int) -> Sequence[tuple[OAuthGrant, OAuthClient, ApiToken]]:
-    """A person's connected programs, the one used last first."""
+    """A person's connected programs, the most recently refreshed first."""
     statement = (
         select(OAuthGrant, OAuthClient, ApiToken)
         .join(OAuthClient, OAuthClient.client_number == OAuthGrant.client_number)
@@ -171,7 +171,7 @@ def list_grants(user_id: int) -> Sequence[tuple[OAuthGrant, OAuthClient, ApiToke
 
 
 def disconnect(user_id: int, grant_id: int) -> None:
-    """End what a person let a program do, at once. Raises NotFound."""
+    """End a person's grant at once. Raises NotFound."""
     grant = db.session.scalar(
         select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
     )
@@ -181,13 +181,13 @@ def disconnect(user_id: int, grant_id: int) -> None:
 
 
 def end(grant: OAuthGrant) -> None:
-    """End a grant: both of its tokens, now."""
+    """End a grant and both of its tokens now."""
     _end(grant, "")
 
 
 def purge(at: datetime) -> None:
-    """Delete codes past their time, grants that were not used for long or whose token was revoked, and programs that
-    registered and were never let in."""
+    """Delete expired codes, grants that have not been used for long or whose token was revoked, and programs that are
+    more than a day old and have neither a grant nor a code."""
     db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < at - timedelta(days=1)))
     dead = (
         select(OAuthGrant)
@@ -209,7 +209,7 @@ def purge(at: datetime) -> None:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret: random bits enough that a fast hash will do."""
+    """What is stored of a secret: it is random enough for a fast hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Putting the room into the application."""
+"""Adding OAuth to the application."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.oauth.pages import blueprint as pages
 
 
 def init_oauth(app: Flask) -> None:
-    """Register the addresses and the shape of their errors."""
+    """Register the endpoints and the form of their errors."""
     app.register_blueprint(api)
     app.register_blueprint(pages)
     speak_oauth(app)

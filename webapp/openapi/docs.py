@@ -28,12 +28,12 @@ def document() -> ViewResult:
 @blueprint.get("/api/docs")
 @public
 def page() -> ViewResult:
-    """The page to browse the API and to try it, with the session or with a token."""
+    """The page to browse and try the API, with the session or with a token."""
     return render_template("openapi/docs.html")
 
 
 def published(app: OpenAPI) -> dict[str, Any]:
-    """The OpenAPI document of an application, made when it is first asked for."""
+    """The OpenAPI document of an application, created on first use."""
     with _making:
         if "openapi_document" not in app.extensions:
             _merge_paths(app)
@@ -48,7 +48,7 @@ def init_docs(app: Flask) -> None:
 
 
 def _merge_paths(app: OpenAPI) -> None:
-    """Put back operations that got lost: of two blueprints with a path in common, flask-openapi3 keeps the later's."""
+    """Restore lost operations: if two blueprints share a path, flask-openapi3 keeps only those of the later one."""
     for blueprint in app.blueprints.values():
         if not isinstance(blueprint, APIBlueprint):
             continue
@@ -74,7 +74,7 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
 
 
 def _described(operation: dict[str, Any]) -> frozenset[str]:
-    """The problems that a view describes itself, not as its blueprint does for all."""
+    """The problems that a view describes itself, rather than as its blueprint does for all."""
     answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
     usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}
     return frozenset(status for status, text in answers.items() if text != usual.get(status, text))

@@ -1,6 +1,6 @@
-"""The generated OpenAPI document made fit to read: only what each operation can answer, examples, plain names.
+"""Makes the generated OpenAPI document readable: only the responses each operation can give, examples, plain names.
 
-Pure: takes the document as flask-openapi3 makes it and what the views say of themselves, returns a new document.
+Pure: takes the document that flask-openapi3 generates and what the views declare, and returns a new document.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """What a view says of itself: its access rule, whether service tokens may use it, whether it is idempotent, and
-    the statuses of problems that it describes in words of its own."""
+    """What a view declares: its access rule, whether service tokens may use it, whether it is idempotent, and the
+    statuses of problems that it describes itself."""
 
     access: str = "user"
     services: bool = False
@@ -147,7 +147,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
 
 
 def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
-    """The problems an operation can answer with; what can't happen is not threatened."""
+    """The statuses of the problems an operation can answer with; those it cannot are not listed."""
     possible = {"401", "403", "503"}
     has_body = "requestBody" in operation
     places = {parameter["in"] for parameter in operation["parameters"]}
@@ -160,12 +160,12 @@ def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
     if "path" in places or has_body or "query" in places:
         possible.add("404")
     if method in ("post", "put", "patch"):
-        possible |= {"400", "413", "415"}  # a body where none is expected must be JSON all the same
+        possible |= {"400", "413", "415"}  # even a body that is not expected must be JSON
     return possible
 
 
 def _say(operation: dict[str, Any], facts: ViewFacts) -> None:
-    """The first sentence as the summary, the others and who may call it as the description."""
+    """Make the first sentence the summary, and the others, with who may call the operation, the description."""
     text = operation.get("summary", "").strip()
     summary, _, rest = text.partition(". ")
     notes = [operation.get("description", "").replace("<br/>", "\n").strip(), rest.strip()]
@@ -200,7 +200,7 @@ def _describe_security(schemes: dict[str, Any]) -> None:
 
 
 def _say_what_may_be_left_out(document: Mapping[str, Any]) -> None:
-    """No body is an empty object: one without a field that has to be there need not be sent."""
+    """Mark bodies without required fields as optional: a missing body counts as an empty object."""
     schemas = document["components"]["schemas"]
     for _, _, operation in operations(document):
         body = operation.get("requestBody", {"content": {}})
@@ -210,7 +210,7 @@ def _say_what_may_be_left_out(document: Mapping[str, Any]) -> None:
 
 
 def _plain_names(document: dict[str, Any]) -> None:
-    """`ConversationOut` is the `Conversation` of the API: the suffix is for readers of the code."""
+    """Call `ConversationOut` `Conversation` in the API: the suffix is for readers of the code."""
     schemas = document["components"]["schemas"]
     renamed = {name: name.removesuffix("Out") for name in schemas if name.endswith("Out")}
     renamed = {old: new for old, new in renamed.items() if new not in schemas}

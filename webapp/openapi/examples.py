@@ -1,4 +1,4 @@
-"""What requests and answers look like, by the name of their model: shown in the description, and tried by its tests."""
+"""Examples of requests and responses, by name of their model: shown in the description, and checked by its tests."""
 
 from __future__ import annotations
 

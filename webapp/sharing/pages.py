@@ -1,4 +1,4 @@
-"""Pages of shared links: what visitors see, making a link, and the list of one's own."""
+"""Pages of shared links: what visitors see, creating a link, and the user's list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shared(token: str) -> Any:
 @blueprint.get("/c/<int:conversation_id>/share")
 @signed_in
 def share(conversation_id: int) -> str:
-    """Make a link to a conversation, beside those it has."""
+    """The form for a new link to a conversation, with the existing ones."""
     return _share_page(conversation_id)
 
 
@@ -50,7 +50,7 @@ def share(conversation_id: int) -> str:
 @signed_in
 @limit_links
 def create(conversation_id: int) -> Any:
-    """Make a link."""
+    """Create a link."""
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(
         live=request.form.get("kind") == "live",
@@ -71,7 +71,7 @@ def create(conversation_id: int) -> Any:
 @blueprint.get("/shares")
 @signed_in
 def index() -> str:
-    """All links one has made."""
+    """All links the user has created."""
     query = ShareQuery(cursor=request.args.get("cursor", "")[:500] or None)
     page = service.list_shares(current_user_id(), query)
     return render_template("sharing/index.html", shares=_rows(page.items), next_cursor=page.next_cursor)
@@ -90,7 +90,7 @@ def revoke(share_id: int) -> Response:
 
 
 def _edge(name: str) -> int | None:
-    """Where the range begins or ends; what names no message is an id that none has, of which the service complains."""
+    """Where the range begins or ends; anything that is not an id becomes one that no message has, to be refused."""
     text = request.form.get(name)
     return (parse_id(text) or MAX_ID) if text else None
 

@@ -16,7 +16,7 @@ LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 
 
 def _future(value: datetime) -> datetime:
-    """An instant to come, in UTC; one without a zone is taken to be UTC."""
+    """An instant in the future, in UTC; without a zone it is taken to be UTC."""
     at = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     if at <= now():
         raise ValueError("must be in the future")

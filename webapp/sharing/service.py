@@ -1,4 +1,4 @@
-"""Links to conversations: make, list, revoke, and what a visitor gets to see. Only the owner makes and sees links."""
+"""Links to conversations: create, list, revoke, and what a visitor sees. Only the owner can create and list links."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from webapp.web import Cursor, Page
 
 SHOWN_AT_ONCE = 100
 MOST_MESSAGES = 5_000
-"""Messages that one snapshot names."""
+"""The most messages in one snapshot."""
 MOST_LINKS = 200
-"""Links to one conversation."""
+"""The most links to one conversation."""
 MOST_EXCHANGES = 200
-"""Questions that a range can be chosen by."""
+"""The most questions offered for choosing a range."""
 EXCHANGE_WORDS = 60
-"""Characters of a question in that choice."""
+"""The most characters shown of such a question."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What a visitor sees: a title, a part of the messages, and whether more will come."""
+    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any."""
 
     title: str | None
     is_live: bool
@@ -42,7 +42,7 @@ class Shared:
 
 
 def create_share(user_id: int, conversation_id: int, fields: NewShare) -> ConversationShare:
-    """A new link. Raises NotFound, Invalid for a range that is not there, Conflict where nothing can be shared."""
+    """A new link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
@@ -93,7 +93,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
 
 @dataclass(frozen=True)
 class Exchange:
-    """Where a shared range can begin or end: a question, its first words and the last message before the next."""
+    """Where a shared range can begin or end: a question, its first words, and the last message before the next one."""
 
     first_id: int
     last_id: int
@@ -124,7 +124,7 @@ def _first_words(content: str) -> str:
 
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
-    """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
+    """The user's links with the titles of their conversations, newest first. Raises Invalid for a bad cursor."""
     statement = (
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
@@ -164,7 +164,7 @@ def revoke_share(user_id: int, share_id: int) -> None:
 
 
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
-    """What a link shows behind the message `after`; None when the visitor has to sign in first.
+    """What a link shows after the message `after`; None if the visitor has to sign in first.
 
     Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone.
     """
@@ -185,7 +185,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | No
 
 
 def _note_live(conversation_id: int) -> None:
-    """Keep on the conversation until when its live links work."""
+    """Store on the conversation how long its live links work."""
     never = datetime(LATEST_YEAR, 12, 31, tzinfo=UTC)
     ends = db.session.scalars(
         select(ConversationShare.expires_at).where(
@@ -201,7 +201,7 @@ def _note_live(conversation_id: int) -> None:
 
 
 def _shown(share: ConversationShare, after: int) -> Sequence[Message]:
-    """Up to one more than SHOWN_AT_ONCE messages behind one."""
+    """The messages after `after`, at most one more than SHOWN_AT_ONCE."""
     statement = select(Message).where(
         Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()
     )

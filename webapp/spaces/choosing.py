@@ -1,4 +1,4 @@
-"""The space a browser is working in: what its list of conversations shows and where new ones are created."""
+"""The space a browser is working in: which conversations it lists, and where new ones are created."""
 
 from __future__ import annotations
 

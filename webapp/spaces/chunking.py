@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 SIZE = 900
-"""Characters of a full part; the embedding model reads about 1,000."""
+"""The most characters of a part; the embedding model reads about 1,000."""
 LEAST = 250
-"""A shorter part takes in the next paragraph, even from another section."""
+"""A shorter part is continued with the next paragraph, even from another section."""
 
 PAGE_END = "\f"
-"""Stands between the pages of a document."""
+"""Separates the pages of a document."""
 
 PDF = "application/pdf"
-"""The kind of document whose pages can be drawn; `webapp.files`, which has the other kinds, stands above spaces."""
+"""The kind of document whose pages can be drawn; `webapp.files`, which has the other kinds, is a layer above spaces."""
 
 AROUND = 200
-"""Characters of the pages beside one that is a picture by which it is found."""
+"""How many characters of the adjacent pages make a page that is a picture searchable."""
 _PICTURE = "[A picture, without text: "
 _BLANK = re.compile(r"\n[ \t]*\n+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S")
@@ -25,15 +25,15 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？
 
 
 def is_picture(size: int, pages: int) -> bool:
-    """Whether a document of so many characters is a picture, or pages that are: there is nothing but PAGE_END."""
+    """Whether a document of this many characters is a picture, or pictured pages: it contains only PAGE_END."""
     return size < pages
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """What search can find of a document, with its page: no part crosses the end of a page.
+    """The parts of a document that search can find, each with its page: no part crosses the end of a page.
 
-    Of one that is a picture, or pages that are, that is its title; of one whose pages can be drawn, a page without
-    text is its title with the words around it.
+    A picture, or a document of pictured pages, is found by its title. If the pages can be drawn, a page without text is
+    found by the title and the adjacent text.
     """
     if not pages:
         return [(None, part) for part in chunks_of(content)]
@@ -54,7 +54,7 @@ def shows_page(part: str, page: int | None) -> bool:
 
 
 def _around(texts: Sequence[str], page: int) -> str:
-    """How the page before one without text ends, and the next begins: what it shows is mostly spoken of there."""
+    """The end of the page before one without text, and the start of the next: mostly they say what it shows."""
     before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
     after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""
     return (f" Before it: … {before}" if before else "") + (f" After it: {after} …" if after else "")
@@ -83,7 +83,7 @@ def chunks_of(text: str, size: int = SIZE) -> list[str]:
 
 
 def _pieces(paragraph: str, size: int) -> Iterator[str]:
-    """A long paragraph in pieces of whole sentences, as long as they may be."""
+    """A long paragraph in pieces of whole sentences, each as long as possible."""
     current = ""
     for sentence in (part for whole in _SENTENCE.split(paragraph) if whole.strip() for part in _words(whole, size)):
         if current and len(current) + 1 + len(sentence) > size:

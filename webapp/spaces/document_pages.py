@@ -52,7 +52,7 @@ def add(space_id: int) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
 @signed_in
 def show(space_id: int, document_id: int) -> ViewResult:
-    """A document; for HTMX its line in the list, with its progress."""
+    """A document; for HTMX, its line in the list with its progress."""
     user_id = current_user_id()
     document = documents.view_document(user_id, space_id, document_id)
     space = service.view_space(user_id, space_id)

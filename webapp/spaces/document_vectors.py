@@ -1,4 +1,4 @@
-"""Documents' vectors by an older model: used until replaced, and owed anew."""
+"""Documents' vectors from an older model: they are used until replaced, and have to be made again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from webapp.database import db, now
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 OWED_SECONDS = 120
-"""After this long without progress nothing is working on a document."""
+"""After this long without progress, no job is working on a document."""
 
 
 def owe_documents(model: str) -> None:
-    """Owe vectors by this model to every document that has those of another; these stay in use until replaced. The
-    caller commits."""
+    """Queue every document with vectors from another model, so that it gets them from this one; until then the old ones
+    stay in use. The caller commits."""
     other = select(DocumentChunk.document_id).where(
         DocumentChunk.document_id == SpaceDocument.document_id, DocumentChunk.embedding_model != model
     )
@@ -28,16 +28,16 @@ def owe_documents(model: str) -> None:
 
 
 def lacks_vector(model: str) -> ColumnElement[bool]:
-    """Whether a part of a document has no vector by this model."""
+    """Whether a part of a document has no vector from this model."""
     return or_(DocumentChunk.embedding.is_(None), DocumentChunk.embedding_model != model)
 
 
 IS_WHOLE = and_(SpaceDocument.chunks_total > 0, SpaceDocument.chunks_done == SpaceDocument.chunks_total)
-"""Whether all parts have a vector, even if by an older model."""
+"""Whether all parts have a vector, even if from an older model."""
 
 
 def has_older_vectors(document_id: int) -> bool:
-    """Whether a document can be found as it is until the embedder is back."""
+    """Whether all parts of a document have vectors by which it can be found until the embedder is back."""
     document = select(SpaceDocument.document_id).where(SpaceDocument.document_id == document_id, IS_WHOLE)
     found = db.session.scalar(document) is not None
     db.session.remove()

@@ -1,4 +1,4 @@
-"""Documents of a space: add, list, read, delete; and the work of splitting and indexing them."""
+"""Documents of a space: adding, listing, reading and deleting them, and splitting and indexing them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 AT_A_TIME = 16
 AT_MOST = 40 * AT_A_TIME
-"""Parts that one job makes vectors of: what is more urgent on its worker goes before the rest of a long document."""
+"""The most parts that one job embeds, so that more urgent work does not have to wait for a long document."""
 OWED_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name)
@@ -61,7 +61,7 @@ def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOu
 
 
 def add_pages(user_id: int, space_id: int, title: str, pages: Sequence[str], original: Original = NONE) -> DocumentOut:
-    """As `add_document`, for a text that has pages: what is found in it names its page."""
+    """As `add_document`, for a text with pages: passages found in it name their page."""
     content = PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages)
     return _add(user_id, space_id, title, content, len(pages), original)
 
@@ -115,7 +115,7 @@ def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:
-    """The text of a document; of one with pages, with PAGE_END between them. Raises NotFound."""
+    """The text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
     require_member(user_id, space_id)
     text = db.session.scalar(
         select(SpaceDocument.content).where(
@@ -158,11 +158,11 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
 
 
 def index_document(document_id: int, *, last_try: bool = False, at_most: int = AT_MOST) -> int:
-    """Cut a document and make vectors that it lacks; how many, and `at_most` where there may be more to make. Safe to
-    run twice, and goes on where it was stopped.
+    """Split a document and make its missing vectors; returns how many, `at_most` if there may be more to make. It is
+    safe to run twice, and continues where it was stopped.
 
-    No connection is held while vectors are made. Raises ModelError; on the last try the document counts as failed,
-    found by its words alone.
+    No connection is held while vectors are made. Raises ModelError; on the last try, or if trying again cannot help,
+    the document counts as failed and is found by its words alone.
     """
     if not _cut(document_id):
         return 0
@@ -198,7 +198,7 @@ def index_document(document_id: int, *, last_try: bool = False, at_most: int = A
 
 
 def owed_documents(*, limit: int = 200) -> Sequence[int]:
-    """Documents waiting for their index that nothing is working on, longest waiting first."""
+    """Documents waiting for their index that no job is working on, longest waiting first."""
     at = now()
     return db.session.scalars(
         select(SpaceDocument.document_id)
@@ -259,7 +259,7 @@ def _cut(document_id: int) -> bool:
 
 
 def _count(document_id: int) -> None:
-    """Correct the progress of a document."""
+    """Update the progress of a document."""
     total, done = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def init_group_spaces() -> None:
-    """Follow the groups the provider reports."""
+    """React to the groups the provider reports."""
     signals.vouched_for.connect(_on_vouched_for)
 
 
@@ -32,7 +32,7 @@ def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_m
 def follow_groups(user_id: int, wanted: Collection[int]) -> None:
     """Make the user a member of these spaces, and end other memberships that came from a group.
 
-    Memberships given by people are left alone, and so are owners. A space that is gone or full is skipped.
+    Memberships granted by people are left alone, and so are owners. A space that is gone or full is skipped.
     """
     brought = db.session.scalars(
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.by_group)

@@ -68,18 +68,18 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
 
 
 def known_as(name: str | None, email: str | None) -> str:
-    """How one member is named to another: never by the full address."""
+    """The name under which other members see a member: never the full address."""
     return name or (email or "").partition("@")[0] or "Somebody"
 
 
 def names_of(user_ids: Collection[int]) -> dict[int, str]:
-    """How some users are named to other members of their space."""
+    """The names under which other members of their spaces see some users."""
     rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
     return {user_id: known_as(name, email) for user_id, name, email in rows}
 
 
 def invite(user_id: int, space_id: int, email: str) -> MemberOut:
-    """Invite the person with an address, by the owner; the response is the same whether or not there is one.
+    """Invite the person with an address, as the owner; the response is the same whether or not there is one.
 
     Raises NotFound, Forbidden, and Conflict for somebody who is already a member.
     """
@@ -92,13 +92,13 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
     if row is None:
         if len(rows) >= MAX_MEMBERS:
             raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
-        # Under another address of before an invitation may have this account already: it moves to the new address.
+        # The account may already be invited under an earlier address: the invitation moves to the new one.
         row = next((row for row in rows if found is not None and row.user_id == found), None)
         row = row or SpaceMember(space_id=space_id, user_id=found, role="member", status="invited", created_at=now())
         row.email, row.invited_by = email, user_id
         db.session.add(row)
     elif row.user_id is None and found is not None and not any(other.user_id == found for other in rows):
-        row.user_id = found  # invited anew, knowingly, since the account was made
+        row.user_id = found  # the owner invites them again, and the account has been created since
     try:
         with db.session.begin_nested():
             db.session.flush()
@@ -117,7 +117,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
 
 
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
-    """Withdraw an invitation, by the owner. Raises NotFound, Forbidden."""
+    """Withdraw an invitation, as the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id, owner=True, lock=True)
     gone = rows_changed(
         delete(SpaceMember).where(
@@ -146,7 +146,7 @@ def accept(user_id: int, space_id: int) -> Space:
 def join_by_group(user_id: int, space_id: int) -> None:
     """Make somebody a member because of a group they are in; an open invitation counts as accepted.
 
-    Raises Conflict for a space that is full.
+    Raises Conflict if the space is full.
     """
     row = _membership(user_id, space_id)
     if row is not None and row.status == "active":
@@ -166,8 +166,8 @@ def join_by_group(user_id: int, space_id: int) -> None:
 def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False) -> None:
     """Decline an invitation, leave a space, or, as its owner, remove a member.
 
-    What the member had in the space becomes theirs alone; with `forget`, their memories of it are
-    forgotten. Raises NotFound, Forbidden, and Conflict for the owner, who hands over or deletes the space instead.
+    What the member had in the space becomes theirs alone; with `forget`, their memories in it are forgotten. Raises
+    NotFound, Forbidden, and Conflict for the owner, who has to hand over or delete the space instead.
     """
     mine = _membership(user_id, space_id)
     if mine is None or (mine.status == "invited" and member_id != user_id):
@@ -204,12 +204,13 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
 
 
 def leaving(user_id: int, space_id: int) -> list[Consequence]:
-    """What happens to the user's own things when they leave a space, or it is deleted. Raises NotFound."""
+    """What happens to the user's own things if they leave a space, or it is deleted. Raises NotFound."""
     return consequences(get_space(user_id, space_id), user_id)
 
 
 def account_goes(user_id: int) -> None:
-    """Before an account is deleted: the spaces it owns go to their longest member, or with it when there is none."""
+    """Before an account is deleted: hand its spaces over to their longest-standing member, or delete those without one,
+    and end its memberships."""
     owned = db.session.scalars(
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
     ).all()
@@ -233,7 +234,7 @@ def account_goes(user_id: int) -> None:
 
 
 def _membership(user_id: int, space_id: int) -> SpaceMember | None:
-    """The row of a user in a space, with the space locked."""
+    """The user's row in a space, with the space locked."""
     db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
     return db.session.scalar(
         select(SpaceMember)

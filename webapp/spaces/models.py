@@ -33,10 +33,10 @@ class Space(Base):
 
 
 class SpaceMember(Base):
-    """A member of a space, or somebody invited to it. One owner per space.
+    """A member of a space, or somebody invited to it. A space has one owner.
 
-    An invitation is kept by its address, whether or not that address has an account, so that its list tells nobody
-    which have one; only those with `user_id` can ever be accepted. An active member has no address here.
+    An invitation is stored by address, whether or not that address has an account, so that the list does not reveal
+    which ones do; only those with `user_id` can be accepted. An active member has no address here.
     `by_group`: a group of the OpenID provider made them a member, and can end it.
     """
 
@@ -61,9 +61,9 @@ class SpaceMember(Base):
 
 
 class SpaceVersion(Base):
-    """Counts the changes of what a space's members can find in it: shared memories, documents, who belongs to it.
+    """Counts changes to what a space's members can find in it: shared memories, documents, membership.
 
-    The last row that a transaction locks, so that it never waits in a circle.
+    It is the last row that a transaction locks, which prevents deadlocks.
     """
 
     __tablename__ = "space_versions"
@@ -77,9 +77,9 @@ class SpaceVersion(Base):
 class SpaceDocument(Base):
     """A text that every member of the space can read and that replies in it can draw on.
 
-    `chunks_done` of `chunks_total` parts can be found by meaning; words find them all once it is ready. The text of one
-    with `pages` has PAGE_END between them. Of a file its bytes lie in the storage of files under `digest`; without one
-    only the text is kept.
+    `chunks_done` of `chunks_total` parts can be found by meaning; once it is ready, all can be found by their words. If
+    it has `pages`, the text has PAGE_END between them. The bytes of an original file are in the file storage under
+    `digest`; without a digest, only the text is kept.
     """
 
     __tablename__ = "space_documents"
@@ -112,7 +112,7 @@ class SpaceDocument(Base):
 
 
 class DocumentChunk(Base):
-    """A part of a document: paragraphs or sentences that stand together. `embedding` holds float32 values."""
+    """A part of a document: adjacent paragraphs or sentences. `embedding` holds float32 values."""
 
     __tablename__ = "document_chunks"
     __table_args__ = (

@@ -14,7 +14,7 @@ from webapp.spaces.service import require_member
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A content in storage, its kind and name; all None for a text without a file."""
+    """A stored file: the digest of its content, its kind and its name; all None for a text without a file."""
 
     digest: str | None = None
     media_type: str | None = None
@@ -31,7 +31,7 @@ NONE = Original()
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The original of a document, whose text has so many pages."""
+    """The original of a document, and how many pages its text has."""
 
     digest: str
     media_type: str
@@ -40,7 +40,7 @@ class Kept:
 
 
 def original_of(user_id: int, space_id: int, document_id: int) -> Kept:
-    """The file that a document was read from, for members. Raises NotFound, also where only the text is kept."""
+    """The file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
     require_member(user_id, space_id)
     row = db.session.execute(
         select(SpaceDocument.digest, SpaceDocument.media_type, SpaceDocument.file_name, SpaceDocument.pages).where(

@@ -27,7 +27,7 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _spaces() -> dict[str, Any]:
-    """What the shell of any page may need; nothing is loaded unless a template asks for it."""
+    """What the layout of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
         "load_chosen_space": lambda: choosing.chosen_space(current_user_id()),
@@ -38,7 +38,7 @@ def _spaces() -> dict[str, Any]:
 
 
 def _choices() -> choosing.Choices:
-    """Needed in several places on a page, looked up once."""
+    """The user's spaces, needed in several places on a page but loaded only once."""
     if "space_choices" not in g:
         g.space_choices = choosing.choices(current_user_id())
     return cast(choosing.Choices, g.space_choices)
@@ -69,7 +69,7 @@ def create() -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>")
 @signed_in
 def about(space_id: int) -> ViewResult:
-    """What a space is about; for the invited, the question whether to join."""
+    """What a space is about; for somebody invited, whether they want to join."""
     return _about(space_id)
 
 

@@ -1,4 +1,4 @@
-"""Spaces: membership, and creating, listing, changing and deleting them. Other people's behave as unknown."""
+"""Spaces: membership, and creating, listing, changing and deleting them. Other people's are treated as unknown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SPACES = 200
 
 
 def spaces_of(user_id: int) -> Select[int]:
-    """The one predicate of membership: the ids of the spaces a user belongs to now, for use in other statements."""
+    """The only definition of membership: the ids of the spaces a user belongs to now, for use in other statements."""
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
 
 
@@ -39,9 +39,9 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for a mere member.
+    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
 
-    `lock` holds the space until the transaction ends, so that members join and leave one at a time.
+    `lock` locks the space until the transaction ends, so that members join and leave one at a time.
     """
     if lock:
         db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
@@ -66,9 +66,9 @@ def require_member(user_id: int, space_id: int) -> None:
 
 
 def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
-    """Who speaks in a conversation of a space: in a legacy one of the personas, the space's own without a wish.
+    """Who speaks in a conversation of a space: the wished persona; in a legacy, by default the space's own.
 
-    Raises NotFound for a space the user does not belong to, Invalid for an unknown persona.
+    Raises NotFound for a space the user does not belong to, Invalid for an unknown persona in a legacy.
     """
     space = get_space(user_id, space_id)
     if space.kind != "legacy":
@@ -98,7 +98,7 @@ def create_space(user_id: int, fields: NewSpace) -> Space:
 
 
 def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
-    """Change the given fields, by the owner. Raises NotFound, Forbidden, Invalid."""
+    """Change the given fields, as the owner. Raises NotFound, Forbidden, Invalid."""
     row = get_space(user_id, space_id, owner=True)
     given = changes.model_dump(exclude_unset=True)
     for name in ("name", "description", "instructions"):
@@ -113,7 +113,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
-    """Delete a space, by its owner; every membership ends first. With `forget`, also the owner's own memories of it.
+    """Delete a space, as its owner; every membership ends first. With `forget`, the owner's memories in it go, too.
 
     Raises NotFound, Forbidden.
     """
@@ -165,7 +165,7 @@ def view_space(user_id: int, space_id: int) -> SpaceOut:
 
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
-    """The names of some spaces. The caller has made sure that the reader belongs to them."""
+    """The names of some spaces. The caller makes sure that the reader belongs to them."""
     rows = db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids)))
     return dict(rows.all())
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from blinker import Signal
 
 membership_ends = Signal()
-"""`space=`, `user_id=`, `forget=`: somebody is about to leave the space, or the space to be deleted under them."""
+"""`space=`, `user_id=`, `forget=`: somebody's membership is about to end: they leave, or the space is deleted."""
 
 consequences_asked = Signal()
 """`space=`, `user_id=`: what the end of this user's membership would do; receivers return a list of Consequence."""
 
 originals_left = Signal()
-"""`digests=`: contents of files that documents named which are deleted now."""
+"""`digests=`: the contents of files that were the originals of documents just deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The version of a space: raised by every change of what its members can find, compared by every process's indexes."""
+"""The version of a space: raised with every change to what its members can find, compared by the search indexes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _TOUCHED = "spaces_touched"
 
 
 def touch(space_id: int | None) -> None:
-    """Count a change of what the members of a space can find in it, together with the present transaction.
+    """Count a change to what the members of a space can find in it, together with the current transaction.
 
-    The rows are written just before the commit, in order of their ids: the last that a transaction locks, so that
-    changes by several members never wait for each other in a circle.
+    The rows are written just before the commit, in order of their ids: they are the last that a transaction locks,
+    which prevents deadlocks between changes by several members.
     """
     if space_id is not None:
         db.session.info.setdefault(_TOUCHED, set()).add(space_id)
@@ -31,7 +31,7 @@ def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Sel
 
 
 def init_versions() -> None:
-    """Write the versions with the transactions that change something."""
+    """Have versions written with the transactions that change something."""
     if event.contains(db.session, "before_commit", _raise):
         return
     event.listen(db.session, "before_commit", _raise)
@@ -51,6 +51,6 @@ def _raise(session: Session) -> None:
 
 
 def _forget(session: Session) -> None:
-    """A SAVEPOINT that is rolled back keeps them: a version too many does no harm."""
+    """Drop the changes of a rolled back transaction; after a SAVEPOINT they stay, as one too many is harmless."""
     if session.get_nested_transaction() is None:
         session.info.pop(_TOUCHED, None)

@@ -1,1 +1,1 @@
-"""Background work as programs ask for it, and the state of a job."""
+"""Background work that programs request, and the state of a job."""

@@ -1,4 +1,4 @@
-"""The state of a job, for those it is about."""
+"""The state of a job, for the people whose data it is about."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _FAILED = "Something went wrong on the server. It has been written to the log."
 
 
 def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
-    """The state of a job that is about the caller's own data, or of any for admins and services.
+    """The state of a job about the caller's own data; for admins and services, of any job.
 
-    Raises NotFound: unknown, forgotten since (an hour after its end), or somebody else's.
+    Raises NotFound if it is unknown, no longer kept (an hour after success, a week after failure), or somebody else's.
     """
     try:
         job = Job.fetch(job_id, connection=client, serializer=JSONSerializer)
@@ -51,7 +51,7 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
     name = str(job.meta.get("name") or (job.func_name or "").rpartition(".")[2])
     status = _STATES.get(job.get_status(), "queued")
     result = job.return_value() if status == "finished" else None
-    if isinstance(result, dict) and set(result) == {"failed"}:  # a model error that no retry cures ends a job quietly
+    if isinstance(result, dict) and set(result) == {"failed"}:  # a model error that no retry helps ends a job quietly
         return TaskState(job_id=job_id, name=name, status="failed", error=_MODEL_ERRORS.get(result["failed"], _FAILED))
     error = _reason(job) if status == "failed" else None
     return TaskState(job_id=job_id, name=name, status=status, result=result, error=error)
@@ -82,7 +82,7 @@ _OWNERS: dict[str, Callable[[int], int | None]] = {
 
 
 def _reason(job: Job) -> str:
-    """Why a job failed, in a sentence of ours: what was raised may hold anything."""
+    """Why a job failed, in a sentence of our own: the text of an exception may contain anything."""
     result = job.latest_result()
     lines = (result.exc_string or "").strip().splitlines() if result else []
     last = lines[-1] if lines else ""

@@ -1,1 +1,1 @@
-"""Moving in and out: import of other programs' exports, and export of everything one has here."""
+"""Moving in and out: importing other programs' exports, and exporting everything a user has here."""

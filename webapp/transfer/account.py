@@ -1,4 +1,4 @@
-"""Everything of an account as the files of an export: manifest, JSON lines, PDFs, files, and a schema of it all."""
+"""Everything in an account as the files of an export: manifest, JSON lines, PDFs, files, and a schema for all of it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from webapp.transfer.readers.commonplace import FORMAT
 from webapp.transfer.reading import goes_out
 
 VERSION = 3
-"""3: documents of spaces have their pages and their originals."""
+"""3: documents in spaces have their pages and their originals."""
 
 
 def manifest(user_id: int) -> dict[str, Any]:
-    """What the export is, and of whom."""
+    """What the export contains, and whose it is."""
     user = db.session.get_one(User, user_id)
     return {
         "format": FORMAT,
@@ -55,10 +55,10 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
 
 
 def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The bytes of the user's files, and of the originals of documents in their spaces: their names in the export and
-    what they hold, in pieces; each content once.
+    """The bytes of the user's files, and of the originals of documents in their spaces: the name in the export and the
+    content, in pieces; each content once.
 
-    No connection is held while they come.
+    No connection is held meanwhile.
     """
     files = select(File.digest).where(File.user_id == user_id).order_by(File.file_id)
     documents = (

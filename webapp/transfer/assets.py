@@ -1,4 +1,4 @@
-"""Files that come in with conversations: taken in as uploads are, within the same limits, and attached to messages."""
+"""Files imported with conversations: taken in like uploads, within the same limits, and attached to messages."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from webapp.transfer.sources import Refused, Upload
 
 BROUGHT = "file"
 WHOLE_TOKENS = 2_000
-"""A document of more is searched for each question, not put whole into prompts."""
+"""A longer document is searched for each question instead of being put into prompts whole."""
 _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
 @dataclass
 class Brought:
-    """The files of a conversation by the source id of their message, with how they are used; and what was left out."""
+    """A conversation's files with how they are used, by the source id of their message; and what was left out."""
 
     by_message: dict[str, dict[int, str]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     @property
     def reason(self) -> str:
-        """What was left out, in words; nothing where nothing was."""
+        """What was left out, in words; empty if nothing was."""
         if not self.left_out:
             return ""
         many = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
@@ -44,8 +44,8 @@ class Brought:
 
 
 def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> Brought:
-    """Take in the files of a conversation, each in a transaction of its own; one that is there already is used again,
-    so that nothing is doubled when a job is run twice."""
+    """Take in the files of a conversation, each in a transaction of its own. One that already exists is used again, so
+    that nothing is duplicated if a job runs twice."""
     found = Brought()
     for message in part.messages:
         for file in message.files[: files.MOST_ATTACHED]:
@@ -63,14 +63,14 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
 
 
 def attach(conversation: Conversation, message: Message, wanted: dict[int, str]) -> None:
-    """Attach files to a message that was just written."""
+    """Attach files to a message that has just been written."""
     names = files.attach(conversation.user_id, conversation.conversation_id, message.message_id, wanted)
     message.custom_payload = {**(message.custom_payload or {}), "files": names}
     conversation.has_files = True
 
 
 def take_back(user_id: int, import_id: int) -> None:
-    """Delete the files that an import brought and no message has any more."""
+    """Delete the files that an import brought and that no message has any more."""
     brought = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
     unused = select(File.file_id).where(
         File.user_id == user_id, File.file_id.in_(brought), File.file_id.not_in(select(MessageFile.file_id))
@@ -80,7 +80,7 @@ def take_back(user_id: int, import_id: int) -> None:
 
 
 def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
-    """The id of a file, and whether prompts hold it whole. Raises DomainError, Refused."""
+    """The id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
     data = file.data
     if data is None:
         with upload.open(file.member or "") as member:
@@ -99,7 +99,7 @@ def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tupl
 
 
 def _named(name: str, data: bytes) -> str:
-    """A name that a file can have; ChatGPT calls some pictures .dat."""
+    """A valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
     safe = safe_name(name)
     suffix = PurePosixPath(safe).suffix.lower()
     if suffix in ("", ".dat"):

@@ -1,4 +1,4 @@
-"""What an account holds, counted for the page on which it is deleted."""
+"""What an account contains, counted for the page on which it is deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 
 @dataclass(frozen=True)
 class Belongings:
-    """How much goes; the spaces that go, those that go to another member, and the documents that stay in spaces."""
+    """How much is deleted; which spaces are, which go to another member, and how many documents stay in spaces."""
 
     conversations: int
     memories: int
@@ -27,7 +27,7 @@ class Belongings:
 
 
 def belongings(user_id: int) -> Belongings:
-    """What is somebody's, and what of it stays for others when they go."""
+    """What somebody has, and what of it stays for others when they leave."""
     other = aliased(SpaceMember)
     owned = (
         select(Space.name, func.count(other.space_member_id))

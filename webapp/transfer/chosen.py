@@ -1,4 +1,4 @@
-"""Conversations that somebody chose, at once: one as a Markdown file, several as a ZIP of such files."""
+"""Selected conversations as an immediate download: one as a Markdown file, several as a ZIP of such files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from webapp.errors import Invalid, NotFound
 from webapp.transfer.exporting import conversation_as
 
 MOST_BYTES = 50_000_000
-"""What is written at once; more is what an export of the account is for."""
+"""The most bytes to write at once; for more, there is the export of the account."""
 IN_MEMORY = 1_000_000
-"""Bytes of the file that are held in memory; a longer one lies on disk, without a name, until it is sent."""
+"""The most bytes of the file to hold in memory; a longer one is an unnamed file on disk until it is sent."""
 
 
 def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]:
-    """Name, media type and contents (at the beginning) of a file with these conversations of the user's.
+    """Name, media type and contents (positioned at the start) of a file with these conversations of the user's.
 
-    What is not theirs or gone is left out. Raises Invalid where nothing or too much is chosen,
-    NotFound where nothing is left.
+    What is not theirs or no longer exists is left out. Raises Invalid if nothing or too much is selected, NotFound if
+    nothing is left.
     """
     if not ids:
         raise Invalid("Select at least one conversation.")
@@ -47,7 +47,7 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
 
 
 def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
-    """Write the archive; the names of its files, each with the name it would have alone."""
+    """Write the archive; returns the names of its files, each with the name it would have alone."""
     names: dict[str, str] = {}
     size = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

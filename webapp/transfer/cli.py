@@ -1,4 +1,4 @@
-"""Imports and exports on the command line: `flask --app wsgi transfer …`."""
+"""Imports and exports from the command line: `flask --app wsgi transfer …`."""
 
 from __future__ import annotations
 

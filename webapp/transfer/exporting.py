@@ -1,4 +1,4 @@
-"""Taking out: what is asked for is written by a job, can be fetched by its owner for a day, and is gone then."""
+"""Exports: a job writes what was requested, its owner can download it for a day, and then it is deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FORMATS = {
     "conversation": ("markdown", "json", "html", "pdf"),
     "memories": ("markdown", "text", "json", "mem"),
 }
-"""What goes out in which form; the first is what one gets without asking."""
+"""What can be exported in which formats; the first format is the default."""
 _FILES = {
     "markdown": ("md", "text/markdown; charset=utf-8"),
     "text": ("txt", "text/plain; charset=utf-8"),
@@ -49,7 +49,7 @@ _FILES = {
 
 
 def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Export:
-    """Ask for an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
+    """Request an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
     form = fields.format or FORMATS[fields.what][0]
     if form not in FORMATS[fields.what]:
         raise Invalid.field("format", say("must be one of %(names)s", names=", ".join(FORMATS[fields.what])))
@@ -83,7 +83,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
-    """The user's exports, newest first. Raises Invalid for a foreign cursor."""
+    """The user's exports, newest first. Raises Invalid for a bad cursor."""
     statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
         try:
@@ -95,7 +95,7 @@ def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
 
 
 def download(user_id: int, export_id: int) -> Export:
-    """An export whose file can be fetched now. Raises NotFound, Conflict while it is being made."""
+    """An export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
     row = get_export(user_id, export_id)
     if row.status == "waiting":
         raise Conflict("This export is still being made.")
@@ -106,7 +106,7 @@ def download(user_id: int, export_id: int) -> Export:
 
 
 def make(export_id: int) -> str:
-    """Write the file of an export; its status afterwards. Safe to run twice: only one result is kept."""
+    """Write the file of an export; returns its status afterwards. Safe to run twice: only one result is kept."""
     name, error = None, None
     stem, size = "", 0
     with reads_only():
@@ -152,7 +152,7 @@ def owed(limit: int = 50) -> list[int]:
 
 
 def purge(at: datetime) -> int:
-    """Delete the files of exports past their day; how many."""
+    """Delete the files of expired exports, some hundreds at most; returns how many."""
     rows = db.session.scalars(select(Export).where(Export.status == "ready", Export.expires_at < at).limit(200)).all()
     for row in rows:
         storage.drop(row.stored_as)
@@ -175,12 +175,12 @@ def _account(user_id: int) -> tuple[str, int]:
                 archive.writestr(path, pdf)
             for member_name, pieces in account.stored_files(user_id):
                 with archive.open(zipfile.ZipInfo(member_name, now().timetuple()[:6]), "w", force_zip64=True) as member:
-                    member.writelines(pieces)  # stored, not deflated: most kinds of file are already
+                    member.writelines(pieces)  # stored, not deflated: most kinds of file are compressed already
         return name, file.seek(0, 2)
 
 
 def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
-    """The stem of a file name for one of the user's conversations, and the file. Raises NotFound."""
+    """The stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
     said = db.session.scalars(
         select(Message)
@@ -211,7 +211,7 @@ def _as_pdf(talk: conversations.Talk) -> bytes:
 
 
 def _memories(user_id: int, form: str) -> bytes:
-    """The memories that are in use; in the bundle and the JSON those that were replaced, too."""
+    """The memories in use; in the bundle and in JSON, also those that were replaced or archived."""
     wanted = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
     if form in ("markdown", "text"):
         wanted = wanted.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))

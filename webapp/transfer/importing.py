@@ -1,7 +1,7 @@
-"""Bringing a file in: what is in it is looked at first, then taken in part by part, in slices that a job can repeat.
+"""Importing a file: it is examined first, then taken in part by part, in slices that a job can repeat.
 
-A part is written in a savepoint of its own: one that cannot be taken in is reported and stops nothing. Every batch
-commits its parts, their reports and the position together, so a killed job loses nothing and does nothing twice.
+Each part is written in its own savepoint: one that cannot be taken in is reported and does not stop the rest. Every
+batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 20
 SLICE_SECONDS = 60.0
-"""How long one job goes on before it makes room for others and queues itself again."""
+"""How long one job runs before it makes room for others and queues itself again."""
 SAMPLE = 5
 STALE = timedelta(minutes=3)
 TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
@@ -45,14 +45,14 @@ KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "p
 
 
 def look_at(import_id: int) -> str:
-    """Find out what an uploaded file holds: counts, dates and a sample; the import's status afterwards."""
+    """Find out what an uploaded file contains: counts, dates and a sample; returns the import's status afterwards."""
     row = db.session.get(Import, import_id)
     if row is None or row.status != "reading":
         return row.status if row else "gone"
     found: dict[str, Any] = {}
     error, name = None, row.format
     stored, filename, wish = row.stored_as or "", row.filename, row.format
-    db.session.rollback()  # nothing is held while a large file is read
+    db.session.rollback()  # no connection is held while a large file is read
     try:
         with Upload(storage.path_of(stored), filename) as upload:
             reader = recognise(upload, wish)
@@ -63,7 +63,7 @@ def look_at(import_id: int) -> str:
             error = "There is nothing in this file that could be imported."
     except Refused as refusal:
         error = str(refusal)
-    except (OSError, ValueError, RecursionError):  # the last is JSON's word for what is nested too deeply
+    except (OSError, ValueError, RecursionError):  # the last is what json raises if something is nested too deeply
         log.info("import not readable", exc_info=True)
         error = "The file is damaged, or was not uploaded whole."
     with write_transaction():
@@ -79,7 +79,7 @@ def look_at(import_id: int) -> str:
 
 
 def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
-    """Go on with an import for a while; its status afterwards."""
+    """Continue an import for a while; returns its status afterwards."""
     row = db.session.get(Import, import_id)
     if row is None or row.status != "running":
         return row.status if row else "gone"
@@ -109,7 +109,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
 
 
 def owed(status: str, limit: int = 50) -> list[int]:
-    """Imports of a status, reading or running, that should be moving and are not."""
+    """Imports with a status, reading or running, that should be making progress but are not."""
     still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -117,7 +117,7 @@ def owed(status: str, limit: int = 50) -> list[int]:
 def _bring(
     import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
 ) -> dict[int, Brought]:
-    """Take in the files of the conversations that are wanted, by the place in the batch."""
+    """Take in the files of the wanted conversations; returns them by position in the batch."""
     if "conversations" not in options.get("take", TAKES.values()):
         return {}
     return {
@@ -130,7 +130,7 @@ def _bring(
 
 
 def _take(import_id: int, batch: list[Part], brought: dict[int, Brought]) -> str:
-    """Write a batch, its reports and the new position in one transaction; the import's status."""
+    """Write a batch, its reports and the new position in one transaction; returns the import's status."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
@@ -177,12 +177,12 @@ def _written(row: Import, part: Part, options: dict[str, Any], brought: Brought)
             raise
         log.warning("part of an import not written", exc_info=True)
         return Written("skipped", "It holds something that cannot be stored.")
-    except ValueError:  # pydantic's errors are of this kind
+    except ValueError:  # which includes pydantic's errors
         return Written("skipped", "It holds something that cannot be stored.")
 
 
 def _place(row: Import, part: ReadMemory, options: dict[str, Any]) -> int | None:
-    """The space that a memory goes to: the one that was chosen, or that of its project."""
+    """The space for a memory: the one that was chosen, or that of its project."""
     if options.get("space_id"):
         return int(options["space_id"])
     return space_of_project(row.user_id, row.format or "", part.project) if part.project else None
@@ -202,7 +202,7 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
 
 
 def _item(row: Import, part: Part, written: Written) -> ImportItem:
-    # A conversation that came in is named by its title, which forgetting reaches; no copy of it is kept here.
+    # An imported conversation is shown by its own title, which forgetting reaches; no copy is kept here.
     kept = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
         import_id=row.import_id,
@@ -239,7 +239,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         if row is None or row.status != "running":
             return row.status if row else "gone"
         row.status, row.error, row.updated_at = status, error, now()
-        row.preview = {**(row.preview or {}), "sample": []}  # what it said stands where it came to
+        row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
         if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         _drop_file(row)
@@ -250,7 +250,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
 
 
 def _learn(row: Import, wish: Any) -> None:
-    """Begin to learn as was wished at the start; where that is not possible, the import is done all the same."""
+    """Start learning as requested when the import was started; if that is not possible, the import is done anyway."""
     try:
         with db.session.begin_nested():
             learning.begin(row.user_id, row.import_id, LearnFields.model_validate(wish if wish is not True else {}))
@@ -268,7 +268,7 @@ def _drop_file(row: Import) -> None:
 
 
 def _preview(parts: Iterable[Part]) -> dict[str, Any]:
-    """What is in an export: counts, the dates it spans and the first few titles and memories."""
+    """What an export contains: counts, the dates it spans, and the first few titles and memories."""
     counts: Counter[str] = Counter()
     sample: list[dict[str, Any]] = []
     first: datetime | None = None

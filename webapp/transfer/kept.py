@@ -1,4 +1,4 @@
-"""What an account holds, part by part: which rows are whose, in which file of an export, and in which order."""
+"""What an account contains, part by part: which rows belong to whom, in which file of an export, in which order."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from webapp.usage.models import UsageRecord
 
 @dataclass(frozen=True)
 class Kept:
-    """One file of an export: what is in it, the table of its lines, and how a user's lines are read."""
+    """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
 
     about: str
     model: type[Base]
     read: Callable[[int], Rows]
     more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
-    """What a line has besides the columns of its table, with its JSON type or schema."""
+    """What a line has besides the columns of its table, with the JSON type or schema."""
 
 
 def own_conversations(user_id: int) -> Select[int]:
-    """The ids of the conversations that are kept: not those deleted, and not temporary ones."""
+    """The ids of the user's conversations, without deleted and temporary ones."""
     return select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -118,7 +118,7 @@ def _journeys(user_id: int) -> Rows:
 
 
 def own_spaces(user_id: int) -> Select[int]:
-    """The ids of the spaces that are a user's."""
+    """The ids of the spaces a user owns."""
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
 
 
@@ -161,7 +161,7 @@ def _digests(user_id: int) -> Rows:
 def _on_points(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
-    """Rows about points of journeys, with the names by which another installation knows journey and point."""
+    """A reader of rows about points, with the slugs by which another installation can find journey and point."""
 
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
@@ -190,7 +190,7 @@ def _tombstone_keys(user_id: int) -> Rows:
 
 
 def report_path(conversation_id: int) -> str:
-    """Where in an export the PDF of a conversation's journey lies."""
+    """The path in an export of the PDF summary for a conversation's journey."""
     return f"reports/conversation-{conversation_id}.pdf"
 
 
@@ -290,4 +290,4 @@ PARTS: dict[str, Kept] = {
     "usage.jsonl": Kept("Tokens that were spent.", UsageRecord, of(UsageRecord, UsageRecord.usage_id)),
     "audit.jsonl": Kept("Who did or read what in your account.", AuditEvent, of(AuditEvent, AuditEvent.event_id)),
 }
-"""The files of an export, in the order in which they are restored: what is referred to comes first."""
+"""The files of an export, in the order in which they are written."""

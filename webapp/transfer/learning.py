@@ -1,7 +1,7 @@
-"""Learning from what an import brought, when its owner wants it: priced first, capped, paused, oldest first.
+"""Learning from imported conversations, if their owner wants it: with an estimate, a cap and pauses; oldest first.
 
-Everything found waits in review. How far it is stands with the import and is committed with what was found, so a job
-that is killed asks at most one question again.
+Everything found waits in review. The progress is stored with the import and committed with what was found, so a job
+that is killed repeats at most one model call.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from webapp.usage.pricing import cost
 from webapp.usage.service import require_room
 
 CALLS = 4
-"""Model calls of one job, as `webapp/jobspecs.py` says; then others have their turn."""
+"""Model calls of one job, as in `webapp/jobspecs.py`; then it is the turn of others."""
 SECONDS = 60.0
 STALE = timedelta(minutes=5)
 CHARACTERS = 3.5
-"""Of a text a token, on the average of languages."""
+"""Characters per token, on average across languages."""
 CALL_TOKENS = 3_000
-"""Of what is read that go into one call; the instructions and what is known already come on top."""
+"""Tokens of conversation per call; the instructions and what is already known come on top."""
 OVERHEAD_TOKENS = 2_500
 ANSWER_TOKENS = 350
 OVER = ("done", "stopped")
@@ -47,7 +47,7 @@ Price = tuple[float | None, float | None] | None
 
 @dataclass(frozen=True)
 class Estimate:
-    """What learning from an import is likely to take; `dollars` is None where nobody knows the model's price."""
+    """What learning from an import is likely to take; `dollars` is None if the model's price is unknown."""
 
     conversations: int
     calls: int
@@ -75,7 +75,7 @@ def estimate(user_id: int, import_id: int) -> Estimate:
 
 
 def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
-    """Start to learn, or go on after a pause, up to some tokens or dollars. Raises NotFound, Conflict, TooMany."""
+    """Start learning, or continue after a pause, up to some tokens or dollars. Raises NotFound, Conflict, TooMany."""
     row = get_import(user_id, import_id, lock=True)
     known = dict(row.learning or {})
     if row.stage not in ("done", "cancelled"):
@@ -100,7 +100,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
 
 
 def pause(user_id: int, import_id: int) -> Import:
-    """Wait after the question that is being asked. Raises NotFound, Conflict."""
+    """Pause after the current model call. Raises NotFound, Conflict."""
     return _halt(user_id, import_id, "paused", ("running",))
 
 
@@ -110,7 +110,7 @@ def stop(user_id: int, import_id: int) -> Import:
 
 
 def run(import_id: int, *, seconds: float = SECONDS) -> str:
-    """Go on for a few calls; how it stands then. Raises ModelError where a later try may help."""
+    """Continue for a few calls; returns the status afterwards. Raises ModelError if a later try may help."""
     end = time.monotonic() + seconds
     calls = 0
     price = _priced()[1]
@@ -127,7 +127,7 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
         except ModelError as error:
             if error.retryable and not isinstance(error, MalformedOutput):
                 raise
-            failed = True  # what cannot be read is passed over, and counted
+            failed = True  # what cannot be read is skipped, and counted
         status = _write(import_id, (conversation_id, after), step, price, failed=failed)
         if status != "running":
             return status
@@ -139,13 +139,13 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
 
 
 def owed(limit: int = 50) -> list[int]:
-    """Imports that should be learned from and are not."""
+    """Imports whose learning should be making progress but is not."""
     still = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
 
 def _next(import_id: int) -> tuple[int, int, int] | str:
-    """The conversation and the message after which to go on, with whose it is; or how it stands when it does not."""
+    """The conversation, the message after which to continue, and its owner; or the status, if there is no next step."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.learn_status != "running":
@@ -173,7 +173,7 @@ def _next(import_id: int) -> tuple[int, int, int] | str:
 
 
 def _write(import_id: int, place: tuple[int, int], step: reviewed.Step | None, price: Price, *, failed: bool) -> str:
-    """Store what was found together with the new place, unless another run was here first; how it stands."""
+    """Store what was found with the new position, unless another run was faster; returns the status."""
     conversation_id, after = place
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
@@ -203,7 +203,7 @@ def _write(import_id: int, place: tuple[int, int], step: reviewed.Step | None, p
 
 
 def _spent(known: dict[str, Any], price: Price) -> str | None:
-    """Why it may not go on, in words."""
+    """Why it may not continue, in words; None if it may."""
     tokens = known["input_tokens"] + known["output_tokens"]
     if known.get("most_tokens") is not None and tokens >= known["most_tokens"]:
         return N_("The tokens you allowed are used up.")
@@ -224,7 +224,7 @@ def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) ->
 
 
 def _priced() -> tuple[str | None, Price]:
-    """The model that background work is done by, and its price if an admin set one. Ends the present transaction."""
+    """The model for background work, and its price if an admin set one. Ends the current transaction."""
     target = background_target()
     if target is None:
         return app_settings().model.background_model, None
@@ -233,7 +233,7 @@ def _priced() -> tuple[str | None, Price]:
 
 
 def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
-    """Conversations that an import brought, and that may be remembered from."""
+    """The conditions for conversations that an import brought and that memories may be made from."""
     brought = select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id)
     return (
         Conversation.user_id == user_id,
@@ -245,7 +245,7 @@ def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
 
 
 def _conversations(user_id: int, import_id: int) -> Any:
-    """Their ids, the oldest first."""
+    """The ids of those conversations, oldest first."""
     return (
         select(Conversation.conversation_id)
         .where(*_learnable(user_id, import_id))

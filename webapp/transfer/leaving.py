@@ -1,4 +1,4 @@
-"""Deleting everything of an account piece by piece, and looking for what might be left of it."""
+"""Deleting everything in an account piece by piece, and searching for anything that might be left."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ SECONDS = 60.0
 CONVERSATIONS = 20
 ROWS = 500
 WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports"}
-"""Tables that are deleted from in a way of their own, or with the account at the end."""
+"""Tables that are deleted from in their own way, or with the account at the end."""
 NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by", "created_by", "activated_by"}
-"""Columns that name somebody; others that refer to `users` are found by that."""
+"""Columns that name somebody; others are found by their reference to `users`."""
 
 
 def init_leaving() -> None:
-    """Say how much there is of an account that is to be deleted."""
+    """Answer when an account's size is asked for before it is deleted."""
     closing.size_asked.connect(_size)
 
 
 def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
-    """Go on with deleting an account whose time has come: `kept`, `running` when there is more to do, or `done`.
+    """Continue deleting an account that is due; returns `kept`, `running` if there is more to do, or `done`.
 
-    Every piece is a transaction of its own, so a killed job goes on where it was.
+    Every piece is a transaction of its own, so a killed job continues where it was.
     """
     end_at = time.monotonic() + seconds
     with write_transaction():
@@ -72,7 +72,7 @@ def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
 
 
 def traces(user_id: int, email: str = "") -> dict[str, Any]:
-    """What is left of a user: every column that names somebody, in every table there is, and every key in Redis."""
+    """What is left of a user, in every column of every table that names somebody, and in every key in Redis."""
     left: dict[str, int] = {}
     tables = 0
     for table in _tables():
@@ -91,7 +91,7 @@ def traces(user_id: int, email: str = "") -> dict[str, Any]:
 
 
 def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
-    """Delete a little at a time; yields after each. Notes the contents of files that are to be gone."""
+    """Delete a little at a time, yielding after each step. Collects the digests of deleted files in `contents`."""
     pieces: list[Callable[[int], int]] = [
         _memories,
         _conversations,
@@ -128,11 +128,11 @@ def _conversations(user_id: int) -> int:
 
 
 def _files(contents: set[str], user_id: int) -> int:
-    """Raises Unavailable while the storage is away: a row that is gone would no longer say what to delete there."""
+    """Delete some files. Raises Unavailable while the storage is away, before the rows that name the contents go."""
     rows = db.session.execute(
         select(File.file_id, File.digest).where(File.user_id == user_id).limit(CONVERSATIONS)
     ).all()
-    db.session.rollback()  # nothing is held while the storage is asked
+    db.session.rollback()  # no connection is held while the storage is called
     for _, digest in rows:
         file_storage().size(key_of(digest))
     for file_id, digest in rows:
@@ -142,7 +142,7 @@ def _files(contents: set[str], user_id: int) -> int:
 
 
 def _is_kept(digest: str) -> bool:
-    """Whether there are bytes that nobody names."""
+    """Whether there are still bytes of a content that no row names."""
     found = is_named(digest)
     db.session.rollback()
     storage = file_storage()
@@ -150,7 +150,7 @@ def _is_kept(digest: str) -> bool:
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
-    """Deletes some of a user's rows of a table."""
+    """A function that deletes some of a user's rows in a table and returns how many."""
     keys = list(table.primary_key.columns)
 
     def piece(user_id: int) -> int:
@@ -164,7 +164,7 @@ def _rows_of(table: Table) -> Callable[[int], int]:
 
 
 def _own_tables() -> list[Table]:
-    """The tables whose rows are somebody's, and go with them."""
+    """The tables whose rows belong to somebody, and are deleted with the account."""
     return [
         table
         for table in Base.metadata.sorted_tables
@@ -175,7 +175,7 @@ def _own_tables() -> list[Table]:
 
 
 def _tables() -> Iterator[Table]:
-    """Every table of the database, whether this version knows it or not; but the list of deletions itself."""
+    """Every table of the database, whether or not this version knows it, except the list of deletions itself."""
     for name in inspect(db.session.connection()).get_table_names():
         if name == AccountDeletion.__tablename__:
             continue
@@ -194,7 +194,7 @@ def _names_somebody(column: Any) -> bool:
 
 
 def _stored(user_id: int) -> list[Any]:
-    """Where the files of an account's imports and exports lie."""
+    """The paths of the files of an account's imports and exports."""
     found: list[Any] = []
     for model in (Import, Export):
         names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
@@ -214,7 +214,7 @@ def _is_of(key: bytes, user_id: int) -> bool:
 
 
 def _size(_sender: object, *, user_id: int) -> int:
-    """How much there is, as far as it matters."""
+    """How many messages and memories there are; counting stops once it is more than matters."""
     most = closing.AT_ONCE + 1
     said = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
     known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)

@@ -1,4 +1,4 @@
-"""The pages on which somebody deletes their account, thinks again, and sees that nothing is left."""
+"""The pages on which people delete their account, change their mind, and see that nothing is left."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ask() -> ViewResult:
 @blueprint.post("/settings/delete")
 @signed_in(session_only=True)
 def delete_account() -> ViewResult:
-    """Close the account; it is deleted when its time has come."""
+    """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()
     auth.count_attempt("password", str(user_id))
     try:
@@ -52,7 +52,7 @@ def delete_account() -> ViewResult:
 @blueprint.get("/deleted/<secret>")
 @public
 def report(secret: str) -> ViewResult:
-    """When an account is deleted, or that it was and that nothing is left of it."""
+    """When an account will be deleted, or that it has been, and that nothing is left of it."""
     row = closing.by_secret(secret[:100])
     answer = make_response(render_template("transfer/deleted.html", row=row, now=now()))
     answer.headers["Cache-Control"] = "no-store"
@@ -63,7 +63,7 @@ def report(secret: str) -> ViewResult:
 @blueprint.get("/account/keep")
 @public
 def way_back() -> ViewResult:
-    """The account that somebody signed in to is to be deleted: it can be kept."""
+    """Offer to keep the account, for somebody who signs in to one that is due to be deleted."""
     user = _returning()
     row = closing.pending(user.user_id) if user else None
     if user is None or row is None:
@@ -74,7 +74,7 @@ def way_back() -> ViewResult:
 @blueprint.post("/account/keep")
 @public
 def keep() -> ViewResult:
-    """Keep it; one signs in anew, with the second step where there is one."""
+    """Keep the account; its owner has to sign in again, with the second step if there is one."""
     user = _returning()
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
@@ -86,7 +86,7 @@ def keep() -> ViewResult:
 
 
 def _returning() -> User | None:
-    """Whoever gave the right password of an account that is to be deleted, a moment ago."""
+    """The owner of an account waiting to be deleted, who has just given the right password."""
     kept: Any = session.get(WAY_BACK)
     if not isinstance(kept, dict) or time.time() - kept["at"] > WAY_BACK_SECONDS:
         return None

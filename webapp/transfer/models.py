@@ -1,4 +1,4 @@
-"""Imports with what became of every part, where each imported row came from, and exports."""
+"""Imports with the outcome of every part, where each imported row came from, and exports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPORT_STATUSES = ("waiting", "ready", "failed", "expired")
 
 
 class Import(Base):
-    """A file that somebody brings in. `position` counts the parts that are done, so that a killed job goes on there."""
+    """A file that somebody imports. `position` counts the finished parts, so that a killed job continues there."""
 
     __tablename__ = "imports"
     __table_args__ = (
@@ -39,27 +39,27 @@ class Import(Base):
     position: Mapped[int] = mapped_column(default=0)
     error: Mapped[str | None] = mapped_column(String(500))
     change_set_ids: Mapped[list[int]] = mapped_column(JSON, default=list)
-    # Learning from its conversations, where that is wanted: how it stands; its limits, its place and what it took.
+    # Learning from its conversations, if wanted: the status; the limits, the position and what it has taken.
     learn_status: Mapped[str | None] = mapped_column(Key(10), index=True)
     learning: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # `running` while a job takes it back; how far that is stands in the options, as `undone`.
+    # `running` while a job undoes it; the progress is in the options, as `undone`.
     undo_status: Mapped[str | None] = mapped_column(Key(10), index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
     @property
     def stage(self) -> str:
-        """The status as it is shown: `undoing` while a job takes it back."""
+        """The status as it is shown: `undoing` while a job undoes it."""
         return "undoing" if self.undo_status == "running" else self.status
 
     @property
     def is_moving(self) -> bool:
-        """Whether a job works on it: its page asks again until not."""
+        """Whether a job is working on it: its page polls as long as one is."""
         return self.stage in ("reading", "running", "undoing")
 
 
 class ImportItem(Base):
-    """What became of one part of an import."""
+    """The outcome of one part of an import."""
 
     __tablename__ = "import_items"
     __table_args__ = (Index("ix_import_items_import", "import_id", "item_id"), Base.__table_args__)
@@ -75,7 +75,7 @@ class ImportItem(Base):
 
 
 class ImportSource(Base):
-    """The conversation or space that was made from something of another program: running an import again finds it."""
+    """The conversation or space that was made from another program's: importing that again finds it."""
 
     __tablename__ = "import_sources"
 
@@ -85,7 +85,7 @@ class ImportSource(Base):
 
 
 class ImportedMessage(Base):
-    """Which message of the other program a message is."""
+    """Which message of the other program a message corresponds to."""
 
     __tablename__ = "imported_messages"
     __table_args__ = (
@@ -103,7 +103,7 @@ class ImportedMessage(Base):
 
 
 class Export(Base):
-    """Something that somebody takes out: made by a job, fetched by its owner, and gone after a day."""
+    """Something that somebody exports: made by a job, downloaded by its owner, and deleted after a day."""
 
     __tablename__ = "exports"
     __table_args__ = (
@@ -128,7 +128,8 @@ class Export(Base):
 
 
 class RestoredRow(Base):
-    """Which row here a row of a Commonplace export became: how what refers to it finds it, and how it is undone."""
+    """Which row here a row of a Commonplace export became, to resolve references and to undo it; also marks the files
+    that other imports brought."""
 
     __tablename__ = "restored_rows"
 

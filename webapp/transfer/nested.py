@@ -1,4 +1,4 @@
-"""Schemas of what lies within the lines of an export; pure."""
+"""Schemas of what is nested in the lines of an export; pure."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ DOCUMENTS: dict[str, Any] = {
         },
     },
 }
-"""The documents of a space."""
+"""The documents in a space."""

@@ -1,4 +1,4 @@
-"""Exports that may hold what was forgotten, or is not shared any more, end: a new one is made in a minute."""
+"""Ends exports that may contain what was forgotten or is no longer shared: a new one is made in a minute."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from webapp.transfer.models import Export
 
 
 def init_outdated() -> None:
-    """Follow what is forgotten and withdrawn."""
+    """React to what is forgotten or withdrawn."""
     being_forgotten.connect(_outdate)
     told_elsewhere.connect(_outdate)
 
 
 def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:
-    """End the user's exports, those that are being written included."""
+    """End the user's exports, including those being written."""
     rows = db.session.scalars(
         select(Export).where(Export.user_id == user_id, Export.status.in_(("waiting", "ready"))).with_for_update()
     ).all()

@@ -1,4 +1,4 @@
-"""The page where everything comes in and goes out: upload, preview, progress, report; exports and their files."""
+"""The pages of imports and exports: upload, preview, progress, report; exports and their files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ COUNTED = N_(
 @blueprint.get("/transfer")
 @signed_in
 def index() -> ViewResult:
-    """Imports and exports, and a place to begin one."""
+    """Imports and exports, and the forms for new ones."""
     return _page()
 
 
@@ -90,7 +90,7 @@ def create_import() -> ViewResult:
 @blueprint.get("/imports/<int:import_id>")
 @signed_in
 def show_import(import_id: int) -> ViewResult:
-    """An import: what is in its file, how far it is, what became of every part."""
+    """An import: what is in its file, its progress, and the outcome of every part."""
     row = service.get_import(current_user_id(), import_id)
     outcome = request.args.get("outcome", "")
     query = ItemQuery(
@@ -113,7 +113,7 @@ def show_import(import_id: int) -> ViewResult:
     part = request.args.get("part")
     if wants_partial() and part == "progress":
         answer = make_response(render_template("transfer/_progress.html", **shown))
-        if not row.is_moving:  # a page that saw it moving is due the rest: what to take, or what became of it
+        if not row.is_moving:  # a page that was polling needs the rest now: what to import, or the outcome
             answer.headers["HX-Refresh"] = "true"
         return answer
     if wants_partial() and query.cursor:
@@ -124,7 +124,7 @@ def show_import(import_id: int) -> ViewResult:
 @blueprint.post("/imports/<int:import_id>/start")
 @signed_in
 def start(import_id: int) -> ViewResult:
-    """Take in what was chosen."""
+    """Import what was chosen."""
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
         db.session.commit()
@@ -147,7 +147,7 @@ def start(import_id: int) -> ViewResult:
 @blueprint.get("/imports/<int:import_id>/learning")
 @signed_in
 def show_learning(import_id: int) -> ViewResult:
-    """How far learning from an import is."""
+    """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
     shown = _learning(row)
     if row.learn_status not in _BEGUN and shown["estimate"] is None:  # not taken in yet, undone, or a restore
@@ -158,7 +158,7 @@ def show_learning(import_id: int) -> ViewResult:
 @blueprint.post("/imports/<int:import_id>/learning/<wish>")
 @signed_in
 def change_learning(import_id: int, wish: str) -> ViewResult:
-    """Begin to learn from an import, go on, pause or stop."""
+    """Start learning from an import, continue, pause or stop."""
     user_id = current_user_id()
     if wish == "start":
         learning.begin(user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", ""))))
@@ -171,7 +171,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
 
 
 def _learning(row: Import) -> dict[str, Any]:
-    """What the part about learning shows; nothing where there is nothing to learn from."""
+    """What the section about learning shows; empty if there is nothing to learn from."""
     if row.stage not in ("done", "cancelled") or (row.options or {}).get("restore"):
         return {"learnable": False, "estimate": None}
     if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
@@ -193,7 +193,7 @@ def cancel(import_id: int) -> ViewResult:
 @blueprint.post("/imports/<int:import_id>/undo")
 @signed_in
 def undo(import_id: int) -> ViewResult:
-    """Take back what an import brought."""
+    """Undo an import."""
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
     if row.stage == "undone":
@@ -206,7 +206,7 @@ def undo(import_id: int) -> ViewResult:
 @recently_proved
 @limit_transfers
 def create_export() -> ViewResult:
-    """Ask for an export."""
+    """Request an export."""
     what = request.form.get("what", "account")
     form = request.form.get("format") or None
     fields = NewExport.model_validate(
@@ -224,7 +224,7 @@ def create_export() -> ViewResult:
 @signed_in
 @limit_transfers
 def export_chosen() -> ViewResult:
-    """The chosen conversations as a download, at once."""
+    """The chosen conversations as an immediate download."""
     ids = [known for value in request.form.getlist("id")[:MOST_CHOSEN] if (known := parse_id(value)) is not None]
     try:
         name, media_type, file = chosen.write_chosen(current_user_id(), ids)

@@ -1,4 +1,4 @@
-"""What an export is made of, whatever program wrote it; plain data, made by the readers."""
+"""What an export consists of, whichever program wrote it: plain data, made by the readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.transfer.sources import Upload
 
 Role = Literal["user", "assistant"]
 EARLIEST, LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC)
-"""What a TIMESTAMP column holds, with room for any time zone."""
+"""The range of a TIMESTAMP column, with room for any time zone."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class ReadMessage:
 
 @dataclass(slots=True)
 class ReadConversation:
-    """A conversation as its person saw it last; `left_out` counts messages of other branches and hidden ones."""
+    """A conversation as its owner last saw it; `left_out` counts hidden messages and those on other branches."""
 
     source_id: str
     title: str | None
@@ -95,7 +95,7 @@ class Reader(Protocol):
 
 
 def instant(value: Any) -> datetime | None:
-    """A moment from what exports hold: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
+    """A moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None
@@ -111,7 +111,7 @@ def instant(value: Any) -> datetime | None:
 
 
 def text_or_none(value: Any) -> str | None:
-    """A string that says something, stripped; else None."""
+    """A string that is not blank, stripped; None for anything else."""
     return value.strip() or None if isinstance(value, str) else None
 
 
@@ -127,7 +127,7 @@ def branch(parents: dict[str, str | None], leaf: str | None) -> list[str]:
 
 
 def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | None:
-    """The leaf that was written last; the last one listed where times say nothing."""
+    """The leaf that was written last; the last one listed if times do not tell."""
     inner = {parent for parent in parents.values() if parent is not None}
     leaves = [node for node in parents if node not in inner] or list(parents)
     order = {node: position for position, node in enumerate(parents)}

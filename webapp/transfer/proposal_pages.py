@@ -1,4 +1,4 @@
-"""The proposals of one import: looked through, kept or dropped as a whole."""
+"""The proposals of one import: looking through them, and keeping or dropping them as a whole."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ blueprint = Blueprint("proposal_pages", __name__)
 
 SHOWN = 50
 SECONDS = 8.0
-"""A request goes on with a large group for so long; then the person is told how many are left."""
+"""How long a request works on a large group; then the person is told how many are left."""
 
 
 @blueprint.get("/imports/<int:import_id>/proposals")
 @signed_in
 def show(import_id: int) -> ViewResult:
-    """What waits in review of one import."""
+    """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
     cursor = request.args.get("cursor", "")[:500] or None
     page = cards.waiting(current_user_id(), SHOWN, cursor, Memory.memory_id.in_(group.came))
@@ -38,7 +38,7 @@ def show(import_id: int) -> ViewResult:
 @blueprint.post("/imports/<int:import_id>/proposals")
 @signed_in
 def decide(import_id: int) -> ViewResult:
-    """Keep all of them, or drop all of them, some at a time; those that contradict another memory are left."""
+    """Keep or drop all of them, in batches; those that cannot be kept without replacing another memory are left."""
     user_id, decision = current_user_id(), request.form.get("decision", "")
     if decision not in (Decision.ACCEPT.value, Decision.REJECT.value):
         raise Invalid.field("decision", "is not one of the choices offered")

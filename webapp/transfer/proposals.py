@@ -1,4 +1,4 @@
-"""What an import brought and what still waits in review of it: counted, and decided about as a whole."""
+"""The memories an import brought and those still waiting for review: counting them, and deciding on all of them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.service import get_import
 
 GROUPS = 20
-"""Groups at most, the newest."""
+"""The most groups; the newest."""
 LOOKED_AT = 1_000
-"""Imports, the newest, of which some may wait."""
+"""The most imports, the newest, that are searched for waiting memories."""
 AT_ONCE = 100
-"""Proposals that are decided about in one transaction."""
+"""The most proposals decided on in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many of some proposals were decided about, how many stay because they contradict another memory, and the id
-    of the last one looked at: 0 when there was none."""
+    """How many proposals were decided on, how many stay because they contradict another memory, and the id of the last
+    one considered: 0 if there was none."""
 
     done: int
     left: int
@@ -40,7 +40,7 @@ class Decided:
 
 
 def init_proposals() -> None:
-    """Answer when the review asks for groups."""
+    """Provide the review with groups."""
     groups_wanted.connect(_groups)
 
 
@@ -65,9 +65,10 @@ def group_of(row: Import) -> Group:
 
 
 def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> Decided:
-    """Keep the next proposals of an import, or drop them: up to AT_ONCE, behind an id. Raises NotFound.
+    """Keep or drop the next proposals of an import, up to AT_ONCE, after an id. Raises NotFound.
 
-    The caller commits, and goes on behind `last_id`. What contradicts another memory is decided about by itself.
+    The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a
+    decision of its own; dropping applies to all.
     """
     row = get_import(user_id, import_id)
     ids = db.session.scalars(
@@ -82,7 +83,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     against = {row.memory_id for row, other in pairs if other is not None}
     left = len(against)
     for memory_id in ids:
-        if memory_id in against:  # to keep it would replace the other
+        if memory_id in against:  # keeping it would replace the other one
             continue
         try:
             with db.session.begin_nested():

@@ -1,4 +1,4 @@
-"""Reading rows for an export: in batches, under the names of their columns, without what never goes out."""
+"""Reading rows for an export: in batches, by column name, without what is never exported."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NEVER = frozenset(
         *("deleted_at", "shared_live_until", "before_change", "draft_of", "owner_id", "author_id", "sealed"),
     }
 )
-"""Columns that never go out: they are secrets, can be made again, or mean something only where they are."""
+"""Columns that are never exported: they are secrets, can be computed again, or only mean something here."""
 
 Rows = Iterator[dict[str, Any]]
 
 
 def dump(row: Any) -> dict[str, Any]:
-    """A row's columns under their names in the table, without those that never go out."""
+    """A row's columns by their names in the table, without those that are never exported."""
     found = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]
@@ -38,7 +38,7 @@ def goes_out(column: Any) -> bool:
 
 
 def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
-    """Rows in the order of a key, in batches that are let go of again."""
+    """Rows in the order of a key, in batches that are released from the session."""
     last: Any = None
     while True:
         page = statement.order_by(key).limit(BATCH)
@@ -51,7 +51,7 @@ def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
 
 
 def of(model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None) -> Callable[[int], Rows]:
-    """A reader of rows that carry the user's id, or meet a condition made from it."""
+    """A reader of rows with the user's id, or that meet a condition made from it."""
 
     def read(user_id: int) -> Rows:
         wanted = condition(user_id) if condition else model.user_id == user_id

@@ -1,4 +1,4 @@
-"""A user's imports: upload, look, start, cancel, undo, list. Somebody else's behave as unknown."""
+"""A user's imports: upload, examine, start, cancel, undo, list. Other people's are treated as unknown."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from webapp.web import Cursor, Page, PageQuery
 
 WHOLE = ("conversations", "memories", "projects")
 AT_ONCE = 3
-"""Imports of one user that may be looked at or run at a time."""
+"""The most imports of one user that are examined or run at the same time."""
 MOST_READY = 10
-"""Imports of one user that were looked at and wait to be started."""
+"""The most imports of one user that have been examined and wait to be started."""
 
 
 def init_files() -> None:
-    """Follow accounts that end."""
+    """React to accounts that are deleted."""
     account_deleted.connect(_account_deleted)
 
 
 def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
-    """Keep an uploaded export and have it looked at. Raises Invalid, TooLarge, Conflict."""
+    """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, wish)
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
@@ -53,14 +53,14 @@ def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
 
 
 def paste(user_id: int, fields: PastedImport) -> Import:
-    """Keep pasted memories and have them looked at. Raises Invalid, Conflict."""
+    """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
     stored_as, size = storage.keep_text(fields.text)
     return _add(user_id, "Pasted text.txt", stored_as, size, fields.format or "list")
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
-    """An import of a file that is stored already, looked at by the caller. Raises Invalid, Conflict."""
+    """An import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
     _check(user_id, wish)
     return _add(user_id, filename, stored_as, size, wish, by_job=False)
 
@@ -75,7 +75,7 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
-    """The user's imports, newest first. Raises Invalid for a foreign cursor."""
+    """The user's imports, newest first. Raises Invalid for a bad cursor."""
     statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
         statement = statement.where(Import.import_id < _last(query.cursor))
@@ -83,7 +83,7 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
-    """What became of the parts of an import, in their order. Raises NotFound, Invalid."""
+    """The outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
     titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
@@ -105,7 +105,7 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
 
 
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:
-    """Take a file in that was looked at. Raises NotFound, Conflict."""
+    """Start importing a file that has been examined. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
     if row.status != "ready":
         raise Conflict("This import is still being checked." if row.status == "reading" else "This import has ended.")
@@ -124,12 +124,12 @@ def start(user_id: int, import_id: int, fields: StartImport) -> Import:
 
 
 def is_restorable(row: Import) -> bool:
-    """Whether a file that was looked at is a whole account, and there is room for one."""
+    """Whether an examined file is a whole account that can be restored to the user's account now."""
     return bool((row.preview or {}).get("restore")) and restoring.is_possible(row.user_id)
 
 
 def _restores(row: Import, fields: StartImport) -> bool:
-    """Whether an export of Commonplace is taken in as it was. Raises Conflict where that is asked for and cannot be."""
+    """Whether to restore a Commonplace export as it was. Raises Conflict if that is requested but not possible."""
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
@@ -138,7 +138,7 @@ def _restores(row: Import, fields: StartImport) -> bool:
 
 
 def cancel(user_id: int, import_id: int) -> Import:
-    """Stop an import; what it has taken in so far stays, and can be undone. Raises NotFound, Conflict."""
+    """Stop an import; what it has imported so far stays, and can be undone. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
     if row.status not in ("reading", "ready", "running"):
         raise Conflict("This import has ended.")
@@ -151,9 +151,9 @@ def cancel(user_id: int, import_id: int) -> Import:
 
 
 def undo(user_id: int, import_id: int) -> Import:
-    """Take everything back that an import brought: conversations, messages and proposals; spaces stay.
+    """Undo an import: its conversations, messages, files and proposals; the spaces it made from projects stay.
 
-    What was gone on with since stays, too. A large one is taken back by a job. Raises NotFound, Conflict.
+    What was continued or changed since stays, too. A large import is undone by a job. Raises NotFound, Conflict.
     """
     row = get_import(user_id, import_id, lock=True)
     if row.status in ("reading", "ready", "running"):
@@ -194,7 +194,7 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
-    """The files go with the account, as their rows do."""
+    """Delete the files with the account, like their rows."""
     for model in (Import, Export):
         for name in db.session.scalars(select(model.stored_as).where(model.user_id == user_id)):
             after_commit(partial(storage.drop, name))

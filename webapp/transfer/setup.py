@@ -1,4 +1,4 @@
-"""What imports, exports and leaving do whenever an account ends, and imports for the review."""
+"""What the factory wires for imports, exports and leaving."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from webapp.transfer.service import init_files
 
 
 def init_transfer() -> None:
-    """Follow accounts that end, and tell the review what came together."""
+    """React to accounts that are deleted, and tell the review which proposals came together."""
     init_files()
     init_leaving()
     init_outdated()

@@ -1,4 +1,4 @@
-"""Uploaded files as readers see them: named members that are streamed, and never unpacked to the disk."""
+"""Uploaded files as readers see them: named members that are streamed and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import ijson
 from webapp.languages.marks import say
 
 MOST_BYTES = 16 * 1024**3
-"""Uncompressed bytes that one import may read."""
+"""The most uncompressed bytes that one import may read."""
 MOST_MEMBERS = 200_000
 RATIO_FROM = 64 * 1024**2
 MOST_RATIO = 200
 """How many times larger than its compressed form a member may be, once it is larger than RATIO_FROM bytes."""
 PEEK_BYTES = 64 * 1024
 MOST_DEPTH = 5_000
-"""How deep lists and objects may lie in each other; a reply in a tree of messages takes two."""
+"""How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MOST_ITEM = 512 * 1024**2
-"""Bytes of memory, roughly, that one item of a JSON array may take."""
+"""The most bytes of memory, roughly, that one item of a JSON array may take."""
 
 
 class Refused(ValueError):
-    """The file cannot be taken in; the message says why, to its owner."""
+    """The file cannot be imported; the message tells its owner why."""
 
 
 class Upload:
-    """One uploaded file: a ZIP with members, or a single member of its own name."""
+    """One uploaded file: a ZIP with members, or a single member with the file's own name."""
 
     def __init__(self, path: Path, filename: str) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Upload:
 
     @cached_property
     def names(self) -> list[str]:
-        """The members, without folders and what file systems add."""
+        """The members, without folders and files that operating systems add."""
         if self._archive is None:
             return [self.filename]
         hidden = ("__MACOSX/", ".DS_Store", "Thumbs.db")
@@ -65,7 +65,7 @@ class Upload:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A member's bytes. Raises Refused for an encrypted or broken one, and past the limits."""
+        """A member's bytes. Raises Refused if it is encrypted or broken, and beyond the limits."""
         if self._archive is None:
             with self.path.open("rb") as file:
                 yield file
@@ -76,7 +76,7 @@ class Upload:
         try:
             with self._archive.open(info) as member:
                 yield io.BufferedReader(_Limited(member, self, info))
-        except NotImplementedError as error:  # zipfile's word for a compression or an encryption it does not have
+        except NotImplementedError as error:  # what zipfile raises for unsupported compression or encryption
             raise Refused(
                 say(
                     "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
@@ -93,7 +93,7 @@ class Upload:
             return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
 
     def text(self, name: str, most: int) -> str:
-        """A whole member as text of at most so many bytes. Raises Refused for a longer one."""
+        """A whole member as text, of at most `most` bytes. Raises Refused for a longer one."""
         with self.open(name) as file:
             data = file.read(most + 1)
         if len(data) > most:
@@ -103,7 +103,7 @@ class Upload:
     def items(self, name: str, under: str | None = None) -> Iterator[Any]:
         """The items of a JSON array, or of the one under a key of an object, one at a time.
 
-        Raises ValueError where the JSON ends to make sense.
+        Raises ValueError where the JSON stops being valid.
         """
         with self.open(name) as file:
             events = ijson.basic_parse(_without_mark(file), use_float=True)
@@ -113,7 +113,7 @@ class Upload:
                 raise ValueError("the file is damaged or was cut off") from error
 
     def first_item(self, name: str) -> Any:
-        """The first item of a JSON array, or the JSON object that the member is; None for anything else."""
+        """The first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
         beginning = self.peek(name).lstrip()
         try:
             if beginning.startswith("["):
@@ -125,7 +125,7 @@ class Upload:
         return None
 
     def count(self, size: int, info: zipfile.ZipInfo, of_member: int) -> None:
-        """Count bytes read. Raises Refused past the limits."""
+        """Count bytes read. Raises Refused beyond the limits."""
         self._read += size
         too_dense = of_member > RATIO_FROM and of_member > MOST_RATIO * max(1, info.compress_size)
         if self._read > MOST_BYTES or too_dense:
@@ -144,7 +144,7 @@ class Upload:
 
 
 class _Limited(io.RawIOBase):
-    """Counts what is read of a member, for limits that do not rely on what the ZIP claims."""
+    """Counts what is read from a member, so that limits do not depend on what the ZIP claims."""
 
     def __init__(self, member: IO[bytes], upload: Upload, info: zipfile.ZipInfo) -> None:
         self._member, self._upload, self._info, self._size = member, upload, info, 0
@@ -176,7 +176,7 @@ class _WithoutMark:
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
     """The items of an array from the events of a parser. Raises Refused for one that is too deep or too large.
 
-    `ijson.items` would keep, for every level, the names of all levels above: a small file could take all memory.
+    `ijson.items` would keep the names of all levels above for every level: a small file could take all memory.
     """
     depth = weight = 0
     is_array = False
@@ -221,7 +221,7 @@ def _without_mark(file: IO[bytes]) -> _WithoutMark:
 def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
-    except NotImplementedError as error:  # zipfile's word for a version of the format it does not know
+    except NotImplementedError as error:  # what zipfile raises for an unknown version of the format
         raise Refused(
             "The ZIP is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and "
             "upload that."

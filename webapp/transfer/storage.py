@@ -1,4 +1,4 @@
-"""Where uploads and finished exports lie: a folder below `var_dir` that web and workers share, readable by us alone."""
+"""Storage for uploads and finished exports: a folder in `var_dir` that web and workers share, readable only by us."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from webapp.extensions import app_settings
 
 
 def folder() -> Path:
-    """The folder, made where it is missing."""
+    """The folder, created if it is missing."""
     path = app_settings().var_dir.absolute() / "transfer"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def keep(upload: FileStorage) -> tuple[str, int]:
-    """Store an upload under a name of our own; that name and its size in bytes."""
+    """Store an upload under a name of our own; returns that name and the size in bytes."""
     name = secrets.token_hex(16)
     path = folder() / name
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -42,7 +42,7 @@ def keep_text(text: str) -> tuple[str, int]:
 
 @contextmanager
 def writing() -> Iterator[tuple[str, BinaryIO]]:
-    """A new file to write, and its name; nothing is left of it when the writing fails."""
+    """A new file to write, with its name; nothing is left of it if writing fails."""
     name = secrets.token_hex(16)
     path = folder() / name
     try:

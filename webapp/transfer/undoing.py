@@ -1,7 +1,7 @@
-"""Taking an import back: a small one at once, a large one by a job, in transactions that a killed job repeats.
+"""Undoing an import: a small one at once, a large one by a job, in transactions that a killed job can repeat.
 
-What is gone already is passed over, and what stays because it was gone on with is counted anew, so that to begin again
-comes to the same.
+What is already gone is skipped, and what stays because it was continued is counted again, so that starting again has
+the same result.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from webapp.transfer.models import Import, ImportedMessage, RestoredRow
 from webapp.transfer.restoring import undoing as restore_undoing
 
 LARGE = 200
-"""Parts from which on a job does it."""
+"""An import with at least this many parts is undone by a job."""
 BATCH = 20
 SLICE_SECONDS = 60.0
-"""How long one job goes on before it makes room for others and queues itself again."""
+"""How long one job runs before it makes room for others and queues itself again."""
 STALE = timedelta(minutes=3)
 
 Step = tuple[int, int]
@@ -35,7 +35,7 @@ Step = tuple[int, int]
 
 
 def begin(row: Import) -> Import:
-    """Take an import back, or have a job do it where it is large. The caller holds the row, and commits."""
+    """Undo an import, or have a job do it if it is large. The caller holds the row, and commits."""
     if row.learn_status in ("running", "paused"):
         row.learn_status = "stopped"
     size = _size(row)
@@ -49,7 +49,7 @@ def begin(row: Import) -> Import:
 
 
 def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
-    """Go on with taking an import back for a while; its stage afterwards. Every step commits with its number."""
+    """Continue undoing an import for a while; returns its stage afterwards. Every step commits with the progress."""
     end = time.monotonic() + seconds
     row = db.session.get(Import, import_id)
     if row is None or row.undo_status != "running":
@@ -70,7 +70,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
             undone = {"parts": min(most, max(undone.get("parts", 0), parts)), "of": most}
             row.options = {**(row.options or {}), "undone": undone}
             row.updated_at = now()
-            is_late = step[0] > 0 and time.monotonic() > end  # what is not counted is little
+            is_late = step[0] > 0 and time.monotonic() > end  # steps without counted parts are short
             if is_late:
                 enqueue_after_commit("undo_import", import_id=import_id)
         if is_late:
@@ -78,7 +78,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
 
 
 def owed(limit: int = 50) -> list[int]:
-    """Imports that should be taken back and are not."""
+    """Imports whose undoing should be making progress but is not."""
     still = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -93,7 +93,7 @@ def _size(row: Import) -> int:
 
 
 def _steps(row: Import) -> Iterator[Step]:
-    """The steps of taking an import back, each a part of the present transaction, or of one of its own."""
+    """The steps of undoing an import; each runs in the current transaction, or in one of its own."""
     if (row.options or {}).get("restore"):
         before = (row.options or {}).get("before")
         return restore_undoing.steps(row.user_id, row.import_id, row.created_at, before)
@@ -120,7 +120,7 @@ def _touched(import_id: int) -> list[int]:
 
 
 def _undo_set(user_id: int, change_set_id: int) -> int:
-    """Take proposals back; 1 where some of them were changed since, and stay."""
+    """Undo a change set of proposals; returns 1 if some were changed since, and stay."""
     done = select(MemoryChangeSet.undone_at).where(MemoryChangeSet.change_set_id == change_set_id)
     if db.session.scalar(done) is not None:  # by a job that was killed after it, or by the person
         return 0
@@ -142,7 +142,7 @@ def _end(row: Import, kept: int) -> Import:
 
 
 def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
-    """Remove what an import brought into one conversation; 1 if it was gone on with here and stays."""
+    """Remove what an import added to one conversation; returns 1 if it was continued here and stays."""
     conversation = db.session.scalar(
         select(Conversation)
         .where(Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)

@@ -1,4 +1,4 @@
-"""The words of files that people take out, in the language and the time zone of whoever asked for them."""
+"""The wording of files that people export, in their language and time zone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _settings(user_id: int) -> tuple[UserSettings, Language]:
 
 
 def readme_for(user_id: int) -> str:
-    """What the archive of an account says of itself, in the user's language."""
+    """The README of an account's archive, in the user's language."""
     with speaking(_settings(user_id)[1].code):
         return _(_README)
 
@@ -49,7 +49,7 @@ def memory_wording_for(user_id: int) -> MemoryWording:
 
 
 def wording_for(user_id: int) -> Wording:
-    """The words for a user, as their settings say: a job makes the file, which no browser asks for a language."""
+    """The wording for a user, by their settings: the file is made by a job, without a browser that names a language."""
     settings, language = _settings(user_id)
     zone = dates.zone(settings.timezone)
 

@@ -1,4 +1,4 @@
-"""Writing what readers found into an account: each part once, whatever was there before."""
+"""Writing what readers found to an account: each part only once, whatever was there before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TITLE_WORDS = 60
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a part: an outcome, why, the row it is now, and how many messages were added."""
+    """The result for a part: an outcome, the reason, the row it became, and how many messages were added."""
 
     outcome: str
     reason: str = ""
@@ -47,7 +47,7 @@ def write_conversation(
     space_id: int | None,
     files: Mapping[str, dict[int, str]] | None = None,
 ) -> Written:
-    """Take a conversation in, or what is new of one that was taken in before."""
+    """Import a conversation, or what is new in one that was imported before."""
     if not part.messages:
         return Written("skipped", "It has no messages that can be shown.")
     origin = origin_of(source, "conversation", part.source_id)
@@ -81,7 +81,7 @@ def write_conversation(
 
 
 def write_project(user_id: int, source: str, part: ReadProject) -> Written:
-    """Take a project in as a space with its documents, unless it was taken in before."""
+    """Import a project as a space with its documents, unless it was imported before."""
     origin = origin_of(source, "project", part.source_id)
     known = db.session.get(ImportSource, (user_id, origin))
     if known and db.session.get(Space, known.target_id):
@@ -104,18 +104,18 @@ def write_project(user_id: int, source: str, part: ReadProject) -> Written:
 
 
 def space_of_project(user_id: int, source: str, project: str) -> int | None:
-    """The space that a project was taken in as."""
+    """The space that a project was imported as."""
     known = db.session.get(ImportSource, (user_id, origin_of(source, "project", project)))
     return known.target_id if known and db.session.get(Space, known.target_id) else None
 
 
 def origin_of(source: str, kind: str, source_id: str) -> str:
-    """What names a part of another program's export for good."""
+    """A stable name for a part of another program's export."""
     return f"{source}:{kind}:{_key(source_id)}"
 
 
 def clean(text: str) -> str:
-    """Text as a column takes it: no NUL, no halves of characters, no more than fits."""
+    """Text that a column accepts: no NUL, no lone surrogates, no more than fits."""
     encoded = text.replace("\x00", "").encode("utf-8", "replace")
     if len(encoded) <= MAX_TEXT_BYTES:
         return encoded.decode()
@@ -125,7 +125,7 @@ def clean(text: str) -> str:
 def _continue(
     row: Conversation, import_id: int, part: ReadConversation, files: Mapping[str, dict[int, str]]
 ) -> Written:
-    """Append what is new to a conversation that was taken in before; an edit takes the place of what it edited."""
+    """Append what is new to a conversation that was imported before; an edit supersedes what it replaced."""
     there = db.session.execute(
         select(Message.message_id, ImportedMessage.source_id)
         .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
@@ -158,7 +158,7 @@ def _append(
     parent_id: int | None,
     files: Mapping[str, dict[int, str]],
 ) -> list[Message]:
-    """Add messages behind one. Nothing of them is owed to a model: not a title, not memories."""
+    """Append messages after one. No background work is due for them: no title, no memories."""
     made: list[Message] = []
     asked: Message | None = None
     at = fallback
@@ -225,13 +225,13 @@ def _folder(user_id: int, name: str | None) -> int | None:
 
 
 def _tags(names: list[str]) -> list[str]:
-    """Tags as a conversation can have them: one line each, no two alike, no more than there can be."""
+    """Valid tags for a conversation: one line each, no duplicates, no more than allowed."""
     lines = [" ".join(clean(name).split())[:50] for name in names]
     return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MOST_TAGS]
 
 
 def _span(part: ReadConversation) -> tuple[datetime, datetime]:
-    """When the conversation began and when its last message was written, as far as the export says."""
+    """When the conversation began and when its last message was written, as far as the export tells."""
     times = [message.at for message in part.messages if message.at]
     begin = times[0] if times else part.created_at or now()
     return begin, max([*times, *([part.updated_at] if part.updated_at and not times else [])], default=begin)
@@ -244,5 +244,5 @@ def _first_words(part: ReadConversation) -> str:
 
 
 def _key(source_id: str) -> str:
-    """An id of any length and script as one that fits into a key."""
+    """An id of any length and script in a form that fits into a key."""
     return source_id if len(source_id) <= 64 and source_id.isascii() else hashlib.sha256(source_id.encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""Tokens and prices by reply and by background work, and what people may spend."""
+"""Tokens and costs of replies and background work, and how much people may spend."""

@@ -1,4 +1,4 @@
-"""How a person's models count, learned from what they reported of the last replies; no tokenizer is needed."""
+"""How a person's models count tokens, learned from what they reported for recent replies; needs no tokenizer."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from webapp.usage.models import UsageRecord
 
 LAST = 40
 LOOKED_AT = 1_000
-"""Of the newest records; where no server reports anything there would be no end to looking."""
+"""Of the newest records: if no server reports anything, the search would never end."""
 USUAL = 0.8
-"""Estimates err upwards, of English by about this much; what is taken before a model has told."""
+"""Estimates are too high; for English this is about the right factor. It is used until a model has reported."""
 DOUBT = 5e-4
-"""How much what is usual weighs against one reply."""
+"""How much the usual factor weighs against one reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Tokens as a share of our estimate and of the length: models differ in what letters and what signs cost them."""
+    """Tokens as a share of our estimate and of the length: models differ in what letters and symbols cost."""
 
     estimate: float = USUAL
     character: float = 0.0
 
     def tokens(self, estimated: int, characters: int) -> int:
-        """What a model will count; within half and all of the estimate and somewhat more, whatever was learned."""
+        """How many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
         if not characters:
             return round(estimated * USUAL)
         told = self.estimate * estimated + self.character * characters
@@ -35,8 +35,8 @@ class Weights:
 
 
 def fitted(seen: Sequence[tuple[int, int, int]]) -> Weights:
-    """The weights that explain best what was counted, of (counted, estimated, characters); the usual ones as far as
-    too little was seen. Each reply weighs the same, however long."""
+    """The weights that best explain the counts, from (counted, estimated, characters); close to the usual ones if there
+    are few. Each reply weighs the same, however long."""
     rows = [(e / counted, c / 4 / counted) for counted, e, c in seen if 0.2 * e < counted < 1.6 * e]
     if not rows:
         return Weights()
@@ -49,7 +49,7 @@ def fitted(seen: Sequence[tuple[int, int, int]]) -> Weights:
 
 
 def weights_of(user_id: int) -> Weights:
-    """What was learned of a person's last replies; of everybody's where there are none."""
+    """The weights learned from a person's recent replies, or from everybody's if they have none."""
     for newest in (
         select(UsageRecord).where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
         select(UsageRecord).order_by(UsageRecord.usage_id.desc()),

@@ -1,4 +1,4 @@
-"""Which limits hold for somebody: their own, else the largest of their groups', else everybody's; pure."""
+"""Which limits apply to somebody: their own, else the largest of their groups', else everybody's; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What may be spent in a period; without a number there is no limit of that kind."""
+    """How much may be spent in a period; None means no limit of that kind."""
 
     whose: str
     period: str
@@ -28,16 +28,16 @@ class Limit:
 
     @classmethod
     def of(cls, row: _Row) -> Limit:
-        """As a row has it."""
+        """From a row."""
         whose = "own" if row.user_id is not None else "group" if row.group_id is not None else "everybody"
         return cls(whose, row.period, row.tokens, row.dollars)
 
 
 def holding(limits: Sequence[Limit]) -> list[Limit]:
-    """Those of some limits that hold, one a period.
+    """The limits that apply out of some, one per period.
 
-    Of several groups the largest counts, for tokens and for dollars by itself; no limit is larger than any. A group
-    that says nothing of a period gives nothing away in it.
+    Of several groups' limits the largest counts, separately for tokens and for dollars; None is larger than any number.
+    A group without a limit for a period does not lift the others' limits for it.
     """
     for whose in ("own", "group", "everybody"):
         if found := [limit for limit in limits if limit.whose == whose]:

@@ -1,4 +1,4 @@
-"""What each reply and each piece of background work cost in tokens, and what people may spend."""
+"""What each reply and each piece of background work cost in tokens, and how much people may spend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PERIODS = ("day", "month")
 
 
 class UsageRecord(Base):
-    """The tokens of one reply (`chat`) or one background call. It outlives its conversation: it was spent."""
+    """The tokens of one reply (`chat`) or one background call. It outlives its conversation: the tokens were spent."""
 
     __tablename__ = "usage_records"
     __table_args__ = (Index("ix_usage_records_user", "user_id", "created_at"), Base.__table_args__)
@@ -32,7 +32,7 @@ class UsageRecord(Base):
     estimated_tokens: Mapped[int | None]
     characters: Mapped[int | None]
     output_tokens: Mapped[int] = mapped_column(default=0)
-    # Dollars a million tokens, as an admin had set them then; None: as the model is priced now.
+    # Dollars per million tokens, as an admin had set them at the time; None: the current price of the model.
     input_price: Mapped[float | None] = mapped_column(Float)
     output_price: Mapped[float | None] = mapped_column(Float)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
@@ -40,8 +40,8 @@ class UsageRecord(Base):
 
 
 class Quota(Base):
-    """How much may be spent in a period: by one user, by each member of a group, or, without either, by everybody for
-    whom there is no other."""
+    """How much may be spent in a period: by one user, by each member of a group or, without either, by everybody who
+    has no other quota."""
 
     __tablename__ = "quotas"
 

@@ -1,4 +1,4 @@
-"""Pages of usage: one's own, and everybody's with quotas for admins."""
+"""Pages of usage: the user's own and, for admins, everybody's with their quotas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ blueprint = Blueprint("usage_pages", __name__)
 
 @blueprint.app_context_processor
 def _limits() -> dict[str, Any]:
-    """What the composer of any page may ask for."""
+    """What the composer on any page may ask for."""
     return {"near_limit": lambda: service.near_limit(current_user_id())}
 
 
@@ -37,7 +37,7 @@ BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 @blueprint.get("/usage")
 @signed_in
 def index() -> ViewResult:
-    """What one has used."""
+    """What the user has used."""
     return _page("usage/index.html", BY, everyone=False)
 
 
@@ -66,19 +66,19 @@ def set_quotas() -> ViewResult:
 @blueprint.get("/usage.csv")
 @signed_in
 def as_csv() -> ViewResult:
-    """What one has used, as a table for other programs."""
+    """What the user has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY)))
 
 
 @blueprint.get("/admin/usage.csv")
 @admin_only
 def everybody_as_csv() -> ViewResult:
-    """What everybody has used, as such a table."""
+    """What everybody has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
 
 
 def given_quotas() -> list[QuotaFields]:
-    """The limits that a form holds. Raises Invalid."""
+    """The limits in the form. Raises Invalid."""
     try:
         return [
             QuotaFields(
@@ -129,5 +129,5 @@ def _tokens(line: Any) -> int:
 
 
 def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
+    """A cell that no spreadsheet mistakes for a formula."""
     return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value

@@ -1,4 +1,4 @@
-"""What tokens cost: the admin's prices where there are any, else genai-prices', which works offline; in dollars."""
+"""What tokens cost, in dollars: by the admin's prices if there are any, else by genai-prices, which works offline."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MILLION = 1_000_000
 def cost(
     model: str | None, tokens: tuple[int, int, int], own: tuple[float | None, float | None] | None = None
 ) -> float | None:
-    """Dollars for tokens in, cached and out; None where nobody knows the model's price.
+    """Dollars for tokens in, cached and out; None if the model's price is unknown.
 
-    `own`: dollars a million tokens in and out, as an admin set them.
+    `own`: dollars per million tokens in and out, as an admin set them.
     """
     given, cached, made = tokens
     if own is not None and (own[0] is not None or own[1] is not None):
@@ -26,7 +26,7 @@ def cost(
 
 @lru_cache(maxsize=512)
 def _rates(model: str) -> tuple[float, float, float] | None:
-    """Dollars a million tokens in, cached and out."""
+    """Dollars per million tokens in, cached and out; None if unknown."""
     # Loaded on first use: it costs a web process 25 MB and most of a second that many never need.
     from genai_prices import Usage, calc_price  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Writing down what was spent: a reply's with the reply, a background call's right after it."""
+"""Recording what was spent: for a reply together with it, for a background call right after it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.usage.models import UsageRecord
 log = logging.getLogger(__name__)
 
 CHARACTERS = 3
-"""Of a background prompt a token, where the server does not say; rather few."""
+"""Characters per token of a background prompt, if the server reports no count; deliberately few."""
 
 
 def record_reply(
@@ -35,10 +35,10 @@ def record_reply(
     characters: int = 0,
     text: str,
 ) -> None:
-    """Add what a reply cost to the open transaction: tokens in, cached and out, estimated where nothing was reported.
+    """Add what a reply cost to the open transaction: tokens in, cached and out, estimated if nothing was reported.
 
-    `prompt_tokens` is our own estimate of the prompt, `characters` its length where that tells something.
-    A reply that no model was asked for costs nothing.
+    `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
+    A reply for which no model was called costs nothing.
     """
     given, cached, made = tokens
     if given is None and made is None and not (text and model):
@@ -63,9 +63,9 @@ def record_reply(
 
 
 def record_background(kind: str, completion: Completion, target: str | None) -> None:
-    """Add what a background call cost, in a transaction of its own; it never breaks the work that it is about.
+    """Record what a background call cost, in a transaction of its own; this never makes the call's work fail.
 
-    `target` is the id of the model that was chosen for it, by which its price is known.
+    `target` is the id of the model that was chosen for it, which determines its price.
     """
     found, usage = context(), completion.usage
     try:
@@ -98,9 +98,9 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
 @contextmanager
 def _transaction_beside() -> Iterator[Connection]:
-    """A transaction that says at its start that it writes, on a connection of its own; the session is left alone.
+    """A transaction that declares at its start that it writes, on a connection of its own; the session is left alone.
 
-    Nothing else may be begun within it: on SQLite that would wait for it.
+    No other writing may be started within it: on SQLite that would wait for it.
     """
     token = writing.set(True)
     try:

@@ -26,13 +26,13 @@ from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery,
 DAYS = 30
 MOST_DAYS = 400
 NEAR = 0.8
-"""The share of a limit from which on somebody is told."""
+"""The share of a limit from which people are told."""
 QUOTAS_KEPT = 10.0
 _quotas: tuple[float, bool] = (0.0, False)
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
-    """What was used between two days, in lines. `everyone` is for admins; the caller has checked that."""
+    """What was used between two days, in lines. `everyone` is for admins; the caller checks that."""
     first, last = _span(query)
     groups: dict[str, list[Any]] = defaultdict(list)
     rows = db.session.execute(_sums(first, last, None if everyone else user_id, query.by)).all()
@@ -58,7 +58,7 @@ _SPENT_THIS_MONTH = N_(
 
 
 def require_room(user_id: int) -> None:
-    """Raise TooMany when a user has spent what they may. Costs nothing while nobody has a quota."""
+    """Raises TooMany if a user has spent all they may. Costs next to nothing while nobody has a quota."""
     if not _any_quotas():
         return
     for state in states(user_id):
@@ -81,9 +81,9 @@ _NEAR = N_(
 
 
 def near_limit(user_id: int) -> str:
-    """What is said to somebody who has used most of a limit, in their language; empty for anybody else.
+    """A notice for somebody who has used most of a limit, in their language; empty for anybody else.
 
-    No look-up while this process knows of no quota: whoever sends a message has it looked up.
+    Needs no query while this process knows of no quota; sending a message (`require_room`) looks for one.
     """
     if not _quotas[1]:
         return ""
@@ -95,7 +95,7 @@ def near_limit(user_id: int) -> str:
 
 
 def states(user_id: int) -> list[QuotaState]:
-    """A user's quotas, their own, else their groups', else everybody's, with what is used up of them."""
+    """The quotas that apply to a user (their own, else their groups', else everybody's), with how much is used."""
     everybodys = and_(Quota.user_id.is_(None), Quota.group_id.is_(None))
     mine = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     found = []
@@ -118,7 +118,7 @@ def states(user_id: int) -> list[QuotaState]:
 
 
 def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: int | None = None) -> None:
-    """Give a user, the members of a group, or with neither everybody, these quotas instead of those they have.
+    """Replace the quotas of a user, of the members of a group or, with neither, of everybody.
 
     Raises Invalid.
     """
@@ -133,7 +133,7 @@ def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: 
 
 
 def quotas_of(user_id: int | None, *, group_id: int | None = None) -> list[Quota]:
-    """The quotas of a user, of a group, or with neither those of everybody."""
+    """The quotas of a user, of a group or, with neither, of everybody."""
     mine = Quota.user_id == user_id, Quota.group_id == group_id
     return list(db.session.scalars(select(Quota).where(*mine).order_by(Quota.period)))
 
@@ -189,7 +189,7 @@ def _line(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
 
     def price(row: Any) -> tuple[float | None, float | None] | None:
-        """As it was when it was used, though the model is gone or its price another since."""
+        """The price at the time of use, even if the model is gone or its price has changed since."""
         then = (row.input_price, row.output_price)
         return prices.get(row.target or "") if then == (None, None) else then
 
@@ -216,7 +216,7 @@ def _line(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
 def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str, str]:
     numbers = [int(key) for key in keys if key.isdecimal()]
     if by == "conversation":
-        # An admin sees how much was used, not what about.
+        # Admins see how much was used, but not for what.
         mine = select(Conversation.conversation_id, Conversation.title).where(
             Conversation.conversation_id.in_(numbers), Conversation.user_id == user_id
         )

@@ -1,1 +1,1 @@
-"""Telling other programs what happens: requests to addresses that a person names, and a stream of events."""
+"""Tells other programs what happens: by requests to URLs that a person names, and by a stream of events."""

@@ -110,7 +110,7 @@ def list_deliveries(path: WebhookPath) -> dict[str, Any]:
 
 
 def _require_reading(with_content: bool) -> None:
-    """Raise Forbidden for a token that would have texts sent which it may not read itself."""
+    """Raises Forbidden for a token that would have texts sent that it may not read itself."""
     identity = current_identity()
     if with_content and identity is not None and not scopes.suffices(identity.scopes, {"read"}):
         raise Forbidden("This token lacks the scope read, which is needed for texts.")

@@ -1,4 +1,4 @@
-"""Telling a webhook what it is owed: claimed, sent without the database, and noted; again later where that failed."""
+"""Delivering what is due to a webhook: claim, send without a connection, note the outcome; after a failure, retry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.webhooks.signing import headers, wait_after
 
 SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
 AT_ONCE = 10
-"""In one run of the job, which others wait behind; another run tells the rest."""
+"""The most deliveries in one run of the job, since others wait behind it; another run continues."""
 MOST_TEXT = 100_000
 GONE = 410
 
@@ -44,13 +44,13 @@ class _Letter:
 
 
 def owed() -> Sequence[int]:
-    """The webhooks that something is due for."""
+    """The ids of webhooks with deliveries that are due."""
     due = select(WebhookDelivery.webhook_id).where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now())
     return db.session.scalars(due.distinct().limit(200)).all()
 
 
 def deliver(webhook_id: int) -> int:
-    """Tell a webhook what is due, oldest first, until one fails; how many it was told. Safe to run twice at once."""
+    """Deliver what is due, oldest first, until one fails; returns how many. Safe to run twice at the same time."""
     told = 0
     while told < AT_ONCE:
         with write_transaction():
@@ -69,7 +69,7 @@ def deliver(webhook_id: int) -> int:
 
 
 def _claim(webhook_id: int) -> _Letter | None:
-    """The next delivery that is due, kept from others for a while; None where there is none."""
+    """The next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
         return None
@@ -107,7 +107,7 @@ def _claim(webhook_id: int) -> _Letter | None:
 
 
 def _ended(hook: Webhook) -> str:
-    """Why a webhook may not be told anything any more; empty if it may."""
+    """Why nothing may be sent to a webhook any more; empty if it may."""
     if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
         return "the account is stopped"
     if hook.token_id is None:
@@ -143,7 +143,7 @@ def _send(letter: _Letter) -> _Outcome:
 
 
 def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
-    """Write down how a try went, unless somebody else has tried since."""
+    """Record how an attempt went, unless there has been another one since."""
     hook = db.session.get(Webhook, webhook_id, with_for_update=True)
     row = db.session.get(WebhookDelivery, letter.delivery_id, populate_existing=True)
     if hook is None or row is None or row.attempts != letter.attempts or row.status != "waiting":
@@ -163,7 +163,7 @@ def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
 
 
 def _wait_too(webhook_id: int, until: datetime) -> None:
-    """Keep what waits behind a failed delivery waiting: an address that does not answer is asked once, not for each."""
+    """Postpone what waits behind a failed delivery: a URL that does not answer is tried once, not for each delivery."""
     behind = update(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting", WebhookDelivery.due_at < until
     )
@@ -171,7 +171,7 @@ def _wait_too(webhook_id: int, until: datetime) -> None:
 
 
 def _told(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
-    """The body of a delivery: what is there now. What was forgotten meanwhile is not, and nothing says what it was."""
+    """The body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
     data = dict(row.data)
     if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)

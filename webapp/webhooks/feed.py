@@ -1,4 +1,4 @@
-"""What happens, as a bounded stream a person in Redis: kept while somebody listens, or did lately."""
+"""What happens, as a bounded stream per person in Redis: kept while somebody is listening, or was lately."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from webapp.extensions import redis
 log = logging.getLogger(__name__)
 
 KEPT = 500
-"""Events that a listener who was away can catch up with."""
+"""Roughly how many events a listener who was away can catch up with."""
 HEARD_SECONDS = 3_600
-"""How long events are kept after the last listener left."""
+"""How long events are recorded after the last sign of a listener, and kept after the last event."""
 _POSITION = re.compile(r"\d{1,15}-\d{1,10}")
 _ADD = """
 if redis.call('exists', KEYS[2]) == 0 then return false end
@@ -28,7 +28,7 @@ return id
 
 
 def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
-    """Tell whoever listens; with Redis away nobody does."""
+    """Tell those who are listening; while Redis is away, nobody is."""
     try:
         told = json.dumps(dict(data), separators=(",", ":"))
         redis().eval(_ADD, 2, *_keys(user_id), KEPT, kind, told, HEARD_SECONDS)
@@ -37,12 +37,12 @@ def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
 
 
 def listen(user_id: int) -> None:
-    """Say that somebody listens, from now on and for a while. Raises RedisError."""
+    """Note that somebody is listening, from now on and for a while. Raises RedisError."""
     redis().set(_keys(user_id)[1], b"1", ex=HEARD_SECONDS)
 
 
 def position(user_id: int, wish: str) -> tuple[str, bool]:
-    """Where to read on, and whether something in between is lost: after `wish`, or from now on. Raises RedisError."""
+    """Where to continue (after `wish`, or from now on), and whether anything before that is lost. Raises RedisError."""
     stream = _keys(user_id)[0]
     ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
     first, last = (_text(found[0][0]) if found else "" for found in ends)
@@ -54,9 +54,9 @@ def position(user_id: int, wish: str) -> tuple[str, bool]:
 
 
 def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:
-    """Id, kind and data (JSON) of what came after a position. Raises RedisError.
+    """Id, kind and data (JSON) of the events after a position, at most a hundred. Raises RedisError.
 
-    It does not wait: a read that does would pass for a Redis that is silent.
+    It does not block: a blocking read would look like a Redis that does not respond.
     """
     found: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
     for _, entries in found or ():

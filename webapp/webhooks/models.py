@@ -14,10 +14,10 @@ STATUSES = ("waiting", "delivered", "failed", "skipped")
 
 
 class Webhook(Base):
-    """An address that is told what happens. `kinds` are with commas, also at both ends; the secret is encrypted.
+    """A URL that is told what happens. `kinds` is a list with commas, also at both ends; the secret is encrypted.
 
-    One that a program made with a token (`token_id`) ends with that token. `failing_since` is when the row of failures
-    began that may end it.
+    A webhook that a program created with a token (`token_id`) ends with that token. `failing_since` is when the current
+    series of failures began.
     """
 
     __tablename__ = "webhooks"
@@ -36,12 +36,12 @@ class Webhook(Base):
 
     @property
     def kind_list(self) -> list[str]:
-        """What it is told."""
+        """The kinds of events it is told about."""
         return [kind for kind in self.kinds.split(",") if kind]
 
 
 class WebhookDelivery(Base):
-    """Something that a webhook is to be told: ids only; words are added as it is sent, if they are still there."""
+    """Something to tell a webhook: only ids; texts are added when it is sent, if they still exist."""
 
     __tablename__ = "webhook_deliveries"
     __table_args__ = (

@@ -38,7 +38,7 @@ WORDS = N_(
 @signed_in(session_only=True)
 @recently_proved
 def index() -> ViewResult:
-    """Webhooks, what each was told lately, and the form for another."""
+    """The webhooks, their latest deliveries, and the form for a new one."""
     return _page()
 
 
@@ -46,7 +46,7 @@ def index() -> ViewResult:
 @signed_in(session_only=True)
 @recently_proved
 def create() -> ViewResult:
-    """Add a webhook; the page shows its secret, this once."""
+    """Add a webhook; the page shows its secret, only this once."""
     given = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
     try:
         fields = NewWebhook.model_validate({**given, "with_content": bool(request.form.get("with_content"))})

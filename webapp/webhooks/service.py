@@ -1,4 +1,4 @@
-"""A person's webhooks: made, changed, tried out, ended; and noting what they are to be told."""
+"""A person's webhooks: creating, changing, testing and deleting them, and noting what to tell them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from webapp.webhooks.signing import new_event_id, new_secret
 
 MAX_WEBHOOKS = 20
 MAX_WAITING = 1_000
-"""What may wait for one webhook; beyond, what happens is not told any more."""
+"""The most deliveries waiting for one webhook; further events are not delivered to it."""
 SHOWN = 20
 PING = "ping"
 KEPT = timedelta(days=14)
 
 
 def init_webhooks() -> None:
-    """Note what happens from now on."""
+    """Start noting what happens."""
     happened.connect(_note)
 
 
@@ -54,7 +54,7 @@ def get_webhook(user_id: int, webhook_id: int) -> Webhook:
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
-    """A new webhook and its secret, readable this once. Raises Invalid, Conflict."""
+    """A new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
         raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
     secret, identity = new_secret(), current_identity()
@@ -74,7 +74,7 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
 
 
 def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> Webhook:
-    """Change what is given; switched on again, it begins anew. Raises NotFound, Invalid, Forbidden."""
+    """Change the given fields; a webhook that is switched on starts afresh. Raises NotFound, Invalid, Forbidden."""
     row = get_webhook(user_id, webhook_id)
     given = changes.model_dump(exclude_unset=True)
     if "url" in given:
@@ -95,7 +95,7 @@ def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> We
 
 
 def renew_secret(user_id: int, webhook_id: int) -> tuple[Webhook, str]:
-    """A new secret in the place of the old one. Raises NotFound, Forbidden."""
+    """Replace the secret; returns the new one. Raises NotFound, Forbidden."""
     row, secret = get_webhook(user_id, webhook_id), new_secret()
     _require_maker(row)
     row.secret = seal(Secrets(secret))
@@ -105,7 +105,7 @@ def renew_secret(user_id: int, webhook_id: int) -> tuple[Webhook, str]:
 
 
 def delete_webhook(user_id: int, webhook_id: int) -> None:
-    """End a webhook and what waits for it. Raises NotFound."""
+    """Delete a webhook and what waits for it. Raises NotFound."""
     row = get_webhook(user_id, webhook_id)
     record(user_id, Action.WEBHOOK_DELETED, _host(row.url))
     db.session.execute(delete(Webhook).where(Webhook.webhook_id == webhook_id))
@@ -114,21 +114,21 @@ def delete_webhook(user_id: int, webhook_id: int) -> None:
 
 
 def ping(user_id: int, webhook_id: int) -> WebhookDelivery:
-    """Have a webhook told that it is there. Raises NotFound, Conflict for one that is off."""
+    """Send a webhook a ping. Raises NotFound, Conflict if it is off."""
     if not get_webhook(user_id, webhook_id).is_active:
         raise Conflict("This webhook is off. Switch it on first.")
     return _owe([webhook_id], PING, {})[0]
 
 
 def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
-    """What a webhook was told last, newest first. Raises NotFound."""
+    """A webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
     get_webhook(user_id, webhook_id)
     own = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
     return db.session.scalars(own.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()
 
 
 def disable(row: Webhook, reason: str) -> None:
-    """Switch a webhook off that does not work, and tell its owner; what waits for it is not told any more."""
+    """Switch off a webhook that does not work, and record that for its owner; what waits for it is not delivered."""
     row.is_active, row.disabled_reason = False, reason[:300]
     _drop_waiting(row.webhook_id)
     record(row.user_id, Action.WEBHOOK_DISABLED, f"{_host(row.url)}: {reason}", actor=SYSTEM)
@@ -137,7 +137,7 @@ def disable(row: Webhook, reason: str) -> None:
 
 
 def _note(_sender: object, *, user_id: int, kind: Kind, data: Mapping[str, Any], hooked: bool | None) -> None:
-    """Something happened: tell who listens once it is committed, and owe it to the webhooks that want it."""
+    """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
     after_commit(partial(feed.publish, user_id, kind, dict(data)))
     if hooked is False:
         return
@@ -169,14 +169,14 @@ def _drop_waiting(webhook_id: int) -> None:
 
 
 def _mark(user_id: int) -> None:
-    """Keep on the account whether it has webhooks, which the end of a turn knows without asking."""
+    """Store on the account whether it has active webhooks, so that the end of a turn needs no query for that."""
     active = select(Webhook.webhook_id).where(Webhook.user_id == user_id, Webhook.is_active).limit(1)
     there = db.session.scalar(active) is not None
     db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=there))
 
 
 def _require_maker(row: Webhook) -> None:
-    """Raise Forbidden for a token that did not make a webhook: where it goes and what signs it outlive the token."""
+    """Raises Forbidden for a token that did not create the webhook, whose URL and secret would outlive the token."""
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
         raise Forbidden("A token cannot do this. Sign in to do it.")
@@ -199,7 +199,7 @@ def _host(url: str) -> str:
 
 
 def purge() -> None:
-    """Delete what was told, or given up, more than a fortnight ago."""
+    """Delete old deliveries that are no longer waiting: created more than a fortnight ago, a few thousand at most."""
     old = select(WebhookDelivery.delivery_id).where(
         WebhookDelivery.created_at < now() - KEPT, WebhookDelivery.status != "waiting"
     )

@@ -1,4 +1,4 @@
-"""Signatures as Standard Webhooks has them (standardwebhooks.com), and when to try again; pure."""
+"""Signatures according to Standard Webhooks (standardwebhooks.com), and when to try again; pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_secret() -> str:
 
 
 def new_event_id() -> str:
-    """What names something that happened, the same in every try."""
+    """The id of an event, the same in every attempt."""
     return f"evt_{secrets.token_hex(14)}"
 
 
@@ -40,5 +40,5 @@ def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str
 
 
 def wait_after(attempts: int) -> int | None:
-    """Seconds until the next try after so many; None when there is none."""
+    """Seconds until the next attempt, after so many; None if there is none."""
     return WAITS[attempts - 1] if attempts <= len(WAITS) else None

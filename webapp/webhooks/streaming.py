@@ -1,4 +1,4 @@
-"""`/api/events`: a person's events as they happen, resumable, bounded, and over when the right to see them is."""
+"""`/api/events`: a person's events as they happen; resumable, bounded, and ended with the right to see them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from webapp.webhooks import feed
 from webapp.webhooks.schemas import ALL
 
 MOST_EACH, MOST = 5, 100
-"""Streams at once, of a person and in all, in one process."""
+"""The most open streams in one process, per person and in all."""
 HEARTBEAT, LONGEST = 15.0, 3_600.0
 PAUSE = 1.0
-"""Seconds between two looks, while nothing happens."""
+"""Seconds between two polls while nothing happens."""
 
 _open: Counter[int] = Counter()
 _lock = threading.Lock()
@@ -46,7 +46,7 @@ class EventQuery(BaseModel):
 
 
 def response(user_id: int, query: EventQuery) -> Response:
-    """The stream. Raises TooMany, and Unavailable while Redis is away."""
+    """The stream of events. Raises TooMany, and Unavailable while Redis is away."""
     identity = signed_in_identity()
     wanted = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
     try:
@@ -60,7 +60,7 @@ def response(user_id: int, query: EventQuery) -> Response:
 
 
 class _Counted:
-    """A stream that counts until it is closed, even if nothing of it was ever read."""
+    """A stream that counts as open until it is closed, even if nothing was ever read from it."""
 
     def __init__(self, user_id: int, chunks: Generator[bytes, None, None]) -> None:
         self._user_id = user_id
@@ -74,7 +74,7 @@ class _Counted:
         return next(self._chunks)
 
     def close(self) -> None:
-        """What the server calls at the end, however that came."""
+        """Called by the server at the end, whatever the reason."""
         self._chunks.close()
         if self._is_open:
             self._is_open = False
@@ -91,7 +91,7 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
             with app.app_context():
                 found = list(feed.read(identity.user_id, after))
         except RedisError:
-            return  # the client comes back by itself, and goes on where this ended
+            return  # the client reconnects by itself, and continues where this ended
         for after, kind, data in found:  # noqa: B020
             if not wanted or kind in wanted:
                 yield sse.event(kind, data, after)
@@ -105,7 +105,7 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
 
 
 def _may_go_on(app: Flask, identity: Identity) -> bool:
-    """Whether token or session and account are still good; keeps the events coming."""
+    """Whether the token or session, and the account, are still valid; also renews the mark of a listener."""
     with app.app_context():
         expect_writes(False)
         try:

@@ -1,1 +1,1 @@
-"""Backups: everything an installation has to keep in one file that any database can be filled from."""
+"""Backups: everything an installation has to keep, in one file from which any database can be filled."""

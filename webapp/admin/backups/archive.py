@@ -1,8 +1,8 @@
-"""The file of a backup: a ZIP with each table as JSON lines, the attachments, and last a manifest that says what it is.
+"""A backup file: a ZIP with each table as JSON lines, the attachments and, last, a manifest that says what it is.
 
-A row is a JSON array in the order of the columns that its table's first line names. Bytes are `{"b64": …}`, instants
-text in UTC with microseconds, so that a row means the same on SQLite, MySQL and MariaDB. A file without a manifest is
-one that was never finished.
+A row is a JSON array in the order of the columns named in its table's first line. Bytes are `{"b64": …}`, instants are
+text in UTC with microseconds, so that a row means the same on SQLite, MySQL and MariaDB. A file without a manifest was
+never finished.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds. `next_ids` are those no row ever had; `key` recognises the SECRET_KEY it was made with."""
+    """What a backup holds. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made with."""
 
     made_at: str
     revision: str
@@ -42,7 +42,7 @@ class Manifest:
 
 
 def write_table(archive: zipfile.ZipFile, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """Add a table; how many rows it has."""
+    """Add a table; returns how many rows it has."""
     count = 0
     with archive.open(f"tables/{name}.jsonl", "w", force_zip64=True) as out:
         out.write(_line(list(columns)))
@@ -58,7 +58,7 @@ def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The manifest. Raises BackupError for what is no whole backup of a format we know."""
+    """The manifest. Raises BackupError unless this is a complete backup in the format of this version."""
     try:
         found = json.loads(archive.read(MANIFEST))
     except (KeyError, ValueError, zipfile.BadZipFile):
@@ -86,12 +86,12 @@ def read_table(archive: zipfile.ZipFile, name: str) -> tuple[list[str], Iterator
 
 
 def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
-    """The names of the attachments; what is called otherwise is none, and goes nowhere."""
+    """The names of the attachments; anything with another kind of name is ignored."""
     return (name for name in archive.namelist() if is_attachment(name))
 
 
 def is_attachment(name: str) -> bool:
-    """Whether this is the name of an attachment: its content's SHA-256, below the first two digits of that."""
+    """Whether this is the name of an attachment: its content's SHA-256, in a folder named by the first two digits."""
     return _ATTACHMENT.fullmatch(name) is not None
 
 

@@ -35,8 +35,8 @@ ROWS_AT_ONCE = 500
 def make_backup(path: Path) -> Manifest:
     """Write a backup to a file that only we may read; it appears under its name once it is whole.
 
-    Nobody is kept waiting: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead log.
-    Raises BackupError.
+    Nobody has to wait for it: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead
+    log. Raises BackupError.
     """
     db.session.rollback()
     if (revision := current_revision()) != newest_revision():
@@ -56,7 +56,7 @@ def make_backup(path: Path) -> Manifest:
 
 
 def check_backup(path: Path) -> Manifest:
-    """Read a backup to its end. Raises BackupError where something is missing or damaged."""
+    """Read a backup to its end. Raises BackupError if something is missing or damaged."""
     with open_archive(path) as archive:
         manifest = read_manifest(archive)
         if damaged := archive.testzip():
@@ -71,7 +71,7 @@ def check_backup(path: Path) -> Manifest:
 
 
 def key_mark() -> str:
-    """What recognises this installation's SECRET_KEY without telling it."""
+    """A fingerprint of this installation's SECRET_KEY, which does not reveal it."""
     return hashlib.sha256(b"backup:" + str(current_app.config["SECRET_KEY"]).encode()).hexdigest()[:16]
 
 
@@ -110,7 +110,7 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
 
 
 def _add_file(archive: zipfile.ZipFile, key: str) -> bool:
-    """Copy the bytes of a file, piece by piece; whether they were there still."""
+    """Copy the bytes of a file, piece by piece; returns whether it still existed."""
     try:
         pieces = file_storage().pieces(key)
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def _snapshot() -> Iterator[Connection]:
 
 def _select(connection: Connection, table: str, columns: list[tuple[str, bool]]) -> Iterator[Sequence[Any]]:
     quote = connection.dialect.identifier_preparer.quote
-    # MySQL prints a float of four bytes with six digits; times one it is a double, with all it has.
+    # MySQL prints a four-byte float with six digits; multiplied by one it becomes a double, with all its digits.
     exact = connection.dialect.name != "sqlite"
     named = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
     streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
@@ -145,7 +145,7 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
 
 
 def _next_ids(connection: Connection) -> dict[str, int]:
-    """The id that the next row of each table gets: those of deleted rows must not come again."""
+    """The id that the next row of each table gets: ids of deleted rows must not be used again."""
     if connection.dialect.name == "sqlite":
         found = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
     else:

@@ -1,4 +1,4 @@
-"""Restoring a backup into an installation that has no account yet: on another machine, or on another database."""
+"""Restoring a backup into an installation without any account: on another machine, or on another kind of database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def restore(path: Path) -> Manifest:
         expect_writes(True)
         try:
             _restore_files(archive)
-            # Before the rows, for MySQL commits at each ALTER TABLE. Rows keep their ids, all of them smaller.
+            # Before the rows, because MySQL commits at each ALTER TABLE. Rows keep their ids, all of them smaller.
             with db.engine.begin() as connection:
                 _check_tables(connection, manifest)
                 _set_next_ids(connection, manifest.next_ids)
@@ -47,7 +47,7 @@ def restore(path: Path) -> Manifest:
 
 
 def other_key(manifest: Manifest) -> bool:
-    """Whether this installation is told to use another SECRET_KEY than the one the backup was made with."""
+    """Whether this installation is configured with another SECRET_KEY than the one the backup was made with."""
     return bool(app_settings().secret_key) and key_mark() != manifest.key
 
 
@@ -73,7 +73,7 @@ def _check_tables(connection: Connection, manifest: Manifest) -> None:
 
 def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) -> None:
     on_sqlite = connection.dialect.name == "sqlite"
-    # Rows come table by table. SQLite checks what they refer to at the commit, when all of them are there.
+    # Rows come table by table. SQLite checks foreign keys at the commit, when all of them are there.
     connection.execute(text("PRAGMA defer_foreign_keys = ON" if on_sqlite else "SET SESSION foreign_key_checks = 0"))
     quote = connection.dialect.identifier_preparer.quote
     try:

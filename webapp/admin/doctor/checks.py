@@ -1,4 +1,4 @@
-"""Looking at the parts of an installation: keys, data, database, Redis, queues and workers, disk, model."""
+"""Checks of the parts of an installation: keys, data, database, Redis, queues and workers, disk, model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from webapp.readiness import readiness
 from webapp.redis_clients import server_of
 
 LITTLE_DISK = 1024**3
-"""Bytes below which it is time to make room."""
+"""Fewer free bytes than this are worth a warning."""
 LONG_QUEUE_SECONDS = 300
 MODEL_SECONDS = 8.0
 SCHEDULE_LOCK = "schedule:lock"
@@ -38,7 +38,7 @@ Check = Callable[[], Iterator[Finding]]
 
 
 def look_at(checks: tuple[Check, ...]) -> list[Finding]:
-    """Do every check; one that breaks is a finding itself."""
+    """Run every check; one that raises is a finding itself."""
     findings: list[Finding] = []
     for check in checks:
         part = getattr(check, "__name__", "proxy").replace("_", " ")
@@ -93,7 +93,7 @@ def data() -> Iterator[Finding]:
 
 
 def files() -> Iterator[Finding]:
-    """Whether the place of attachments takes, gives and deletes, and keeps nothing that was deleted."""
+    """Whether attachments can be written, read and deleted where they are kept, and nothing deleted is kept."""
     settings, storage = app_settings(), file_storage()
     if not settings.s3_bucket:
         storage.check()
@@ -124,7 +124,7 @@ def files() -> Iterator[Finding]:
 
 
 def servers() -> Iterator[Finding]:
-    """What requests need: the database and Redis take a write, the schema is current."""
+    """What requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
     advice = {
         "database": "Check DATABASE_URL, that the server runs, and that its user may write and has room.",
@@ -136,7 +136,7 @@ def servers() -> Iterator[Finding]:
 
 
 def database() -> Iterator[Finding]:
-    """Its clock, and room for the connections of our processes."""
+    """The database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
     if dialect == "sqlite":
         yield ok("database", "SQLite: for one machine, all of whose processes use the same disk")
@@ -156,7 +156,7 @@ def database() -> Iterator[Finding]:
 
 
 def redis_server() -> Iterator[Finding]:
-    """Which one runs, its clock, and whether it forgets under pressure."""
+    """Which Redis runs, its clock, and whether it drops data when memory is short."""
     client = redis()
     before = datetime.now(UTC).timestamp()
     seconds, microseconds = client.time()
@@ -173,7 +173,7 @@ def redis_server() -> Iterator[Finding]:
 
 
 def queues() -> Iterator[Finding]:
-    """Whether somebody works, on every queue, and keeps up; whether somebody asks for what is owed."""
+    """Whether every queue has a worker and none falls behind, and whether a scheduler runs."""
     client = redis()
     work = overview.work(client)
     served = {name for worker in work.workers for name in worker.queues}
@@ -203,7 +203,7 @@ def queues() -> Iterator[Finding]:
 
 
 def model() -> Iterator[Finding]:
-    """Whether the model server answers, takes the key and has the models that are set."""
+    """Whether the model server answers, accepts the key and has the configured models."""
     settings = app_settings()
     used = settings.model
     place = overview.without_credentials(used.base_url)
@@ -221,7 +221,7 @@ def model() -> Iterator[Finding]:
 
 
 def web_settings(settings: Settings) -> Iterator[Finding]:
-    """Settings of the web that contradict each other."""
+    """Settings of the web server that contradict each other or leave the site unprotected."""
     if settings.session_cookie_secure and not settings.trusted_proxies:
         advice = "Set TRUSTED_PROXIES to how many proxies stand in front; without TLS nobody can sign in."
         yield warning("web", "SESSION_COOKIE_SECURE is set and no proxy is trusted", advice)
@@ -230,12 +230,12 @@ def web_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def web() -> Iterator[Finding]:
-    """Settings of the web that contradict each other."""
+    """The same for the settings of this installation."""
     yield from web_settings(app_settings())
 
 
 def _oldest(client: Redis, name: Queue) -> float:
-    """For how many seconds the first job of a queue waits."""
+    """How many seconds the first job of a queue has been waiting; 0 if there is none."""
     queue = rq_queue(client, name)
     first = next(iter(queue.get_jobs(0, 1)), None)
     if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:

@@ -1,4 +1,4 @@
-"""What a look at an installation finds, and in which words it is told."""
+"""What checking an installation finds, and how it is printed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ State = Literal["ok", "warning", "fault"]
 MARKS: dict[State, str] = {"ok": "ok     ", "warning": "warning", "fault": "FAULT  "}
 
 CLOCK_WARNING, CLOCK_FAULT = 1.0, 10.0
-"""Seconds by which the clock of a server may be off."""
+"""Seconds from which a server's clock that is off is worth a warning, or is a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `advice` says what to do unless all is well."""
+    """One thing that was checked; `advice` says what to do about it and is empty if all is well."""
 
     part: str
     state: State
@@ -29,17 +29,17 @@ def ok(part: str, said: str) -> Finding:
 
 
 def warning(part: str, said: str, advice: str) -> Finding:
-    """It works, and will not always."""
+    """It works, but may not go on working."""
     return Finding(part, "warning", said, advice)
 
 
 def fault(part: str, said: str, advice: str) -> Finding:
-    """It does not work, or lets in whom it should not."""
+    """It does not work, or lets in people it should not."""
     return Finding(part, "fault", said, advice)
 
 
 def clock(part: str, off: float) -> Finding:
-    """What to say about a clock that is off by so many seconds."""
+    """The finding about a clock that is off by so many seconds."""
     said = f"its clock is {abs(off):.1f} s {'ahead of' if off > 0 else 'behind'} ours"
     advice = "Set every machine's clock by NTP (systemd-timesyncd, chrony): sessions, leases and codes rest on it."
     if abs(off) >= CLOCK_FAULT:

@@ -1,7 +1,7 @@
-"""Whether the way from a browser to us lets a stream through word by word: tried through the public address.
+"""Whether a stream gets from us to a browser word by word: tried through the public address.
 
-The doctor leaves a key in Redis; `/healthz/stream`, asked with it, says what the request looked like when it arrived
-and then sends three lines with pauses in between. A proxy that buffers lets them arrive together.
+The doctor leaves a key in Redis; `/healthz/stream`, requested with it, says what the request looked like on arrival
+and then sends three lines with pauses in between. Through a proxy that buffers they arrive together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SECONDS = 20.0
 
 
 def proxy(url: str) -> Iterator[Finding]:
-    """What stands between this address and us does."""
+    """Whether what is between this address and us lets streams through, and whether our settings match it."""
     key = secrets.token_urlsafe(24)
     grant(redis(), key)
     try:

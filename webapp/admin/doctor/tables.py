@@ -1,4 +1,4 @@
-"""Whether the tables are what this version counts on: an upgrade that was cut off may have left something out."""
+"""Whether the tables are as this version expects them: an interrupted upgrade may have left something out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST_NAMED = 5
 
 
 def tables() -> Iterator[Finding]:
-    """Columns and indexes that are missing; of an index, the statement that makes it."""
+    """Missing tables, columns and indexes; for an index, the statement that creates it."""
     if readiness().get("migrations") != "ok":
-        return  # said already, and something is missing for certain
+        return  # `servers` has said so, and something is certain to be missing
     inspector = inspect(db.session.connection())
     if lost := list(_columns(inspector)):
         advice = "Restore the backup from before the upgrade, and upgrade again."
@@ -34,7 +34,7 @@ def tables() -> Iterator[Finding]:
 
 
 def _columns(inspector: Inspector) -> Iterator[str]:
-    """The tables that are missing, and the columns of the others."""
+    """The missing tables, and the missing columns of the others."""
     there = {
         name: {column["name"] for column in columns} for (_, name), columns in inspector.get_multi_columns().items()
     }

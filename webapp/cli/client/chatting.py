@@ -20,12 +20,12 @@ from webapp.cli.client.session import as_json, in_space, piped, server, words
 from webapp.cli.client.trouble import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
 
 RESUMES = 5
-"""How often a stream that broke is taken up again."""
+"""How often a broken stream is resumed."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """A reply so far: its turn, where its stream stands, and its text."""
+    """A reply so far: its turn, the position in its stream, and its text."""
 
     turn_id: int = 0
     conversation_id: int = 0
@@ -95,7 +95,7 @@ def chat(
 
 
 def _hold(there: Server, body: dict[str, Any], as_json: bool) -> None:
-    """A conversation, line by line, until there are no more."""
+    """Hold a conversation, a message per line, until the input ends."""
     with suppress(ImportError):
         import_module("readline")  # arrows and history at the prompt
     while True:
@@ -123,7 +123,7 @@ class _Stopped(click.exceptions.Exit):
 
 
 def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
-    """Send a message and follow its reply to the end; a connection that breaks is taken up again."""
+    """Send a message and follow its reply to the end; a broken connection is resumed."""
     reply, key = Reply(), uuid.uuid4().hex
     given = {name: value for name, value in body.items() if value not in (None, [])}
     try:
@@ -146,7 +146,7 @@ def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Re
 
 
 def _stream(there: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
-    """The events of the reply: from the beginning, or after the last one that came."""
+    """The events of the reply: from the beginning, or after the last one received."""
     if not reply.turn_id:
         return there.events("POST", "/api/chat/stream", body, {"Idempotency-Key": key})
     headers = {"Last-Event-ID": reply.event_id} if reply.event_id else {}
@@ -154,7 +154,7 @@ def _stream(there: Server, reply: Reply, body: dict[str, Any], key: str) -> Iter
 
 
 def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable[[str], None]) -> bool:
-    """Take in events; whether the reply has ended. Raises Trouble for one that failed."""
+    """Take in events; returns whether the reply has ended. Raises Trouble if it failed."""
     for name, event_id, data in events:
         reply.event_id = event_id or reply.event_id
         if name == "turn":
@@ -184,11 +184,11 @@ def _piece(text: str) -> None:
 
 
 def _nothing(_text: str) -> None:
-    """JSON comes at the end."""
+    """Show nothing: the JSON is printed at the end."""
 
 
 def _attach(there: Server, path: Path) -> int:
-    """Send a file. Raises Trouble where it cannot be read."""
+    """Upload a file; returns its id. Raises Trouble if the server cannot read it."""
     with path.open("rb") as file:
         sent = there.upload("/api/files", path.name, file, path.stat().st_size, {})
     if sent["status"] != "ready":

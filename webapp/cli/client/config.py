@@ -1,4 +1,4 @@
-"""Where the server is and with which token: from the environment, else from a file that only its owner may read."""
+"""The server's address and the token for it: from the environment, else from a file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A server's address, without a slash at its end, and a token for it."""
+    """A server's address, without a trailing slash, and a token for it."""
 
     url: str
     token: str
 
 
 def path() -> Path:
-    """The file, in the place that XDG names."""
+    """The file, in the configuration folder that XDG defines."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
     return folder / "commonplace" / "config.json"
 
 
 def saved() -> Access | None:
-    """What `login` wrote. Raises Trouble for a file that cannot be read."""
+    """What `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
     try:
         found = json.loads(path().read_text("utf-8"))
         return Access(clean_url(found["url"]), str(found["token"]))
@@ -41,7 +41,7 @@ def saved() -> Access | None:
 
 
 def save(access: Access) -> None:
-    """Write the file; nobody but its owner can read it at any moment."""
+    """Write the file; at no moment can anybody but its owner read it."""
     place = path()
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = place.with_name(f"{place.name}.{os.getpid()}")
@@ -52,7 +52,7 @@ def save(access: Access) -> None:
 
 
 def forget() -> bool:
-    """Remove the file; whether there was one."""
+    """Remove the file; returns whether there was one."""
     try:
         path().unlink()
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def forget() -> bool:
 
 
 def find(url: str | None) -> Access:
-    """The access to use; `url` was given on the command line. Raises Trouble where there is no token.
+    """The access to use; `url` was given on the command line. Raises Trouble if there is no token.
 
     A saved token goes to the address it was saved for, and to no other.
     """
@@ -76,7 +76,7 @@ def find(url: str | None) -> Access:
 
 
 def clean_url(url: str) -> str:
-    """An address as it is compared and used. Raises Trouble for anything else than http and https."""
+    """An address as it is compared and used. Raises Trouble for anything other than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Trouble(

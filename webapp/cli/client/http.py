@@ -19,11 +19,11 @@ _CODES = {401: REFUSED, 403: REFUSED, 404: UNKNOWN}
 
 
 class Broken(Exception):
-    """A stream ended before its end."""
+    """A stream broke off."""
 
 
 class Server:
-    """A server, asked as the owner of a token."""
+    """A server, called as the owner of a token."""
 
     def __init__(self, access: Access) -> None:
         self._url = urlsplit(access.url)
@@ -31,21 +31,21 @@ class Server:
         self.url = access.url
 
     def get(self, path: str, **query: Any) -> Any:
-        """What a GET answers; parameters that are None are left out."""
+        """The response to a GET; parameters that are None are left out."""
         return self._json("GET", path, query=query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """What a POST answers. It carries a key, so that it is done once even if it is sent twice."""
+        """The response to a POST, which carries an Idempotency-Key."""
         return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
 
     def delete(self, path: str) -> Any:
-        """What a DELETE answers."""
+        """The response to a DELETE."""
         return self._json("DELETE", path)
 
     def events(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, str, Any]]:
-        """Name, id and data of the events of a stream as they come. Raises Broken where the connection breaks."""
+        """Name, id and data of a stream's events as they arrive. Raises Broken if the connection breaks."""
         payload = None if body is None else json.dumps(body).encode()
         answer = self._open(method, path, payload, headers or {})
         with closing(answer):
@@ -78,7 +78,7 @@ class Server:
             return _parsed(answer.read())
 
     def download(self, path: str, into: Callable[[bytes], Any]) -> None:
-        """Give the bytes of a file to `into` as they come. Raises Trouble where fewer come than were announced."""
+        """Pass the bytes of a file to `into` as they arrive. Raises Trouble if there are fewer than announced."""
         with closing(self._open("GET", path)) as answer:
             try:
                 while piece := answer.read(CHUNK):
@@ -106,7 +106,7 @@ class Server:
                 raise self._away(error) from None
 
     def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
-        """The answer, once its head is there. Raises Trouble for anything but a success."""
+        """The response, once its headers are there. Raises Trouble for anything but a success."""
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}
@@ -129,7 +129,7 @@ class Server:
         return Trouble(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
 
     def _trouble(self, answer: HTTPResponse) -> Trouble:
-        if answer.status < 400:  # the token is not sent anywhere else
+        if answer.status < 400:  # a redirect: the token must not be sent anywhere else
             where = answer.headers.get("Location", "somewhere else")
             return Trouble(f"{self.url} answers from {where}. Run `commonplace login` with that address.", FAILED)
         try:

@@ -63,7 +63,7 @@ def login(context: click.Context, token_stdin: bool) -> None:
 
 
 def _owner(server: Server) -> str:
-    """Whose token it is. A token that may do little is one, too. Raises Trouble for an unknown one."""
+    """Whose token it is. A token with few scopes is valid, too. Raises Trouble for an unknown one."""
     try:
         return str(server.get("/api/account")["email"])
     except Trouble as error:

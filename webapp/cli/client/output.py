@@ -1,4 +1,4 @@
-"""What is shown: tables in a terminal where rich is installed, plain lines in pipes, JSON where asked for."""
+"""Output: tables in a terminal if rich is installed, plain lines in pipes, JSON on request."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def clean(text: str) -> str:
-    """A text without what could command a terminal: escapes, other control characters, turned directions."""
+    """A text without what could control a terminal: escapes, other control characters, changes of direction."""
     return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, most: int = 0) -> str:
-    """A text in one line of at most `most` characters; 0 is no limit."""
+    """A text on one line of at most `most` characters; 0 means no limit."""
     line = " ".join(clean(text).split())
     return line if not most or len(line) <= most else line[: most - 1] + "…"
 
 
 def say(text: str, *, end: str = "\n") -> None:
-    """Write to standard output, at once."""
+    """Write to standard output, unbuffered."""
     click.echo(clean(text) + end, nl=False)
 
 
 def note(text: str) -> None:
-    """Say something beside the result: on standard error, and only to a person."""
+    """Print something besides the result: on standard error, and only in a terminal."""
     if sys.stderr.isatty():
         click.echo(clean(text), err=True)
 
 
 def dump(value: Any) -> None:
-    """One JSON document."""
+    """Print one JSON document."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
-    """Rows under their columns in a terminal, else one row a line with tabs; `empty` is said to a person if none."""
+    """Print rows as a table in a terminal, otherwise one per line with tabs; if there are none, note `empty`."""
     lines = [[one_line(str(cell)) for cell in row] for row in rows]
     if not lines:
         note(empty)

@@ -121,7 +121,7 @@ def memories(
 
 
 def _mark(row: dict[str, Any]) -> str:
-    """What is to be known about a memory at a glance: nothing of it is used before it was reviewed."""
+    """A memory's state at a glance; one that is waiting for review is not used yet."""
     return "to review" if row["needs_review"] else "pinned" if row["is_pinned"] else ""
 
 

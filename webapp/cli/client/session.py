@@ -1,4 +1,4 @@
-"""What several commands begin with: the server, and text that comes as words or through a pipe."""
+"""What several commands start with: the server, and text from the arguments or through a pipe."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metav
 
 
 def server(context: click.Context) -> Server:
-    """The server that the command is about. Raises Trouble without a token."""
+    """The server that the command talks to. Raises Trouble without a token."""
     return Server(config.find(context.find_root().obj))
 
 
 def piped() -> str:
-    """What comes through a pipe; empty from a terminal."""
+    """What is piped in; empty in a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
 def words(given: Sequence[str]) -> str:
-    """The words of a command as one text; `-` alone names what comes through the pipe, and is no word."""
+    """The words of a command as one text; a lone `-` stands for piped input and is not a word."""
     return "" if tuple(given) == ("-",) else " ".join(given).strip()

@@ -166,7 +166,7 @@ def _upload(there: Server, file: Path, kind: str | None) -> dict[str, Any]:
 
 
 def _ending(beginning: bytes) -> str:
-    """What the name of something without a name would end with."""
+    """The file extension for piped input, by its first bytes."""
     if beginning.startswith(b"PK"):
         return "zip"
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
@@ -178,7 +178,7 @@ def _sent(there: Server, name: str, file: IO[bytes], size: int, fields: dict[str
 
 
 def _until(there: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
-    """Ask again and again while something is being worked on; show how far it is."""
+    """Poll while an import or export is being worked on, and show its progress; returns its last state."""
     path = f"/api/{kind}/{row['import_id' if kind == 'imports' else 'export_id']}"
     pause, shown = 0.1, ""
     while row["status"] in while_status:
@@ -195,7 +195,7 @@ def _until(there: Server, kind: str, row: dict[str, Any], while_status: tuple[st
 
 
 def _counted(counts: dict[str, int]) -> str:
-    """Numbers of things in words: the first word of each name is the plural of one."""
+    """Counts in words; the first word of each name is a plural."""
     return ", ".join(f"{count:,} {_one(name) if count == 1 else name}" for name, count in counts.items())
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 FAILED, USAGE, REFUSED, UNKNOWN, AWAY = 1, 2, 3, 4, 5
-"""Exit codes: the server said no; the command is wrong; no or no sufficient token; there is no such thing; the server
+"""Exit codes: the server refused; the command is wrong; the token is missing or insufficient; not found; the server
 cannot be reached. 130 is Ctrl-C."""
 INTERRUPTED = 130
 
 
 class Trouble(click.ClickException):
-    """A sentence for whoever called, on standard error, the exit code, and the HTTP status if there was one."""
+    """A sentence for the caller, on standard error; the exit code; and the HTTP status if there was one."""
 
     def __init__(self, message: str, code: int = FAILED, *, status: int = 0) -> None:
         super().__init__(message)

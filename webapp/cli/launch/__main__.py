@@ -12,11 +12,11 @@ from .supervisor import Supervisor
 
 
 def main() -> int:
-    """Run Commonplace; 0 after an ordinary end, 1 after saying why it could not be started."""
+    """Run Commonplace; returns 0 after an ordinary end, 1 after saying why it could not be started."""
     environment = dict(os.environ)
     read_env_file(ROOT / ".env", environment)
     if "MAKELEVEL" in environment:
-        follow_parent()  # A make that is killed takes us along.
+        follow_parent()  # If make is killed, so are we.
     for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH"):
         environment.pop(name, None)
     adopt_orphans()
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def _open_var(var: Path) -> Path:
-    """Make the data folder, readable by its owner only, and take it for ourselves until we end."""
+    """Create the data folder, readable by its owner only, and lock it until we end."""
     try:
         keep_private(var)
         lock = os.open(var / "launch.lock", os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,4 +1,4 @@
-"""One child process: starting it so that it cannot outlive us, reading its output, ending it."""
+"""One child process: starting it so that it cannot outlive us, reading its output, stopping it."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ HEALTHY_AFTER = 20.0  # Seconds after which an earlier failure is forgiven.
 
 
 class Child:
-    """A process that is to run, whether it does at the moment or not."""
+    """A process that should be running, whether or not it is at the moment."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -29,11 +29,11 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """True until its end was noticed by `collect`."""
+        """True until its end has been noticed (`collect`, `forget`)."""
         return self.process is not None
 
     def start(self, environment: dict[str, str], pass_fds: tuple[int, ...]) -> int:
-        """Start it in a session of its own, where Ctrl-C does not reach it; the descriptor of its output."""
+        """Start it in its own session, where Ctrl-C does not reach it; returns the descriptor of its output."""
         self.process = subprocess.Popen(
             self.spec.command,
             cwd=ROOT,
@@ -53,7 +53,7 @@ class Child:
         return self.process.stdout.fileno()
 
     def read_lines(self) -> list[str] | None:
-        """Whole lines of output that have arrived; None once nobody can write any more."""
+        """The complete lines of output that have arrived; None once nothing can write to it any more."""
         assert self.process is not None and self.process.stdout is not None
         try:
             data = os.read(self.process.stdout.fileno(), LONGEST_LINE)
@@ -74,13 +74,13 @@ class Child:
         return code
 
     def forget(self) -> None:
-        """Drop what is left of a process that was collected."""
+        """Drop what is left of a process that has been collected."""
         if self.process is not None and self.process.stdout is not None:
             self.process.stdout.close()
         self.process = None
 
     def plan_restart(self) -> float:
-        """Count a failure and choose when to start again: soon at first, every half minute in the end."""
+        """Count a failure and choose when to start again: soon at first, eventually every half minute. In seconds."""
         if time.monotonic() - self.started_at > HEALTHY_AFTER:
             self.failures = 0
         self.failures += 1
@@ -89,7 +89,7 @@ class Child:
         return pause
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM to the process itself, which ends its own children in its own way."""
+        """Send SIGTERM to the process itself, which stops its own children in its own way."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
 

@@ -1,4 +1,4 @@
-"""What is to run on this machine, told by the environment: settings in, child processes out."""
+"""What has to run on this machine, according to the environment: settings in, child processes out."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from .redis_programs import newest_redis
 
 ROOT = Path(__file__).resolve().parents[3]
-# What the offline server calls its models; nothing of it is imported here, to stay small.
+# The offline server's names for its models; it is not imported here, to stay small.
 OFFLINE_MODELS = {
     "CHAT_MODEL": "offline-demo",
     "BACKGROUND_MODEL": "offline-demo",
@@ -32,15 +32,15 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True)
 class Spec:
-    """One child process: what starts it, what must be there first, and how it ends."""
+    """One child process: the command that starts it, what must be running first, and how it is stopped."""
 
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
-    order: int = 1  # Groups are ended in this order: 0 the web, 1 jobs, 2 what those two lean on.
-    patience: float = 10.0  # Seconds between being asked to end and being killed.
+    order: int = 1  # Groups are stopped in this order: 0 the web, 1 jobs, 2 what those two depend on.
+    patience: float = 10.0  # Seconds between being asked to stop and being killed.
     needs: tuple[str, ...] = ()
-    awaits: str = ""  # What it waits for by itself, once it is loaded: until the pipe START_FD is closed.
+    awaits: str = ""  # What it waits for by itself once it is loaded, until the pipe START_FD is closed.
     once: bool = False  # Runs to its end, as a migration does; not started again.
     quiet: bool = False  # Its output is shown only if it ends unexpectedly.
 
@@ -58,9 +58,9 @@ class Plan:
 
 
 def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
-    """Take over the NAME=value lines of a file; what the environment says already has precedence.
+    """Add the NAME=value lines of a file to the environment; what is already set there takes precedence.
 
-    A value may be quoted; what follows it after white space and `#` is a comment.
+    A value may be quoted; anything after white space and `#` is a comment.
     """
     if not path.is_file():
         return
@@ -70,9 +70,9 @@ def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
 
 
 def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
-    """Listen on the address of the web; a restarted web process finds its visitors waiting here, none refused.
+    """Listen on the address of the web; while it restarts, visitors wait here instead of being refused.
 
-    Raises LaunchError when somebody else has the port.
+    Raises LaunchError if the port cannot be used.
     """
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,13 +91,13 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
 
 
 def free_port() -> int:
-    """A loopback port that nobody has at the moment."""
+    """A loopback port that is free at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
 def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    """A setting that is a whole number within bounds. Raises LaunchError naming it."""
+    """A setting that is a whole number within bounds. Raises LaunchError, which names it."""
     text = environ.get(name) or str(default)
     if not text.isdigit() or not least <= int(text) <= most:
         raise LaunchError(f"{name} must be a whole number from {least} to {most}, not {text!r}.")
@@ -138,7 +138,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
 
     python = [sys.executable, "-m"]
     store = ("redis",) if redis_socket else ()
-    # Each loads the whole application; whoever waits at the browser comes first.
+    # Each loads the whole application; people waiting at their browsers come first.
     after_web = ("migrate", *store, "web")
     web = [
         *python,

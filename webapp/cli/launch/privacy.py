@@ -1,4 +1,4 @@
-"""The data of an installation is its owner's alone, on disk too, whoever made the files first and with what umask."""
+"""Keeps the data on disk readable by its owner only, no matter which program created the files with which umask."""
 
 import contextlib
 import os
@@ -10,10 +10,9 @@ OURS = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "
 
 
 def keep_private(var: Path, *databases: Path) -> None:
-    """Make what this process creates from now on readable by its owner only, and what is there already as well.
+    """Make what this process creates from now on readable by its owner only, and what already exists as well.
 
-    `var` itself is closed unless it is somebody's home, a shared folder or none of ours. What belongs to another user
-    stays as it is: `flask doctor` names it.
+    `var` itself is closed, too, if `is_ours`. What belongs to another user stays as it is: `flask doctor` names it.
     """
     os.umask(OTHERS)
     if not var.is_dir():
@@ -29,7 +28,7 @@ def keep_private(var: Path, *databases: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder is one that only Commonplace uses, rather than `/srv`, `/tmp` or somebody's home."""
+    """Whether only Commonplace uses a folder, rather than it being `/srv`, `/tmp`, somebody's home or a repository."""
     found, real = folder.stat(), folder.resolve()
     is_shared = bool(found.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
     return found.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()

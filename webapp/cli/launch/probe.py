@@ -18,7 +18,7 @@ class Probe:
         """Send the question; the socket to watch, or None if nobody listens."""
         self.close()
         try:
-            # The launcher itself holds the listening socket, so that connecting never has to wait.
+            # The launcher itself holds the listening socket, so connecting never has to wait.
             self.socket = socket.create_connection(self._address, timeout=1)
             self.socket.sendall(REQUEST)
             self.socket.setblocking(False)
@@ -27,7 +27,7 @@ class Probe:
         return self.socket
 
     def answer(self) -> tuple[int, str] | None:
-        """Status and body once the whole answer is here, (0, "") when it broke off, None to wait for more."""
+        """Status and body once the whole answer is here, (0, "") if it broke off, None if there is more to come."""
         if self.socket is None:
             return (0, "")
         try:
@@ -46,7 +46,7 @@ class Probe:
         return (int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, body.decode(errors="replace").strip())
 
     def close(self) -> None:
-        """Give up the question that is under way, if any."""
+        """Give up the pending question, if any."""
         if self.socket is not None:
             with contextlib.suppress(OSError):
                 self.socket.close()

@@ -1,4 +1,4 @@
-"""What Linux offers whoever starts processes: death signals, subreaping, a look at the children, a priority."""
+"""What Linux offers a program that starts others: death signals, subreaping, listing children, priorities."""
 
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], None]:
-    """A preexec_fn: the kernel sends the child this signal once its parent, whose pid is given, is gone."""
+    """A preexec_fn: the kernel sends the child this signal once its parent, with the given pid, is gone."""
 
     def before_exec() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
@@ -27,12 +27,12 @@ def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], No
 
 
 def follow_parent(death: int = signal.SIGTERM) -> None:
-    """Have this process itself signalled once whoever started it is gone."""
+    """Have this process itself signalled once its parent is gone."""
     die_with_parent(os.getppid(), death)()
 
 
 def take_forks_along() -> None:
-    """Have the kernel kill whatever this process forks from now on once it is gone itself, however it ended."""
+    """Have the kernel kill whatever this process forks from now on once it is gone itself, however it ends."""
     os.register_at_fork(after_in_child=lambda: _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0))
 
 
@@ -51,7 +51,7 @@ def children() -> list[int]:
 
 
 def signal_group(pid: int, number: int) -> None:
-    """Signal a process group we made; that it is gone already is fine."""
+    """Signal a process group we created; it may already be gone."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
@@ -68,21 +68,21 @@ def kill_all_children(patience: float = 5.0) -> None:
 
 
 def lower_priority(by: int) -> None:
-    """Make this process and all that comes of it as much nicer to the others.
+    """Raise the nice value of this process, and of all processes it starts, by this much.
 
-    Where Linux shares out a processor between sessions first (sched_autogroup(7), the default of Debian and Ubuntu), a
-    nice value counts within its session alone, and the launcher gives each program one of its own: that is made nicer
-    too, if it is this process's. Of users that are not root the kernel takes one such change in a tenth of a second.
+    If Linux first divides the processor between sessions (sched_autogroup(7), the default on Debian and Ubuntu), a nice
+    value only counts within its session, and the launcher gives each program its own: if this process leads its
+    session, that is made nicer, too. Unless it is root's, the kernel accepts one such change per tenth of a second.
     """
     os.nice(by)
     if os.getsid(0) != os.getpid():
-        return  # A terminal's session, which may hold others.
+        return  # A terminal's session, say, which may contain others.
     for _ in range(_AUTOGROUP_TRIES):
         try:
             _AUTOGROUP.write_text(str(by))
         except BlockingIOError:
             time.sleep(0.1)
         except OSError:
-            return  # No such sharing here, or none that may be changed: the nice value is all there is.
+            return  # No autogroups here, or none we may change: the nice value is all there is.
         else:
             return

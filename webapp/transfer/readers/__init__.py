@@ -1,4 +1,4 @@
-"""One module a format; `recognise` finds the reader of an upload."""
+"""One module per format; `recognise` finds the reader for an upload."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ READERS: dict[str, Reader] = {
         PastedList(),
     )
 }
-"""By name, the ones that tell their format most surely first."""
+"""By name; the ones that recognise their format most reliably come first."""
 
 
 def recognise(upload: Upload, wish: str | None = None) -> Reader:
-    """The reader of an upload, or the one named. Raises Refused when nothing fits."""
+    """The reader for an upload, or the one named. Raises Refused if none fits."""
     if wish:
         return READERS[wish]
     for reader in READERS.values():

@@ -1,4 +1,4 @@
-"""Files that exports carry for their messages: members named after an id, data URLs, and text that was read of them."""
+"""Files that exports have for their messages: members named after an id, data URLs, and extracted text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_DATA = 64 * 1024**2
 
 
 class Assets:
-    """The members of a ChatGPT export that are files of messages, by their id."""
+    """The members of a ChatGPT export that are files of messages, by id."""
 
     def __init__(self, upload: Upload) -> None:
         self._members: dict[str, str] = {}
@@ -26,7 +26,7 @@ class Assets:
                 self._members.setdefault(found[1], name)
 
     def of(self, content: dict[str, Any], metadata: dict[str, Any]) -> list[ReadFile]:
-        """The files of a message that are in the export: pictures in its content, then what was attached to it."""
+        """The files of a message that are in the export: pictures in its content, then its attachments."""
         attached = [item for item in metadata.get("attachments") or () if isinstance(item, dict)]
         names = {str(item.get("id")): text_or_none(item.get("name")) for item in attached}
         parts = content.get("parts") if isinstance(content.get("parts"), list) else []
@@ -42,7 +42,7 @@ class Assets:
 
 
 def of_url(url: Any, name: Any = None) -> ReadFile | None:
-    """A picture that stands in a data URL; None for any other address."""
+    """The picture in a data URL; None for any other URL."""
     if not isinstance(url, str) or len(url) > MOST_DATA or not (found := _DATA.match(url)):
         return None
     try:
@@ -53,7 +53,7 @@ def of_url(url: Any, name: Any = None) -> ReadFile | None:
 
 
 def of_text(text: Any, name: Any) -> ReadFile | None:
-    """The text that was read of a file, as a text file of its name."""
+    """The text extracted from a file, as a text file with its name; None if there is none."""
     said = text_or_none(text)
     if said is None:
         return None

@@ -1,7 +1,7 @@
 """ChatGPT's data export: a ZIP, a folder or single files of conversations, each a tree of messages.
 
-What is hidden in ChatGPT stays hidden here. Memories are no file of their own: they are read from what the model told
-its `bio` tool, from the newest list of memories put before it, and from the custom instructions.
+What is hidden in ChatGPT stays hidden here. There is no file of memories: they are read from what the model told its
+`bio` tool, from the latest list of memories given to it, and from the custom instructions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 _CITATION = re.compile("\ue200.*?\ue201|[\ue200-\ue206]|【\\d+[†:][^】]*】", re.DOTALL)
 _REMEMBERED = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*(.+?)\s*$", re.MULTILINE)
 IMAGE = "[image]"
-"""What stands in a text where a picture is."""
+"""Stands for a picture in a text."""
 _SHOWN = {"text", "multimodal_text", "code"}
 
 
@@ -50,7 +50,7 @@ class ChatGPT:
                 for number, item in enumerate(upload.items(name), 1):
                     try:
                         yield _conversation(item, known, assets)
-                    except Exception as error:  # whatever is wrong with one, the others are read
+                    except Exception as error:  # whatever is wrong with one, the others are still read
                         yield Unreadable(_place(item, name, number), _reason(error))
             except Refused:
                 raise
@@ -60,7 +60,7 @@ class ChatGPT:
 
 
 class _Known:
-    """What ChatGPT remembered, as found on the way through the conversations."""
+    """What ChatGPT remembered, collected while reading the conversations."""
 
     def __init__(self) -> None:
         self._told: dict[str, ReadMemory] = {}
@@ -86,7 +86,7 @@ class _Known:
                 self._instructions = (moment, wishes)
 
     def memories(self) -> Iterator[ReadMemory]:
-        """The newest list, what was told but is not in it when there is no list, and the custom instructions."""
+        """The latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
         yield from self._listed[1] or self._told.values()
         yield from self._instructions[1]
 
@@ -186,7 +186,7 @@ def _part(part: Any) -> str:
 
 
 def _lines(text: Any) -> list[str]:
-    """The statements in a text that a person wrote about themselves, without what ChatGPT puts around it."""
+    """The statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
     if not isinstance(text, str):
         return []
     inner = re.search(r"```(?:\w*\n)?(.*?)```", text, re.DOTALL)

@@ -1,6 +1,6 @@
 """Claude's data export: conversations, projects with their documents, and what Claude remembered.
 
-No export says which conversation belongs to which project, so conversations arrive outside of them.
+The export does not say which conversation belongs to which project, so conversations are imported outside of projects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$")
 _LARGE = 256 * 1024**2
 _ATTACHED = 20_000
-"""Characters of an attachment's text that stay in the message it came with; a longer one is attached as a text file."""
+"""An attachment's text of at most this many characters stays in its message; a longer one becomes a text file."""
 
 
 class Claude:
@@ -71,7 +71,7 @@ def _conversations(upload: Upload, name: str) -> Iterator[Part]:
                 continue
             try:
                 yield _conversation(item)
-            except Exception as error:  # whatever is wrong with one, the others are read
+            except Exception as error:  # whatever is wrong with one, the others are still read
                 title = text_or_none(item.get("name")) if isinstance(item, dict) else None
                 place = f"“{title}”" if title else f"{name}, conversation {number}"
                 yield Unreadable(

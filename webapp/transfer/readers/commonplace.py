@@ -1,4 +1,4 @@
-"""Commonplace's own export, read as any other program's: conversations as they were seen last, and current memories."""
+"""Commonplace's own export, read like any other program's: conversations as last seen, and current memories."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Commonplace:
         return isinstance(manifest, dict) and manifest.get("format") == FORMAT
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, then memories that hold."""
+        """Conversations, then memories that are still valid."""
         folders = {row.get("folder_id"): row.get("name") for row in rows(upload, "folders.jsonl")}
         for row in rows(upload, "conversations.jsonl"):
             try:
                 yield _conversation(row, folders)
-            except Exception:  # whatever is wrong with one, the others are read
+            except Exception:  # whatever is wrong with one, the others are still read
                 place = f"conversation {row['conversation_id']}" if "conversation_id" in row else "a conversation"
                 yield Unreadable(place, "it is not as Commonplace writes it")
         for row in rows(upload, "memories.jsonl"):
@@ -42,7 +42,7 @@ class Commonplace:
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
-    """The lines of one part of an export, empty for one that cannot be read; nothing where there is no such part."""
+    """The lines of one part of an export, empty ones for those that cannot be read; none if there is no such part."""
     if name not in upload.names:
         return
     with upload.open(name) as file:

@@ -1,8 +1,8 @@
 """Gemini's activity from Google Takeout, as JSON or as HTML, in any language.
 
-It knows no conversations: what was asked within an hour of the question before counts as one. The records come newest
-first. What stands before the question in a record's title ("Prompted …") is in the account's language; it is found out
-as the beginning that nearly all titles share.
+It has no conversations: questions asked within an hour of the one before count as one. The records come newest first.
+The words before the question in a record's title ("Prompted …") are in the account's language; they are recognised as
+the beginning that nearly all titles share.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Gemini:
         records: list[_Asked] = []
         for name in _json(upload):
             try:
-                for item in upload.items(name):  # one by one: what comes before a cut is kept
+                for item in upload.items(name):  # one by one, to keep what comes before the file is cut off
                     if record := _of_json(item):
                         records.append(record)
             except Refused:
@@ -84,7 +84,7 @@ class Gemini:
 
 
 def common_beginning(titles: list[str]) -> str:
-    """The words that at least nine in ten titles begin with, when there are enough titles to tell."""
+    """The words that at least nine in ten titles begin with, if there are enough titles to tell."""
     if len(titles) < 3:
         return "Prompted " if all(title.startswith("Prompted ") for title in titles) else ""
     words = [title.split(" ") for title in titles]
@@ -118,7 +118,7 @@ def _session(records: list[_Asked], prefix: str) -> ReadConversation:
 
 
 def _name(record: _Asked) -> str:
-    """What names a record for good: when it was, and where that is told to the second only, what was asked."""
+    """A stable name for a record: its time and, if that has no fractions of a second, what was asked."""
     if record.at and record.at.microsecond:
         return record.at.isoformat()
     words = hashlib.sha256(record.title.encode()).hexdigest()[:16]
@@ -166,7 +166,7 @@ def _of_html(page: str) -> list[_Asked]:
 
 
 def _when(text: str) -> datetime | None:
-    """A date as Takeout prints it in English or in numbers; None for the months of other languages."""
+    """A date as Takeout writes it in English or in numbers; None if the month is in another language."""
     cleaned = re.sub(r"\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
     for form in _DATES:
         try:

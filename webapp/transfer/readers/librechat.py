@@ -1,4 +1,4 @@
-"""LibreChat's export: one conversation a file, its messages flat with parents, or as a tree."""
+"""LibreChat's export: one conversation per file, its messages as a flat list with parents, or as a tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LibreChat:
         return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations, one a file, or several in one array."""
+        """The conversations: one per file, or several in an array."""
         for name in _files(upload):
             beginning = upload.peek(name).lstrip()
             try:
@@ -40,7 +40,7 @@ class LibreChat:
                         yield _conversation(item)
                     else:
                         yield Unreadable(name, "it is not a conversation of LibreChat's")
-            except Exception as error:  # whatever is wrong with one file, the others are read
+            except Exception as error:  # whatever is wrong with one file, the others are still read
                 reason = str(error) if isinstance(error, ValueError) else "it is not as LibreChat writes it"
                 yield Unreadable(name, reason)
 
@@ -83,7 +83,7 @@ def _conversation(item: dict[str, Any]) -> ReadConversation:
 
 def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"))).strip()
-    if not text or row.get("error"):  # what stands in a reply's place when the model failed
+    if not text or row.get("error"):  # a message in place of a reply when the model failed
         return None
     is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
@@ -93,7 +93,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 
 def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text that was read of documents; other bytes are in no export."""
+    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in map(mapped, listed(row.get("content"))):
         image = part.get("image_url")
         if found := of_url(mapped(image).get("url") if isinstance(image, dict) else image):

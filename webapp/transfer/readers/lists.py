@@ -19,7 +19,7 @@ _FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
 class _Rows(ABC):
-    """Reads an array of memories, or one that `results` or `memories` names; `fields` are those that each has."""
+    """Reads an array of memories, or one under `results` or `memories`; `fields` are those that each memory has."""
 
     fields: tuple[str, ...]
 
@@ -31,7 +31,7 @@ class _Rows(ABC):
         return bool(rows) and isinstance(rows[0], dict) and all(name in rows[0] for name in self.fields)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories that hold."""
+        """The memories that are still valid."""
         try:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
         except Refused:
@@ -46,7 +46,7 @@ class _Rows(ABC):
 
     @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        """What a row says, if anything."""
+        """The memory in a row, if there is one."""
 
 
 class Mem0(_Rows):
@@ -84,7 +84,7 @@ class Mem0Markdown:
 
 
 class OwnMemories(_Rows):
-    """Reads what Commonplace itself writes of memories as JSON."""
+    """Reads the JSON that Commonplace itself writes for memories."""
 
     name, label, fields = "commonplace-memories", "Commonplace memories", ("memory_type", "content")
 
@@ -123,7 +123,7 @@ class MemoryGraph:
 
 
 class PastedList:
-    """Reads text that another assistant wrote down: `[date] - memory`, or one memory a line."""
+    """Reads text that another assistant wrote: `[date] - memory`, or one memory per line."""
 
     name, label = "list", "Memory list"
 
@@ -135,7 +135,7 @@ class PastedList:
         return any(_DATED.match(line) or _BULLET.match(line) for line in lines)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories; headings, fences and prose before the list are no memories."""
+        """The memories, without headings, fences and prose before the list."""
         lines = [line for line in upload.text(upload.names[0], _LARGE).splitlines() if line.strip()]
         listed = [line for line in lines if _DATED.match(line) or _BULLET.match(line)]
         for line in listed or lines:

@@ -1,4 +1,4 @@
-"""A ZIP of Markdown notes: each becomes a document in the space that is chosen, or a memory when it is one line."""
+"""A ZIP of Markdown notes: each becomes a document in a space named after the file or, if it is short, a memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Notes:
         return bool(texts) and len(texts) * 2 >= len(upload.names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Short notes as memories, the others as documents of one project named after the file."""
+        """Short notes of one line as memories, the others as documents in one project named after the file."""
         documents = []
         for name in _texts(upload):
             try:

@@ -37,7 +37,7 @@ class OpenWebUI:
         return any(_is_chat(upload.first_item(name)) for name in _files(upload)[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The chats of one account: an admin's export of all users holds those of others, which are nobody else's."""
+        """The chats of one account: an admin's export of all users also has those of others, which are theirs alone."""
         account = ""
         for name in _files(upload):
             try:
@@ -50,7 +50,7 @@ class OpenWebUI:
                             yield Unreadable(f"{name}, chat {number}", OTHERS)
                         else:
                             yield talk
-                    except Exception as error:  # whatever is wrong with one, the others are read
+                    except Exception as error:  # whatever is wrong with one, the others are still read
                         reason = str(error) if isinstance(error, ValueError) else "it is not as Open WebUI writes it"
                         yield Unreadable(f"{name}, chat {number}", reason)
             except Refused:
@@ -98,8 +98,8 @@ def _conversation(item: Any) -> ReadConversation:
 
 
 def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
-    """The ids of the branch that was seen last: through the message that is named, and on along its last children, as
-    Open WebUI mends it; else to the newest message. A lone reply without a time is what a broken stream left there."""
+    """The ids of the branch that was seen last: through the named message and on along its last children, as Open WebUI
+    repairs it; else to the newest message. A lone reply without a time was left by a broken stream."""
     parents = {key: parent if (parent := row.get("parentId")) in rows else None for key, row in rows.items()}
     times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("timestamp")))}
     leaf = next((key for key in named if isinstance(key, str) and key in rows), None)
@@ -115,7 +115,7 @@ def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
 
 
 def _tags(found: Any) -> Iterator[str]:
-    """Names of tags: the export has their ids, with underscores, or in old ones objects with a name."""
+    """Names of tags: the export has their ids, with underscores; old exports have objects with a name."""
     for tag in listed(found):
         name = text_or_none(mapped(tag).get("name") if isinstance(tag, dict) else tag)
         if name and name != "none":
@@ -123,7 +123,7 @@ def _tags(found: Any) -> Iterator[str]:
 
 
 def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
-    """Whether another person wrote a message in a chat that several share: nothing that is said there is about one."""
+    """Whether another person wrote a message in a shared chat, from which nothing is learned about the user."""
     author = text_or_none(row.get("user_id"))
     return row.get("role") == "user" and author is not None and author != item.get("user_id")
 
@@ -144,7 +144,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 
 def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text that was read of documents; other bytes are in no export."""
+    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in listed(row.get("content")):
         if found := of_url(mapped(mapped(part).get("image_url")).get("url")):
             yield found

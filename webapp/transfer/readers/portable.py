@@ -1,4 +1,4 @@
-"""`.mem` bundles (portable-memory): facts and episodes; what a tombstone names is not read at all."""
+"""`.mem` bundles (portable-memory): facts and episodes, except those named by a tombstone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ShareGPT's form: an array of conversations, each a list of turns by `human` and `gpt`."""
+"""The ShareGPT format: an array of conversations, each a list of turns by `human` and `gpt`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "ass
 
 
 class ShareGPT:
-    """Reads files in ShareGPT's form."""
+    """Reads files in the ShareGPT format."""
 
     name, label = "sharegpt", "ShareGPT"
 

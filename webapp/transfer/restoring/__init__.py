@@ -1,1 +1,1 @@
-"""Giving an empty account everything that an export of Commonplace holds."""
+"""Restoring everything in a Commonplace export to an empty account."""

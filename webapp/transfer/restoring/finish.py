@@ -1,4 +1,4 @@
-"""What refers to what came in itself: successors, contradictions, change sets; and what was forgotten."""
+"""Restoring references among restored rows (successors, contradictions, change sets), and what was forgotten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEX = set("0123456789abcdef")
 
 
 def memory_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """Which memory took the place of which, which contradict each other."""
+    """Which memory replaced which, and which contradict each other."""
     restoring.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
     for line in lines:
         memory_id = restoring.new("memory", line.get("memory_id"))
@@ -36,7 +36,7 @@ def memory_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """What each change set did to which memory, and which of them it undoes."""
+    """What each change set did to which memory, and which change set it undoes."""
     changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
     restoring.look_up("memory", _numbers(changes, ("memory_id",)))
     restoring.look_up("evidence", _numbers(changes, (), ("evidence",)))
@@ -61,7 +61,7 @@ def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def point_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """Pairs of evidence that disagree and of which the person said that both hold."""
+    """Pairs of evidence that disagree but that the person said are both right."""
     restoring.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
     restoring.look_up(
         "point_evidence", (old for line in lines for pair in line.get("settled_conflicts") or () for old in pair)
@@ -90,14 +90,14 @@ def report_evidence(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def tombstone_keys(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """The keys with which what was forgotten is recognised."""
+    """The keys by which forgotten things are recognised."""
     keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
     own = set(graveyards.keys_of(restoring.user_id))
     graveyards.carry(restoring.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own])
 
 
 def tombstones(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """What was forgotten and can be recognised here: a tombstone whose key did not come along says nothing."""
+    """The tombstones whose key exists here; without its key a tombstone recognises nothing."""
     keys = set(graveyards.keys_of(restoring.user_id))
     kinds = {kind.value for kind in TombstoneKind}
     rows = {
@@ -121,7 +121,7 @@ def tombstones(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
-    """What stands under some names of lines, and in the lists under others."""
+    """The values of lines under some names, and in the lists under others."""
     for line in lines:
         yield from (line.get(name) for name in names)
         for name in lists:

@@ -1,4 +1,4 @@
-"""Which row of an export became which row here, remembered with the import: later lines refer to earlier ones."""
+"""Which row of an export became which row here, stored with the import, since later lines refer to earlier ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANY = 500
 
 @dataclass
 class Restoring:
-    """A restore while it writes a batch: whose it is, the file it reads, and what became of which row."""
+    """A restore while it writes a batch: whose it is, the file it reads, and which row became which."""
 
     import_id: int
     user_id: int
@@ -31,7 +31,7 @@ class Restoring:
     _known: dict[str, dict[int, int | None]] = field(default_factory=dict)
 
     def look_up(self, kind: str, old: Iterable[Any]) -> None:
-        """Read the present ids of rows of an export, a few hundred at a time, for the calls of `new` that follow."""
+        """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
         known = self._known.setdefault(kind, {})
         wanted = sorted({number for number in old if is_id(number)} - known.keys())
         for at in range(0, len(wanted), MANY):
@@ -43,7 +43,7 @@ class Restoring:
             known.update(dict(db.session.execute(rows).all()))
 
     def new(self, kind: str, old: Any) -> int | None:
-        """The id here of a row of the export; None for one that did not come along."""
+        """The id here of a row of the export; None if it was not restored."""
         if not is_id(old):
             return None
         if old not in self._known.get(kind, {}):
@@ -51,7 +51,7 @@ class Restoring:
         return self._known[kind][old]
 
     def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
-        """Remember what rows became."""
+        """Store which rows became which."""
         rows = [(old, new) for old, new in pairs if is_id(old)]
         if not rows:
             return
@@ -62,16 +62,16 @@ class Restoring:
         self._known.setdefault(kind, {}).update(rows)
 
     def snapshot(self) -> dict[str, dict[int, int | None]]:
-        """What is known now, for `back_to` when a savepoint is rolled back."""
+        """What is known now, for `back_to` if a savepoint is rolled back."""
         return {kind: dict(known) for kind, known in self._known.items()}
 
     def back_to(self, known: dict[str, dict[int, int | None]]) -> None:
-        """Forget what was learned since."""
+        """Return to an earlier snapshot."""
         self._known = known
 
     @cached_property
     def _journeys(self) -> dict[str, int]:
-        """The journeys that the user may see here, by slug."""
+        """The ids of the journeys that the user may see here, by slug."""
         rows = select(Journey.slug, Journey.journey_id).where(
             or_(Journey.owner_id.is_(None), Journey.owner_id == self.user_id)
         )
@@ -83,12 +83,12 @@ class Restoring:
         return {(journey_id, slug): point_id for journey_id, slug, point_id in db.session.execute(rows)}
 
     def journey(self, line: dict[str, Any]) -> int | None:
-        """The journey of a line: one of the user's own that came along, or the installation's of that name."""
+        """The journey of a line: a restored one, or else the one with that slug here."""
         own = self.new("journey", line.get("journey_id"))
         return own or self._journeys.get(line.get("journey") or "")
 
     def point(self, line: dict[str, Any]) -> int | None:
-        """The point of a line, found as its journey is."""
+        """The point of a line, found in the same way."""
         own = self.new("point", line.get("point_id"))
         journey_id = self._journeys.get(line.get("journey") or "")
         return own or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)

@@ -1,4 +1,4 @@
-"""The files that documents of spaces were read from: stored before the documents that name them are written."""
+"""The files that documents in spaces were read from: stored before the documents that name them are written."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ log = logging.getLogger(__name__)
 
 
 def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, Original]:
-    """The originals of the documents in some lines of spaces, stored, by the documents' ids in the export.
+    """Store the originals of the documents in some lines of spaces; returns them by document id in the export.
 
-    Only bytes that lie in the file come in, told apart and named by what they are: a line that names the content of
-    somebody else's file gets nothing of it. Of what cannot be taken in only the text comes. No connection is held.
+    Only bytes that are in the uploaded file are stored, under the digest they really have: a line that names the
+    content of somebody else's file gets nothing of it. Of what cannot be taken in, only the text is restored. No
+    connection is held.
     """
     found: dict[int, Original] = {}
     for document in _documents(lines):
@@ -40,7 +41,7 @@ def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, O
 
 
 def keep_originals(upload: Upload, originals: Mapping[int, Original]) -> None:
-    """Store them again after the commit where they went meanwhile, with the last other row that named them."""
+    """Store them again after the commit if they were deleted meanwhile, with the last other row that named them."""
     for digest in {original.digest for original in originals.values()}:
         if digest and f"files/{digest}" in upload.names:
             keep_after_commit(digest, partial(_member, upload, digest))

@@ -1,4 +1,4 @@
-"""What conversations and memories lie in: settings, folders, spaces with their documents, journeys of one's own."""
+"""What conversations and memories depend on: settings, folders, spaces with their documents, the user's journeys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def folders(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def spaces(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """Spaces, whose only member is now their owner, with their documents; vectors are made by jobs."""
+    """Spaces with their documents; their owner is now their only member. Jobs make the vectors."""
     for line in lines:
         row = Space(**attributes(Space, line, {"space_id"}))
         db.session.add(row)
@@ -72,7 +72,7 @@ def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None
     found = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
     at = moment(line["created_at"])
     if found.get("pages") != found["content"].count(PAGE_END) + 1:
-        found["pages"] = 0  # a text without pages, or a line that was made up
+        found["pages"] = 0  # a text without pages, or a forged line
     original = restoring.originals.get(line.get("document_id") or 0, NONE)
     row = SpaceDocument(
         space_id=space_id,
@@ -95,13 +95,13 @@ def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None
         ids = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == row.document_id)
         made = db.session.scalars(ids.order_by(DocumentChunk.position)).all()
         before = line.get("parts") or []
-        if len(before) == len(made):  # cut as it was there: receipts find their part again
+        if len(before) == len(made):  # split as in the export, so that receipts find their parts again
             restoring.note("part", zip(before, made, strict=True))
     enqueue_after_commit("index_document", document_id=row.document_id)
 
 
 def journeys(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """Journeys of one's own, published or not, with all their versions. Raises ValueError for one that is none."""
+    """The user's own journeys, published or not, with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
         slug = _free_slug(str(line.get("slug") or "journey"))
         found = attributes(Journey, line, {"journey_id", "slug", "source", "position"})

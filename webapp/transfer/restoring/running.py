@@ -1,4 +1,4 @@
-"""A restore from the first line to the last: counted beforehand, written in slices that a job can repeat, undone."""
+"""A restore from the first line to the last: counted beforehand, and written in slices that a job can repeat."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from webapp.transfer.sources import Refused, Upload
 
 LINES = 200
 BYTES = 2 * 1024**2
-"""Of lines that are written together; a longer one is written alone."""
+"""The most bytes of lines that are written together; a longer line is written alone."""
 SINCE = 2
-"""The version of an export from which on it can be restored."""
+"""The oldest version of an export that can be restored."""
 
 
 def is_possible(user_id: int) -> bool:
-    """Whether an account is empty enough to be given another's conversations and memories as they are, and nothing is
-    on its way into it."""
+    """Whether an account is empty enough to receive another one's conversations and memories unchanged, and no import
+    is running."""
     said = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -47,7 +47,7 @@ def is_possible(user_id: int) -> bool:
 
 
 def counts(upload: Upload) -> dict[str, Any] | None:
-    """What a whole export holds, for its preview; None for one that cannot be restored."""
+    """What a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
     if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
         return None
@@ -62,8 +62,8 @@ def counts(upload: Upload) -> dict[str, Any] | None:
 
 
 def run(import_id: int, user_id: int, upload: Upload, position: int, *, seconds: float) -> str:
-    """Go on with a restore for a while: `running` when there is more to do, `done`, or the import's status when it was
-    stopped. Every batch commits with its position."""
+    """Continue a restore for a while; returns `running` if there is more to do, `done`, or the import's status if it
+    was stopped. Every batch commits with its position."""
     end = time.monotonic() + seconds
     batches = _batches(upload, position)
     for step, batch in batches:
@@ -104,7 +104,7 @@ def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes], origi
 
 
 def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
-    """Files come in as uploads do, within the same limits, each in a transaction of its own."""
+    """Take in files like uploads, within the same limits, each in a transaction of its own."""
     for line in map(_parsed, batch):
         if line is None or Restoring(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
             continue
@@ -139,7 +139,7 @@ def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
 
 
 def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]]:
-    """The lines of all steps in order, from a position on, in batches of one step."""
+    """The lines of all steps in order, from a position on, in batches that belong to one step."""
     for step in STEPS:
         there = _lines(upload, step.file)
         skipped = sum(1 for _ in islice(there, position)) if position else 0
@@ -157,7 +157,7 @@ def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]
 
 
 def _lines(upload: Upload, name: str) -> Iterator[bytes]:
-    """The lines of a member as they stand; the manifest is one line."""
+    """The lines of a member as they are; of the manifest only the account, as one line."""
     if name not in upload.names:
         return
     if name == "manifest.json":

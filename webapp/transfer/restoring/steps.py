@@ -1,4 +1,4 @@
-"""The order of a restore, and writing some lines of it: together, or one by one where they do not go together."""
+"""The order of a restore, and writing some of its lines: together or, if that fails, one by one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Write = Callable[[Restoring, list[dict[str, Any]]], int | None]
 
 @dataclass(frozen=True)
 class Step:
-    """Lines of one file of an export and what is done with them; `counted` names what they are to the person."""
+    """The lines of one file of an export and what is done with them; `counted` is what people call them."""
 
     file: str
     write: Write
@@ -52,7 +52,7 @@ def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
 
 
 def _nothing(_restoring: Restoring, _lines: list[dict[str, Any]]) -> None:
-    """Files come in before the others, outside of a transaction."""
+    """Do nothing: files have been taken in before, in transactions of their own."""
 
 
 STEPS: tuple[Step, ...] = (
@@ -84,11 +84,11 @@ STEPS: tuple[Step, ...] = (
     _table("receipts.jsonl", "receipts"),
     _table("verdicts.jsonl"),
 )
-"""What is referred to comes first; what refers to its own kind is completed by a second step."""
+"""Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
 
 
 def write(restoring: Restoring, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
-    """Write some lines of a step; how many came in, and why others did not."""
+    """Write some lines of a step; returns how many were restored, and why others were not."""
     if step.is_memory:
         versions.hold(restoring.user_id)
         changes.note(restoring.user_id, Change("memories"))

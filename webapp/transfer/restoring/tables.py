@@ -1,4 +1,4 @@
-"""The lines of an export that are rows as they stand, once what they refer to is found: memory, journeys, receipts."""
+"""The lines of an export that become rows directly once their references are resolved: memory, journeys, receipts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Adapt = Callable[[Restoring, dict[str, Any], dict[str, Any]], bool]
 class Table:
     """How the lines of a file become rows.
 
-    `key` is the column that others refer to, `kind` what such references are called; `refs` are columns that refer to
-    rows of other kinds; `later` those that are written when all lines are in. `adapt` completes the values of a row,
-    and says whether there is to be one; `asks` names what it looks up besides, for all lines at once.
+    `key` is the column that others refer to, `kind` the name for such references; `refs` are columns that refer to
+    rows of other kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row
+    and returns whether to create it; `asks` names what it looks up besides, for all lines at once.
     """
 
     model: type[Base]
@@ -47,7 +47,7 @@ class Table:
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
     def look_up(self, restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-        """Read the present ids of everything that lines refer to."""
+        """Read the ids here of everything that lines refer to."""
         wanted: dict[str, list[Any]] = {}
         for line in lines:
             pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
@@ -57,7 +57,7 @@ class Table:
             restoring.look_up(kind, numbers)
 
     def values(self, restoring: Restoring, line: dict[str, Any]) -> dict[str, Any] | None:
-        """The attributes of a row; None where what it belongs to did not come along. Raises ValueError."""
+        """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
         found = attributes(self.model, line, {self.key, *self.refs, *self.later})
         for column, kind in self.refs.items():
             new = restoring.new(kind, line.get(column))
@@ -75,7 +75,7 @@ def _memory(restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) 
     if line.get("only_conversation_id") is not None and values["only_conversation_id"] is None:
         return False
     if line.get("space_id") is not None and values["space_id"] is None:
-        # As when a space is left: what was about it is set aside among the personal ones.
+        # As when somebody leaves a space: its memories are archived among the personal ones.
         values |= {"visibility": "private", "is_archived": True, "is_pinned": False}
     values["statement_hash"] = statement_hash(str(values.get("content") or ""))
     return bool(values.get("content"))
@@ -151,7 +151,7 @@ def _passage(restoring: Restoring, _line: dict[str, Any], values: dict[str, Any]
 
 
 def _feedback(_restoring: Restoring, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values["may_read"] = False  # the admins here are others than those it was allowed to
+    values["may_read"] = False  # permission was given to the admins there, not to those here
     return True
 
 
@@ -252,4 +252,4 @@ TABLES: dict[str, Table] = {
         PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage
     ),
 }
-"""By the file of an export. What is more than rows of one table is written elsewhere (places, talks, finish)."""
+"""By file of an export. What becomes more than rows of one table is written elsewhere (places, talks, finish)."""

@@ -20,7 +20,7 @@ _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_t
 
 
 def conversations(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """Conversations, as they were; nothing of them is owed to a model. Raises ValueError."""
+    """Conversations as they were; no background work is due for them. Raises ValueError."""
     restoring.look_up("space", (line.get("space_id") for line in lines))
     restoring.look_up("folder", (line.get("folder_id") for line in lines))
     restoring.look_up("journey", (line.get("journey_id") for line in lines))
@@ -71,7 +71,7 @@ def _messages(restoring: Restoring, row: Conversation, line: dict[str, Any]) -> 
     for said, message in zip(lines, made, strict=True):
         message.parent_id = new.get(said.get("parent_id") or 0)
         message.reply_to_id = new.get(said.get("reply_to_id") or 0)
-        if said.get("superseded_by_id") is not None:  # by what is gone itself: it stays taken out
+        if said.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
             message.superseded_by_id = new.get(said["superseded_by_id"], message.message_id)
     db.session.flush()
     for said, message in zip(lines, made, strict=True):
@@ -103,7 +103,7 @@ def _messages(restoring: Restoring, row: Conversation, line: dict[str, Any]) -> 
 
 
 def _files(restoring: Restoring, row: Conversation, lines: list[dict[str, Any]], made: list[Message]) -> None:
-    """Attach the files of messages again, as far as they came along."""
+    """Attach the files of messages again, as far as they were restored."""
     for said, message in zip(lines, made, strict=True):
         attached = {}
         for file in said.get("files") or ():
@@ -129,14 +129,14 @@ def _files(restoring: Restoring, row: Conversation, lines: list[dict[str, Any]],
 
 
 def sources(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
-    """What came from other programs before: importing that again finds it here."""
+    """Where things came from that were imported from other programs, so that importing them again finds them."""
     for each in ("conversation", "space"):
         restoring.look_up(each, (line.get("target_id") for line in lines))
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
         target_id = restoring.new(kind, line.get("target_id")) if kind else None
-        if target_id:  # what such a line named before is gone: the account was empty
+        if target_id:  # an existing row can be replaced: what it named is gone, as the account was empty
             db.session.merge(ImportSource(user_id=restoring.user_id, origin=origin, target_id=target_id))
     db.session.flush()
 

@@ -1,4 +1,4 @@
-"""Taking a restore back: what was gone on with since stays, and what was forgotten stays forgotten."""
+"""Undoing a restore: what was continued or changed since stays, and what was forgotten stays forgotten."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from webapp.transfer.models import RestoredRow
 
 BATCH = 200
 CONVERSATIONS = 20
-"""Of these, with all that goes with them, in one statement: a request waits for each only a few seconds."""
+"""The most to delete, with all that goes with them, in one statement: others wait for one only a few seconds."""
 ROWS = 5_000
 
 
@@ -82,7 +82,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
 
 
 def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
-    """Delete conversations that nobody has gone on with; those that stay."""
+    """Delete conversations that have not been continued; returns the ids of those that stay."""
     mine = db.session.scalars(
         select(Conversation)
         .where(Conversation.conversation_id.in_(ids), Conversation.user_id == user_id)
@@ -106,7 +106,7 @@ def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[in
 
 
 def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
-    """Delete memories that nobody has changed; those that stay."""
+    """Delete memories that have not been changed; returns the ids of those that stay."""
     mine = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id)))
     changed = set(
         db.session.scalars(
@@ -120,7 +120,7 @@ def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
 
 
 def _prompts(user_id: int, import_id: int, since: datetime) -> int:
-    """Delete saved prompts that nobody has changed since; how many stay."""
+    """Delete saved prompts that have not been changed since; returns how many stay."""
     kept = 0
     for ids in _batches(import_id, "prompt"):
         mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
@@ -130,7 +130,7 @@ def _prompts(user_id: int, import_id: int, since: datetime) -> int:
 
 
 def _forget(import_id: int) -> None:
-    """Forget what became of which row, some thousands at a time: there is one for every message and revision."""
+    """Delete the records of which row became which, a few thousand at a time: every message and revision has one."""
     kinds = select(RestoredRow.kind).where(RestoredRow.import_id == import_id).distinct()
     for kind in db.session.scalars(kinds).all():
         mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
@@ -141,7 +141,7 @@ def _forget(import_id: int) -> None:
 
 
 def _end(user_id: int, space_id: int, import_id: int) -> bool:
-    """Delete a space that nobody has used since; whether it is gone."""
+    """Delete a space that has not been used since; returns whether it is gone."""
     space = db.session.get(Space, space_id)
     if space is None:
         return True
@@ -166,7 +166,7 @@ def _ids(import_id: int, kind: str) -> Select[int]:
 
 
 def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Collection[int]) -> None:
-    """Forget what is dealt with, so that who begins again does not look at it once more."""
+    """Delete the records of what has been dealt with, so that a job that starts again does not look at it again."""
     old = [old_id for new_id, old_id in batch.items() if new_id not in staying]
     if old:
         mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
@@ -174,7 +174,7 @@ def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Col
 
 
 def _batches(import_id: int, kind: str, size: int = BATCH) -> list[dict[int, int]]:
-    """The rows of a kind that came, some at a time: their ids here, with those in the export."""
+    """The restored rows of a kind, in batches: their ids here, with those in the export."""
     mine = select(RestoredRow.new_id, RestoredRow.old_id).where(
         RestoredRow.import_id == import_id, RestoredRow.kind == kind
     )

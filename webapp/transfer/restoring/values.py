@@ -1,4 +1,4 @@
-"""Values of an export as columns take them: whoever wrote the file, nothing comes in that a column could not hold."""
+"""Checks that the values in an export fit their columns, no matter who wrote the file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from webapp.validation import MAX_ID, MAX_TEXT_BYTES
 
 MOST_JSON = 4 * 1024**2
 MOST_TEXT = 65_535
-"""Bytes that TEXT holds on MySQL and MariaDB."""
+"""The most bytes in a TEXT column on MySQL and MariaDB."""
 _ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-"""A zero character in JSON; after one more backslash it is only spelled out."""
+"""An escaped NUL character in JSON; after one more backslash it is only literal text."""
 LONG = {
     "messages.content": MAX_TEXT_BYTES,
     "message_reasoning.content": MAX_TEXT_BYTES,
@@ -29,7 +29,7 @@ LONG = {
 
 
 def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
-    """What a line says of a row, by attribute of its model. Raises ValueError naming the column that does not fit."""
+    """The values for a row from a line, by attribute of its model. Raises ValueError naming an unfit column."""
     found: dict[str, Any] = {}
     for attribute in model.__mapper__.column_attrs:
         column = attribute.columns[0]
@@ -45,7 +45,7 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
 
 
 def checked(column: Column[Any], value: Any) -> Any:
-    """A value as its column takes it. Raises ValueError."""
+    """A value in the type of its column. Raises ValueError."""
     kind = column.type
     if isinstance(kind, Timestamp):
         at = instant(value)
@@ -72,7 +72,7 @@ def checked(column: Column[Any], value: Any) -> Any:
 
 
 def whole(value: Any, name: str = "a number") -> int:
-    """A whole number that an INT holds. Raises ValueError."""
+    """A whole number that fits into an INT. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_ID:
         raise ValueError(f"{name} is no whole number")
     return value

@@ -1,1 +1,1 @@
-"""One module a format that goes out; pure: they are given rows and write text or bytes."""
+"""One module per kind of export; pure: they are given rows and return text or bytes."""

@@ -1,4 +1,4 @@
-"""A conversation as Markdown, JSON or HTML; as PDF it is in conversation_pdf."""
+"""A conversation as Markdown, JSON or HTML; for PDF see conversation_pdf."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Wording:
-    """What a file says beside what was said, in a language: its tag and direction, names, how a moment is noted."""
+    """The texts of a file besides the messages, in a language: its tag and direction, names, the format of times."""
 
     tag: str = "en"
     direction: str = "ltr"
@@ -33,14 +33,14 @@ class Wording:
     noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
     def heading(self, said: Said) -> str:
-        """Who said something, and when, where that is known."""
+        """Who said something, and when, if that is known."""
         speaker = self.you if said.role == "user" else self.assistant
         return f"{speaker} · {self.noted(said.at)}" if said.at else speaker
 
 
 @dataclass(frozen=True)
 class Said:
-    """One message as it goes out."""
+    """One message to export."""
 
     role: str
     content: str
@@ -50,7 +50,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation as it goes out; messages in their order."""
+    """A conversation to export; messages in order."""
 
     title: str
     created_at: datetime | None
@@ -59,12 +59,12 @@ class Talk:
 
     @property
     def file_stem(self) -> str:
-        """A name for its file that every system takes."""
+        """A name for its file that every system accepts."""
         return re.sub(r"[^\w\- ]+", "", self.title, flags=re.UNICODE).strip()[:80].rstrip() or "conversation"
 
 
 def as_markdown(talk: Talk) -> str:
-    """Headings by speaker, the messages as they were written."""
+    """The messages as they were written, each under a heading with its speaker."""
     parts = [f"# {talk.title}\n"]
     for said in talk.messages:
         parts.append(f"## {talk.wording.heading(said)}\n\n{said.content}\n")
@@ -82,7 +82,7 @@ def as_json(talk: Talk) -> str:
 
 
 def as_html(talk: Talk) -> str:
-    """A page of its own, without scripts and without anything fetched from elsewhere."""
+    """A self-contained page without scripts, which fetches nothing from elsewhere."""
     parts = [
         f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',

@@ -1,4 +1,4 @@
-"""A conversation as PDF, apart from the other forms: its libraries take 25 MB, and are loaded when somebody asks."""
+"""A conversation as PDF, separate from the other forms: its libraries take 25 MB, and are loaded only when needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .conversation import Talk
 
 
 def as_pdf(talk: Talk) -> bytes:
-    """Pages of plain text; letters that no font has are left out."""
+    """Pages of plain text; characters that no font has are left out."""
     shown = [(printable(talk.wording.heading(said)), printable(said.content)) for said in talk.messages]
     title = printable(talk.title) or talk.wording.untitled
     align = Align.R if talk.wording.direction == "rtl" else Align.L

@@ -19,7 +19,7 @@ from webapp.validation import utc_text
 
 @dataclass(frozen=True)
 class WrittenMemory:
-    """One memory as it goes out."""
+    """One memory to export."""
 
     memory_id: int
     kind: str
@@ -35,20 +35,20 @@ class WrittenMemory:
 
 @dataclass(frozen=True)
 class MemoryWording:
-    """The words around memories: a heading, the names of kinds, and how the end of something is said (`{when}`)."""
+    """The texts around memories: a title, the names of kinds, and the phrase for when one ended (`{when}`)."""
 
     title: str
     kinds: Mapping[str, str]
     until: str
 
     def heading(self, kind: str) -> str:
-        """The name of a kind, at the beginning of a line."""
+        """The name of a kind, with a capital letter."""
         name = self.kinds.get(kind, kind)
         return name[:1].upper() + name[1:]
 
 
 class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says nothing about its types
-    """What a bundle is made of."""
+    """The contents of a bundle."""
 
     def __init__(self, facts: list[PortableFact], tombstones: list[Tombstone]) -> None:
         self._facts, self._tombstones = facts, tombstones
@@ -64,7 +64,7 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
 
 
 def as_text(memories: Sequence[WrittenMemory]) -> str:
-    """One memory a line, with its date in front: what other assistants ask people to paste."""
+    """One memory per line, with its date in front: what other assistants ask people to paste."""
     return "".join(f"[{(kept.said_at or kept.created_at):%Y-%m-%d}] - {kept.content}\n" for kept in memories)
 
 
@@ -102,7 +102,7 @@ def as_json(memories: Sequence[WrittenMemory]) -> str:
 
 
 def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
-    """A zipped `.mem` bundle; its tombstones name keyed hashes, and never hold text."""
+    """A zipped `.mem` bundle; its tombstones contain keyed hashes and no text."""
     store = _Store(
         [
             PortableFact(
