@@ -10,7 +10,7 @@ import asyncio
 
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from webapp.llm.offline.script import Rule, Script
-from webapp.llm.offline.server import OfflineServer, start
+from webapp.llm.offline.server import OfflineServer, serving
 
 RULES = (
     {"reply": WORDS, "token_delay": TOKEN_DELAY},
@@ -25,8 +25,8 @@ async def serve(port: int) -> None:
     script = Script()
     for rule in RULES:
         script.add(Rule.parse(rule))
-    await start(OfflineServer(script=script), "127.0.0.1", port)
-    await asyncio.Event().wait()
+    async with serving(OfflineServer(script=script), "127.0.0.1", port):
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

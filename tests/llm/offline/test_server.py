@@ -1,6 +1,9 @@
 """The server as the SDK and curl see it."""
 
+import asyncio
+import contextlib
 import json
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -16,7 +19,8 @@ from pydantic import BaseModel, Field
 from tests.llm.helpers import ASK, listen
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
-from webapp.llm.offline.script import Hold
+from webapp.llm.offline.script import Hold, Script
+from webapp.llm.offline.server import OfflineServer, serving
 from webapp.llm.offline.tasks.fallback import minimal_instance
 from webapp.llm.offline.testing import serve_in_thread
 from webapp.llm.settings import ModelSettings
@@ -229,3 +233,20 @@ def test_a_held_reply_waits_until_it_is_let_go_on():
             hold.release()
             assert list(words) == ["three ", "four"]
         server.wait_for(lambda calls: calls[0]["outcome"] == "complete" and calls[0]["sent"] == 5)
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_a_connection_accepted_as_the_server_stops_is_closed(turns):
+    """The event loop has had so many turns since it came."""
+
+    async def serve():
+        with socket.socket() as client:
+            async with serving(OfflineServer(script=Script()), "127.0.0.1", 0) as port:
+                client.connect(("127.0.0.1", port))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+            client.settimeout(5)
+            with contextlib.suppress(ConnectionResetError):  # it was never accepted
+                assert client.recv(1) == b""
+
+    asyncio.run(serve())

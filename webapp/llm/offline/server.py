@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ MAX_INPUTS = 2048
 _SLICE = 8
 DEFAULT_RATE = 45.0  # tokens a second: a pace to read along with
 DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is unloaded
+ACCEPTING = 10  # turns of the event loop within which asyncio hands over a connection it has accepted
 
 
 class OfflineServer:
@@ -192,14 +194,24 @@ class OfflineServer:
         return web.json_response({"calls": self.script.calls()})
 
 
-async def start(server: OfflineServer, host: str, port: int) -> tuple[web.AppRunner, int]:
-    """Serve until the runner is cleaned up; returns it and the port (useful with port 0)."""
+@contextlib.asynccontextmanager
+async def serving(server: OfflineServer, host: str, port: int) -> AsyncIterator[int]:
+    """Serve until the block ends, and close every connection then; yields the port, which is chosen if 0 is given."""
     # A client that disconnects must end the stream, as with real servers: aiohttp does not do so on its own.
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.5)
     await runner.setup()
-    site = web.TCPSite(runner, host, port, backlog=4096)
-    await site.start()
-    return runner, runner.addresses[0][1]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family, backlog=4096)
+    listener.setblocking(False)
+    await web.SockSite(runner, listener, backlog=4096).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        # asyncio never closes a connection that it has accepted, but not yet handed over, when its server is closed.
+        asyncio.get_running_loop().remove_reader(listener)
+        for _ in range(ACCEPTING):
+            await asyncio.sleep(0)
+        await runner.cleanup()
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -227,14 +239,13 @@ def main(argv: list[str] | None = None) -> None:
 
 
 async def _serve(server: OfflineServer, host: str, port: int) -> None:
-    runner, bound = await start(server, host, port)
-    log.info("offline model on http://%s:%d/v1", host, bound)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, stop.set)
-    await stop.wait()
-    await runner.cleanup()
+    async with serving(server, host, port) as bound:
+        log.info("offline model on http://%s:%d/v1", host, bound)
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, stop.set)
+        await stop.wait()
 
 
 async def _json(request: web.Request) -> Any:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .script import Rule, Script
-from .server import OfflineServer, start
+from .server import OfflineServer, serving
 from .temperaments import TEMPERAMENTS
 
 
@@ -63,11 +63,10 @@ def serve_in_thread(
 
     async def serve() -> None:
         stop = asyncio.Event()
-        runner, bound = await start(OfflineServer(script=script, rate=rate, idle=idle), "127.0.0.1", port)
-        state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
-        ready.set()
-        await stop.wait()
-        await runner.cleanup()
+        async with serving(OfflineServer(script=script, rate=rate, idle=idle), "127.0.0.1", port) as bound:
+            state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
+            ready.set()
+            await stop.wait()
 
     def run() -> None:
         try:
