@@ -111,18 +111,28 @@ def test_an_index_with_files_of_its_own_is_used_without_hashes(
 
 
 def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {
-        "index-url": "https://one",
-        "extra-index-url": "https://two\nhttps://three",
-        "timeout": "9",
-        "constraint": "c",
-    }
+    told = {"find-links": "here there", "timeout": "9", "constraint": "c"}
     monkeypatch.setattr(installing, "_pip_configuration", told.copy)
     installing.install_file("flask==1\n")
     installing.install_file("flask==1\n", "--require-hashes")
-    for command, _ in installed:
-        assert "--default-index https://one --index https://two --index https://three" in command
+    assert all("--find-links here --find-links there" in command for command, _ in installed)
     assert ["--constraint c" in command for command, _ in installed] == [True, False]
+
+
+def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"index-url": "https://me:secret@one", "extra-index-url": "https://two\nhttps://three", "cert": "c.pem"}
+    asked: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(installing, "_pip_configuration", told.copy)
+    monkeypatch.setattr(installing, "_has_uv", lambda: True)
+    monkeypatch.setattr(installing, "run", lambda command, env: asked.append((str(command), env)) or True)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("UV_INDEX", "https://wished")
+    assert installing.install_file("flask==1\n")
+    ((command, environment),) = asked
+    assert "secret" not in command
+    assert environment["UV_DEFAULT_INDEX"] == "https://me:secret@one"
+    assert environment["SSL_CERT_FILE"] == "c.pem"
+    assert "UV_INDEX" not in environment, "what somebody tells uv counts"
 
 
 def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(
@@ -155,7 +165,7 @@ def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_INDEX_URL", "https://environment")
-    told = installing._pip_configuration()
+    told = installing._pip_configuration.__wrapped__()
     assert (told["index-url"], told["timeout"]) == ("https://environment", "7")
     assert "no-index" not in told
 

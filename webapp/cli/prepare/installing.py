@@ -8,26 +8,23 @@ import ast
 import os
 import subprocess
 import tempfile
+from functools import cache
 
-from .shell import PYTHON, VENV, run, say
+from .shell import PYTHON, VENV, run, say, succeeds
 
 PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 UV_VERSION = "0.13.9"
 UV = VENV / "bin" / "uv"
-HANDED_ON = {
-    "index-url": "--default-index",
-    "extra-index-url": "--index",
-    "find-links": "--find-links",
-    "constraint": "--constraint",
-    "trusted-host": "--allow-insecure-host",
-}
-"""What pip may be told, and uv's option for it; each may hold several values."""
+OPTIONS = {"find-links": "--find-links", "constraint": "--constraint", "trusted-host": "--allow-insecure-host"}
+VARIABLES = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "cert": "SSL_CERT_FILE"}
+"""What pip may be told, each with several values, and uv's word for it: an address may hold a password, which a list of
+processes would show."""
 OF_NO_MATTER = {
     *("disable-pip-version-check", "default-timeout", "timeout", "retries", "cache-dir", "no-cache-dir", "no-color"),
-    *("progress-bar", "quiet", "verbose", "no-input", "root-user-action", "require-virtualenv", "cert"),
+    *("progress-bar", "quiet", "verbose", "no-input", "root-user-action", "require-virtualenv"),
     *("break-system-packages", "use-feature", "prefer-binary"),
 }
-"""What changes nothing of what gets installed, or what uv is told in its environment."""
+"""What changes nothing of what gets installed here."""
 
 
 def install_file(text: str, *options: str, uv: bool = True) -> bool:
@@ -44,32 +41,27 @@ def install_file(text: str, *options: str, uv: bool = True) -> bool:
 
 def _install_with_uv(arguments: list[str]) -> bool:
     told = _pip_configuration()
-    if "--require-hashes" in arguments:
-        told.pop("constraint", None)  # every version is given, and uv would ask for hashes of these too
-    configured = _options_for_uv(told)
-    if configured is None or not _has_uv():
+    if set(told) - OPTIONS.keys() - VARIABLES.keys() - OF_NO_MATTER or not _has_uv():
         return False
     # pip takes the best version of all indexes, too; what is locked is held to its hash, wherever it comes from.
     command = [UV, "pip", "install", "-q", "--no-config", "--python", PYTHON, "--index-strategy", "unsafe-best-match"]
     # Copied, for what is linked to the cache would be changed there by whoever edits a package to look into it.
-    command += ["--link-mode", "copy", "--compile-bytecode", *configured, *arguments]
-    if run(command, env=_environment_for_uv(told)):
+    command += ["--link-mode", "copy", "--compile-bytecode", *_options(told, arguments), *arguments]
+    if run(command, env=_environment(told)):
         return True
     say("uv could not install this; trying pip")
     return False
 
 
+@cache
 def _has_uv() -> bool:
     """Whether uv runs, after installing it if need be; it is never compiled, which would take a Rust toolchain."""
-    if not UV.exists() and not _silently([*PIP, "--only-binary=:all:", f"uv=={UV_VERSION}"]):
+    if not UV.exists() and not succeeds([*PIP, "--only-binary=:all:", f"uv=={UV_VERSION}"]):
         return False
-    return _silently([UV, "--version"])
+    return succeeds([UV, "--version"])
 
 
-def _silently(command: list[object]) -> bool:
-    return subprocess.run([str(word) for word in command], capture_output=True, check=False).returncode == 0
-
-
+@cache
 def _pip_configuration() -> dict[str, str]:
     """What pip is told when it installs, in files and in the environment: the later in its order counts."""
     asked = [str(PYTHON), "-m", "pip", "config", "list"]
@@ -83,18 +75,14 @@ def _pip_configuration() -> dict[str, str]:
     return {name: value for section in sections.values() for name, value in section.items()}
 
 
-def _options_for_uv(told: dict[str, str]) -> list[str] | None:
-    """The same in uv's words, or None where uv has none for something."""
-    if set(told) - set(HANDED_ON) - OF_NO_MATTER:
-        return None
-    return [
-        word for name, option in HANDED_ON.items() for each in told.get(name, "").split() for word in (option, each)
-    ]
+def _options(told: dict[str, str], arguments: list[str]) -> list[str]:
+    found = [(option, each) for name, option in OPTIONS.items() for each in told.get(name, "").split()]
+    if "--require-hashes" in arguments:  # every version is given then, and uv would ask for hashes of these too
+        found = [(option, each) for option, each in found if option != "--constraint"]
+    return [word for pair in found for word in pair]
 
 
-def _environment_for_uv(told: dict[str, str]) -> dict[str, str]:
-    certificates = told.get("cert", "")
-    if certificates and "SSL_CERT_FILE" not in os.environ:
-        return {"SSL_CERT_FILE": certificates}
-    # Without it, uv trusts only the authorities it carries, and not those that a company has added to the machine.
-    return {"UV_SYSTEM_CERTS": "1"}
+def _environment(told: dict[str, str]) -> dict[str, str]:
+    # Without system certificates, uv trusts only the authorities it carries, not those that a company has added.
+    words = {variable: " ".join(told.get(name, "").split()) for name, variable in VARIABLES.items()}
+    return {"UV_SYSTEM_CERTS": "1"} | {name: value for name, value in words.items() if value and name not in os.environ}

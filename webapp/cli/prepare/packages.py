@@ -123,7 +123,8 @@ def _install_boto3() -> None:
         return
     say(f"installing {pin}, for the bucket")
     hashes = ["--require-hashes"] if wants_hashes() else []
-    lines = [locked()[name] if hashes else f"{pin_of(name)}\n" for name in BUCKET]
+    blocks = locked() if hashes else {}
+    lines = [blocks.get(name) or f"{pin_of(name)}\n" for name in BUCKET]
     if not install_file("".join(lines), *hashes, "--no-deps"):
         raise SetupError(f"{pin} could not be installed; the output is above.")
 
