@@ -7,7 +7,7 @@ import json
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ MOST_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MOST_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
+_BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
 
 class Refused(ValueError):
@@ -100,15 +101,24 @@ class Upload:
             raise Refused(f"“{name}” is longer than {most // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
-    def items(self, name: str, under: str | None = None) -> Iterator[Any]:
-        """The items of a JSON array, or of the one under a key of an object, one at a time.
+    def items(self, name: str) -> Iterator[Any]:
+        """The items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
+        with self._events(name) as events:
+            yield from _items(events)
+
+    def items_under(self, name: str, *keys: str) -> Iterator[tuple[str, Any]]:
+        """The items of the JSON arrays under some keys of an object, each with its key, one at a time.
 
         Raises ValueError where the JSON stops being valid.
         """
+        with self._events(name) as events:
+            yield from _items_under(keys, events)
+
+    @contextmanager
+    def _events(self, name: str) -> Iterator[Iterator[tuple[str, Any]]]:
         with self.open(name) as file:
-            events = ijson.basic_parse(_without_mark(file), use_float=True)
             try:
-                yield from _items(events if under is None else _value_of(under, events))
+                yield ijson.basic_parse(_without_mark(file), use_float=True)
             except ijson.JSONError as error:
                 raise ValueError("the file is damaged or was cut off") from error
 
@@ -182,14 +192,14 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
     is_array = False
     item = ijson.ObjectBuilder()
     for event, value in events:
-        if event in ("end_map", "end_array"):
+        if event in _ENDS:
             depth -= 1
         if depth == 0:
             is_array = event == "start_array"
         elif is_array:
             item.event(event, value)
             weight += 64 + (len(value) if isinstance(value, str) else 0)
-        if event in ("start_map", "start_array"):
+        if event in _BEGINS:
             depth += 1
         elif is_array and depth == 1:
             yield item.value
@@ -198,20 +208,23 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
             raise Refused("Something in this file is larger, or nested deeper, than a conversation can be.")
 
 
-def _value_of(key: str, events: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The events of what stands under a key of an object, from those of the object; none if the key is missing."""
-    depth, is_inside = 0, False
+def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    depth = 0
     for event, value in events:
-        if event in ("end_map", "end_array"):
-            depth -= 1
-        if is_inside:
-            yield event, value
-            if depth == 1 and event not in ("start_map", "start_array"):
-                return
-        elif depth == 1 and event == "map_key":
-            is_inside = value == key
-        if event in ("start_map", "start_array"):
-            depth += 1
+        if depth == 1 and event == "map_key" and value in keys:
+            for item in _items(_next_value(events)):
+                yield value, item
+        depth += (event in _BEGINS) - (event in _ENDS)
+
+
+def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The events of one value, taken from those of what it is in."""
+    depth = 0
+    for event, value in events:
+        yield event, value
+        depth += (event in _BEGINS) - (event in _ENDS)
+        if not depth:
+            return
 
 
 def _without_mark(file: IO[bytes]) -> _WithoutMark:

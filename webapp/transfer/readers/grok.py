@@ -42,7 +42,7 @@ class Grok:
         if not _BEGINNING.match(upload.peek(upload.names[0])):
             return False
         try:
-            first = next(upload.items(upload.names[0], "conversations"), None)
+            _, first = next(upload.items_under(upload.names[0], "conversations"), ("", None))
         except ValueError:
             return False
         return isinstance(first, dict) and "conversation" in first and "responses" in first
@@ -50,16 +50,18 @@ class Grok:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Conversations, and projects with their instructions."""
         for name in _files(upload) if upload.is_archive else upload.names:
+            number = 0
             try:
-                for number, item in enumerate(upload.items(name, "conversations"), 1):
+                for key, item in upload.items_under(name, "conversations", "projects"):
+                    if key == "projects":
+                        yield from _project(item)
+                        continue
+                    number += 1
                     try:
                         yield _conversation(item)
                     except Exception as error:  # whatever is wrong with one, the others are read
                         reason = str(error) if isinstance(error, ValueError) else "it is not as Grok writes it"
                         yield Unreadable(f"{name}, conversation {number}", reason)
-                for item in upload.items(name, "projects"):
-                    if isinstance(item, dict) and (title := text_or_none(item.get("name"))):
-                        yield _project(item, title)
             except Refused:
                 raise
             except ValueError as error:
@@ -115,6 +117,7 @@ def _moment(value: Any) -> datetime | None:
     return instant(value)
 
 
-def _project(item: dict[str, Any], title: str) -> ReadProject:
-    instructions = text_or_none(item.get("custom_personality")) or ""
-    return ReadProject(str(item.get("id") or title), title, instructions=instructions)
+def _project(item: Any) -> Iterator[ReadProject]:
+    if isinstance(item, dict) and (title := text_or_none(item.get("name"))):
+        instructions = text_or_none(item.get("custom_personality")) or ""
+        yield ReadProject(str(item.get("id") or title), title, instructions=instructions)
