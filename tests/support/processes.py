@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0  # Generous: it only ever matters when something is broken.
+PORTS = range(20_000, 32_000)
+"""Below those that Linux gives to outgoing connections, of which the tests beside this one open thousands."""
 
 
 class ServerFailed(RuntimeError):
@@ -91,9 +94,11 @@ def answers(path: str | Path) -> bool:
 
 
 def free_port() -> int:
-    """A loopback port that is free at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """A loopback port that is free at the moment, and unlikely to be taken before it is used."""
+    while True:
+        port = secrets.choice(PORTS)  # not `random`: the parts of a test run are forks, which would all choose the same
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def is_alive(pid: int) -> bool:
