@@ -6,12 +6,16 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import jsonschema_rs
+import numpy as np
 import openai
 import pytest
 from pydantic import BaseModel, Field
@@ -162,6 +166,28 @@ def test_the_embedding_model_is_given_back_when_idle():
                 break
             subprocess.run(["sleep", "0.05"], check=True)
         assert not call(f"{root}/healthz")[1]["embedder_loaded"]
+
+
+def test_a_question_waits_for_one_page_of_a_document_at_most(monkeypatch):
+    embedded, begun, goes_on = [], threading.Event(), threading.Event()
+
+    def embed(_server, texts):
+        embedded.extend(texts)
+        begun.set()
+        assert goes_on.wait(10)
+        return np.zeros((len(texts), 384), np.float32)
+
+    monkeypatch.setattr(OfflineServer, "_embed", embed)
+    with serve_in_thread() as server, ThreadPoolExecutor(2) as clients:
+        ask = partial(call, f"{server.base_url}/embeddings")
+        pages = clients.submit(ask, {"model": "m", "input": [f"page {number}" for number in range(20)]})
+        assert begun.wait(10)
+        question = clients.submit(ask, {"model": "m", "input": "question"})
+        server.wait_for(lambda calls: len(calls) == 2)
+        goes_on.set()
+        assert question.result()[0] == pages.result()[0] == 200
+        assert len(pages.result()[1]["data"]) == 20
+    assert embedded[:3] == ["page 0", "question", "page 1"]
 
 
 class Kind(Enum):

@@ -31,7 +31,6 @@ log = logging.getLogger("offline-model")
 
 MAX_BODY = 32 * 1024 * 1024
 MAX_INPUTS = 2048
-_SLICE = 8
 DEFAULT_RATE = 45.0  # tokens a second: a pace to read along with
 DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is unloaded
 ACCEPTING = 10  # turns of the event loop within which asyncio hands over a connection it has accepted
@@ -147,8 +146,10 @@ class OfflineServer:
             return refusal.response()
         loop = asyncio.get_running_loop()
         rows: list[Any] = []
-        for start in range(0, len(texts), _SLICE):  # so that a query does not wait for somebody's document
-            rows.extend(await loop.run_in_executor(self._executor, self._embed, texts[start : start + _SLICE]))
+        # One at a time, or a query would wait for eight pages of somebody's document. On one core, eight together take
+        # eight times as long: 9 instead of 10 ms each if they are short, 60 instead of 55 if they are long.
+        for text in texts:
+            rows.extend(await loop.run_in_executor(self._executor, self._embed, [text]))
         encoded = body.get("encoding_format") == "base64"
         data = [
             {
