@@ -101,8 +101,10 @@ def post_worker_init(worker: Any) -> None:
     warm_up()
     first_account = worker.wsgi.extensions["first_account"]
     first_account.listen_to([each.sock for each in worker.sockets], tells=worker.number == 0)
-    runner = worker.wsgi.extensions["chat"].runner
+    chat = worker.wsgi.extensions["chat"]
+    runner = chat.runner
     runner.start()
+    chat.keeping_up.start()
     keep_flushing(worker.wsgi.extensions["redis"])
     if traces := worker.wsgi.extensions.get("traces"):
         traces.keep_sending()

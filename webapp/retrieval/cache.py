@@ -81,6 +81,11 @@ class IndexCache:
         with self._lock:
             return self._entries.get(user_id)
 
+    def catch_up(self, user_id: int, at: Position) -> None:
+        """Bring the user's index up to the position `at`, if this process has one and need not rebuild it for that."""
+        if (entry := self.held(user_id)) is not None:
+            self._refresh(user_id, entry, at, 0)
+
     def drop(self, user_id: int | None = None) -> None:
         """Forget one user's index, or all."""
         with self._lock:

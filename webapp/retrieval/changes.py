@@ -31,6 +31,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.database import db, rows_changed, table_of
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
+from webapp.retrieval.announcing import announce
 from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.versions import versions_of
 
@@ -116,6 +117,7 @@ def note(user_id: int, *changes: Change) -> None:
     Callers that also lock a conversation lock that first.
     """
     _raise_version(user_id)
+    announce(user_id)
     for item in changes:
         db.session.execute(_noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id})
 

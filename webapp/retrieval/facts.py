@@ -75,6 +75,13 @@ def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
     return load_memories_found(named, scope, "exact fact")[:MOST]
 
 
+def catch_up(user_id: int, at: Position) -> None:
+    """Bring the keys that this process keeps of a user's facts up to a position of their memory."""
+    with _lock:
+        if user_id in _keys:
+            _current_keys(user_id, at.change_set_id)
+
+
 def _current_keys(user_id: int, change_set_id: int) -> Keys:
     keys = _keys.get(user_id)
     if keys is not None and keys.change_set_id < change_set_id:

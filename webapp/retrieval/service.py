@@ -8,7 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from webapp.database import db
+from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
+from webapp.retrieval.changes import Position, position
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words
 from webapp.retrieval.hydration import load_found
@@ -85,11 +87,17 @@ def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
     return list({hit.key: hit for hit in reversed(list(hits))}.values())[::-1]
 
 
-def catch_up(user_id: int) -> None:
-    """Bring the user's index up to date, if this process has one, so that the next look-up does not have to."""
-    cache = index_cache()
-    if cache.held(user_id) is not None:
-        cache.get(user_id, 0)
+def catch_up(user_id: int) -> Position | None:
+    """Bring what this process keeps of the user's passages up to date, so that the next look-up does not have to.
+
+    Returns the position it has reached; None, without having read anything, if this process has no index of them.
+    """
+    if index_cache().held(user_id) is None:
+        return None
+    at = position(user_id)
+    index_cache().catch_up(user_id, at)
+    facts.catch_up(user_id, at)
+    return at
 
 
 def anticipate(user_id: int, text: str) -> Future[Any] | None:

@@ -13,6 +13,7 @@ from webapp.database import db
 from webapp.memories.models import Memory
 from webapp.model_clients import embeddings
 from webapp.queueing import enqueue_after_commit, waiting
+from webapp.retrieval.announcing import init_announcing
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
 from webapp.retrieval.documents_used import init_documents_used
@@ -24,6 +25,7 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
+    init_announcing()
     init_documents_used()
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)

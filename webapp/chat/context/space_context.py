@@ -8,7 +8,7 @@ from datetime import datetime
 
 from webapp.chat.context.values import Fact, Known
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.database import db, now
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
 from webapp.memories.always import KnownItem, context_memories, lasting_memories, new_memories
@@ -26,12 +26,14 @@ MOST_INSTANTS = 16
 class _Kept:
     """What is always known about a user at one version of their memory; `by_instant` sets later changes apart.
 
-    `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one.
+    `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one. `asked`
+    is the instant of the last prompt.
     """
 
     by_instant: dict[datetime, list[Known]] = field(default_factory=dict)
     everything: list[Known] | None = None
     quiet_since: datetime | None = None
+    asked: datetime | None = None
 
 
 _kept = PerVersion[_Kept]()
@@ -83,7 +85,9 @@ def place_of(
         version = current_version(user_id)
     standing = _standing(conversation, space, version)
     if space is None:
-        return Place(known=_known(user_id, since, version), standing=standing)
+        kept = _kept.get(user_id, version, lambda _user_id: _Kept())
+        kept.asked = since
+        return Place(known=_known(kept, user_id, since), standing=standing)
     if space.kind != "legacy":
         known = _made(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=known, standing=standing)
@@ -116,12 +120,23 @@ def _standing(conversation: Conversation | Spot, space: Space | None, version: i
     return [Known(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
 
 
-def _known(user_id: int, since: datetime | None, version: int) -> list[Known]:
+def read_ahead(user_id: int, version: int) -> None:
+    """Read what prompts at this version of a user's memory contain, if this process has made one before: that of a new
+    conversation, and the next one of the conversation it made the last one for."""
+    before = _kept.held(user_id)
+    if before is None:
+        return
+    standing_instructions(user_id, version, 0)
+    kept = _kept.get(user_id, version, lambda _user_id: _Kept(asked=before.asked))
+    for since in (now(), kept.asked):
+        _known(kept, user_id, since)
+
+
+def _known(kept: _Kept, user_id: int, since: datetime | None) -> list[Known]:
     """What is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
     """
-    kept = _kept.get(user_id, version, lambda _user_id: _Kept())
     if since is not None and (kept.quiet_since is None or since < kept.quiet_since):
         if since in kept.by_instant:
             return kept.by_instant[since]

@@ -28,7 +28,7 @@ from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.switching import make_way
 from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
 from webapp.chat.turns.turn_database import TurnDatabase
-from webapp.chat.turns.writer import TurnWriter
+from webapp.chat.turns.writer import FEW, TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
@@ -65,6 +65,13 @@ class TurnRunner:
     def active(self) -> int:
         """How many turns this process is running or about to run."""
         return len(self._tasks) + len(self._submitted)
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether there is time for other things: few turns are running, and none of them waits for its first words."""
+        if self._submitted or len(self._tasks) > FEW:
+            return False
+        return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
 
     def require_room(self) -> None:
         """Raise Unavailable if this process takes no more turns; call it before anything is written."""
@@ -133,7 +140,7 @@ class TurnRunner:
             retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
             max_connections=32,
         )
-        self._tables = TurnDatabase(self._app, settings, lambda: self.active <= 1)
+        self._tables = TurnDatabase(self._app, settings)
         self._leases = Leases(
             self._redis,
             seconds=settings.turn_lease_seconds,

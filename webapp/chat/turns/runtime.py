@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.keeping_up import KeepingUp
 from webapp.chat.turns.runner import TurnRunner
 from webapp.config import Settings
 from webapp.extensions import Part, make_redis, redis
@@ -21,10 +22,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ChatRuntime:
-    """The runner of this process's turns and the reader of the streams it shows."""
+    """The runner of this process's turns, the reader of the streams it shows, and what keeps up with memory."""
 
     runner: TurnRunner
     hub: Hub
+    keeping_up: KeepingUp
 
 
 runtime: Part[ChatRuntime] = Part("chat")
@@ -33,8 +35,10 @@ runtime: Part[ChatRuntime] = Part("chat")
 def init_chat(app: Flask, settings: Settings) -> None:
     """Create the runtime of an application; no thread and no connection yet."""
     texts_removed.connect(_drop_streams)
-    hub = Hub(redis.of(app), make_redis(settings.redis_url, tailing=True))
-    runtime.put(app, ChatRuntime(TurnRunner(app, settings, chat_client.of(app), hub), hub))
+    listening = make_redis(settings.redis_url, tailing=True)
+    hub = Hub(redis.of(app), listening)
+    runner = TurnRunner(app, settings, chat_client.of(app), hub)
+    runtime.put(app, ChatRuntime(runner, hub, KeepingUp(app, listening, lambda: runner.is_calm)))
 
 
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -23,7 +22,6 @@ from webapp.conflicts import again
 from webapp.database import database_is_away, write_transaction
 from webapp.files.pictures import filled
 from webapp.llm.chat import ToolCall
-from webapp.retrieval.service import catch_up
 from webapp.tools.calls import ToolRun
 from webapp.tools.memory import run_tool
 from webapp.tools.of_clients import ClientTools
@@ -44,10 +42,9 @@ T = TypeVar("T")
 class TurnDatabase:
     """Each call has its own application context: nothing is held in between."""
 
-    def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
+    def __init__(self, app: Flask, settings: Settings):
         self._app = app
         self._settings = settings
-        self._is_quiet = is_quiet
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
         self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
         self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
@@ -108,15 +105,8 @@ class TurnDatabase:
         return await self._call(self._ends, work)
 
     async def follow_up(self, turn_id: int, finished: Finished) -> None:
-        """Put the turn's jobs on their queues, and make its exchange searchable for the user's next turn here."""
-
-        def work() -> None:
-            queue_jobs(turn_id, finished)
-            if self._is_quiet():  # otherwise each turn that begins does so for all that have ended
-                with suppress(SQLAlchemyError):
-                    catch_up(finished.user_id)
-
-        await self._call(self._ends, work)
+        """Put the turn's jobs on their queues."""
+        await self._call(self._ends, lambda: queue_jobs(turn_id, finished))
 
     async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         """The same for reads only: a database that fails over is back in a moment."""

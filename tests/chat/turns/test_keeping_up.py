@@ -1,0 +1,266 @@
+"""What a turn needs of a memory that has changed is there before it is asked for, and is never needed to be."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from tests.chat.test_stream import begin, wait_for_text
+from tests.memories.test_always import add, fill
+from tests.support.people import ApiClient, Person
+from tests.support.processes import wait_until
+from tests.support.queries import count_queries
+from webapp.chat.context import assembly
+from webapp.chat.turns import keeping_up
+from webapp.chat.turns.keeping_up import KeepingUp
+from webapp.config import Settings
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.extensions import make_redis
+from webapp.llm.offline.testing import ServerHandle
+from webapp.memories.keeping import forgetting
+from webapp.retrieval.announcing import CHANNEL, announce
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.changes import Change, note, position
+
+QUESTION = "Which bird 7 did we see?"
+
+
+class Calm:
+    """Whether there is time, as a test wishes."""
+
+    answer = True
+
+    def __call__(self) -> bool:
+        return self.answer
+
+
+@pytest.fixture
+def calm() -> Calm:
+    return Calm()
+
+
+@pytest.fixture
+def keeper(app: Flask, settings: Settings, calm: Calm) -> KeepingUp:
+    return KeepingUp(app, make_redis(settings.redis_url, tailing=True), calm)
+
+
+@pytest.fixture
+def told(app: Flask, settings: Settings) -> Iterator[PubSub]:
+    """What is announced from now on."""
+    with make_redis(settings.redis_url, tailing=True).pubsub(ignore_subscribe_messages=True) as channel:
+        channel.subscribe(CHANNEL)
+        assert channel.get_message(timeout=2) is None
+        yield channel
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test waits for nothing that is not to come."""
+    monkeypatch.setattr(keeping_up, "LISTEN_SECONDS", 0.5)
+    monkeypatch.setattr(keeping_up, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(keeping_up, "REST", 0)
+
+
+def heard(told: PubSub) -> list[int]:
+    found = []
+    while message := told.get_message(timeout=0.5):
+        found.append(int(message["data"]))
+    return found
+
+
+def turn(user_id: int, created_at: datetime | None = None) -> int:
+    """A reply to be written, in a new conversation or in one that was begun at some time."""
+    with write_transaction():
+        conversation = Conversation(user_id=user_id, message_count=2, created_at=created_at or now())
+        db.session.add(conversation)
+        db.session.flush()
+        _, reply = messages.add_exchange(conversation, QUESTION, parent_id=None)
+        return int(reply.message_id)
+
+
+def assembled(app: Flask, turn_id: int) -> tuple[str, list[str]]:
+    """The prompt of a reply, and what was sent to the database for it."""
+    with app.app_context(), count_queries() as sent:
+        made = assembly.assemble(turn_id, app.extensions["settings"])
+    return str(made.messages), sent
+
+
+def test_a_turn_after_a_change_reads_no_more_than_one_before(
+    app: Flask, user: Person, keeper: KeepingUp, told: PubSub
+) -> None:
+    begun = now() - timedelta(hours=1)
+    with app.app_context():
+        fill(user.user_id, 40)
+        index_cache().get(user.user_id, 20)
+    for created_at in (None, begun):
+
+        def next_turn(created_at: datetime | None = created_at) -> tuple[str, list[str]]:
+            with app.app_context():
+                turn_id = turn(user.user_id, created_at)
+            return assembled(app, turn_id)
+
+        next_turn()
+        _, quiet = next_turn()
+        with app.app_context():
+            add(user.user_id, 7)
+        _, lazy = next_turn()
+        with app.app_context():
+            add(user.user_id, 7)
+            add(user.user_id, 8)
+        keeper.listen(told)
+        keeper.work()
+        prompt, prepared = next_turn()
+        assert "Number 7 is a heron." in prompt and "Number 8 is a heron." in prompt
+        # The facts that the question names are read from the table every time; nothing else is.
+        named = [statement for statement in prepared if statement not in quiet]
+        assert len(named) <= 1 and len(lazy) >= len(prepared) + 5, (quiet, prepared, lazy)
+
+
+def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(
+    app: Flask, user: Person, keeper: KeepingUp, told: PubSub
+) -> None:
+    with app.app_context():
+        add(user.user_id, 7)
+        entry = index_cache().get(user.user_id, 20)
+        assert entry is not None and len(entry.index) == 1
+        memory_id = entry.index.keys_of("memory", 0)[0][1]
+        with write_transaction():
+            forgetting.forget(user.user_id, [memory_id])
+        assert len(entry.index) == 1
+    keeper.listen(told)
+    keeper.work()
+    assert len(entry.index) == 0
+
+
+def test_it_waits_until_there_is_time(app: Flask, user: Person, keeper: KeepingUp, told: PubSub, calm: Calm) -> None:
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+        assert entry is not None
+        before = entry.position
+        calm.answer = False
+        add(user.user_id, 7)
+        keeper.listen(told)
+        keeper.work()
+        assert entry.position == before
+        calm.answer = True
+        keeper.listen(told)
+        keeper.work()
+        assert entry.position == position(user.user_id) != before
+
+
+def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_words(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    runner = app.extensions["chat"].runner
+    assert runner.is_calm
+    model.script(reply="a slow one that goes on", first_delay=0.6, token_delay=0.3)
+    turn_id = begin(client)
+    assert not runner.is_calm
+    wait_for_text(app, turn_id)
+    assert runner.is_calm and runner.active
+    wait_until(lambda: runner.active == 0, "the turn", seconds=10)
+    assert runner.is_calm
+
+
+def test_nothing_is_read_of_people_this_process_knows_nothing_of(
+    app: Flask, user: Person, keeper: KeepingUp, told: PubSub
+) -> None:
+    with app.app_context():
+        add(user.user_id, 7)
+    with app.app_context(), count_queries() as sent:
+        keeper.listen(told)
+        keeper.work()
+    assert sent == []
+
+
+def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(
+    app: Flask, user: Person, keeper: KeepingUp, told: PubSub
+) -> None:
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+        with write_transaction():
+            note(user.user_id, Change("memories"))
+        keeper.listen(told)
+        keeper.work()
+        assert index_cache().held(user.user_id) is entry and not index_cache()._building
+
+
+def test_only_what_is_committed_is_announced_and_once(app: Flask, user: Person, told: PubSub) -> None:
+    with app.app_context():
+        announce(user.user_id)
+        db.session.rollback()
+        assert heard(told) == []
+        with write_transaction():
+            note(user.user_id, Change("verdicts"))
+            note(user.user_id, Change("conversation", 3))
+            announce(user.user_id)
+        assert heard(told) == [user.user_id]
+
+
+def test_a_change_stands_although_nobody_can_be_told(app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_given: Any) -> None:
+        raise RedisConnectionError("away")
+
+    with app.app_context():
+        monkeypatch.setattr(app.extensions["redis"], "publish", away)
+        add(user.user_id, 7)
+        assert position(user.user_id).memory_version == 1
+
+
+def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
+    app: Flask, user: Person, keeper: KeepingUp, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(keeping_up, "RETRY_SECONDS", 0.0)
+    caplog.set_level(logging.WARNING)
+    tried: list[str] = []
+    listen = keeper.listen
+
+    def listens(told: PubSub) -> None:
+        tried.append("listen")
+        if len(tried) == 1:
+            raise RedisConnectionError("away")
+        if len(tried) > 20 or (entry and entry.position.change_set_id):
+            raise SystemExit  # the end of the test's thread
+        listen(told)
+
+    monkeypatch.setattr(keeper, "listen", listens)
+    broken = iter([True])
+    real = keeping_up.catch_up
+
+    def catches_up(user_id: int) -> Any:
+        if next(broken, False):
+            raise RuntimeError("broken")
+        return real(user_id)
+
+    monkeypatch.setattr(keeping_up, "catch_up", catches_up)
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+
+    def run() -> None:
+        with suppress(SystemExit):
+            keeper._run()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: len(tried) > 2, "it to listen again", seconds=10)
+    with app.app_context():
+        add(user.user_id, 7)
+        wait_until(lambda: not any(broken), "its first try", seconds=10)
+        add(user.user_id, 8)
+    thread.join(20)
+    assert entry is not None and entry.position.change_set_id
+    assert [record.message for record in caplog.records if record.name == keeping_up.__name__] == [
+        "changes of memory are not heard of, retrying",
+        "memory was not read ahead",
+    ]
