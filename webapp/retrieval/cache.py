@@ -95,6 +95,11 @@ class IndexCache:
                 self._entries.pop(user_id, None)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether this process has no index of anybody."""
+        return not self._entries
+
+    @property
     def nbytes(self) -> int:
         """Approximate bytes held."""
         with self._lock:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -216,6 +217,28 @@ def test_a_change_stands_although_nobody_can_be_told(app: Flask, user: Person, m
         monkeypatch.setattr(app.extensions["redis"], "publish", away)
         add(user.user_id, 7)
         assert position(user.user_id).memory_version == 1
+
+
+def test_a_process_that_keeps_nothing_does_not_connect(
+    app: Flask, user: Person, keeper: KeepingUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_cache.of(app).drop()
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            with app.app_context():
+                index_cache().get(user.user_id, 20)
+
+    def connect(**_options: Any) -> None:
+        raise SystemExit  # the end of the test
+
+    monkeypatch.setattr(keeping_up, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr(keeper._client, "pubsub", connect)
+    with pytest.raises(SystemExit):
+        keeper._run()
+    assert waited == [keeping_up.BEGIN_SECONDS] * 3
 
 
 def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(

@@ -24,6 +24,8 @@ from webapp.retrieval.service import catch_up
 
 log = logging.getLogger(__name__)
 
+BEGIN_SECONDS = 1.0
+"""Seconds between checks whether this process keeps anything yet."""
 LISTEN_SECONDS = 4.0
 LOOK_SECONDS = 0.05
 """Seconds between checks whether there is time now, while somebody's memory waits for it."""
@@ -51,6 +53,9 @@ class KeepingUp:
         threading.Thread(target=self._run, name="keeping-up", daemon=True).start()
 
     def _run(self) -> None:
+        # Connecting writes to 2 MB of pages that idle processes share.
+        while index_cache.of(self._app).is_empty:
+            time.sleep(BEGIN_SECONDS)
         while True:
             try:
                 with self._client.pubsub(ignore_subscribe_messages=True) as told:  # type: ignore[no-untyped-call]

@@ -69,8 +69,8 @@ class TurnRunner:
     @property
     def is_calm(self) -> bool:
         """Whether there is time for other things: few turns are running, and none of them waits for its first words."""
-        if self._submitted or len(self._tasks) > FEW:
-            return False
+        if self._submitted or len(self._tasks) > FEW or len(self._turns) < len(self._tasks):
+            return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
 
     def require_room(self) -> None:
