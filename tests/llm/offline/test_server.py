@@ -171,11 +171,11 @@ def test_the_embedding_model_is_given_back_when_idle():
 def test_a_question_waits_for_one_page_of_a_document_at_most(monkeypatch):
     embedded, begun, goes_on = [], threading.Event(), threading.Event()
 
-    def embed(_server, texts):
-        embedded.extend(texts)
+    def embed(_server, text):
+        embedded.append(text)
         begun.set()
         assert goes_on.wait(10)
-        return np.zeros((len(texts), 384), np.float32)
+        return np.zeros(384, np.float32)
 
     monkeypatch.setattr(OfflineServer, "_embed", embed)
     with serve_in_thread() as server, ThreadPoolExecutor(2) as clients:
