@@ -108,7 +108,7 @@ def _take_from(
         .join(Message, Message.message_id == MessageReasoning.message_id)
         .where(Message.conversation_id.in_(conversation_ids))
     ).all()
-    changed = list(dict.fromkeys([*changed, *strip_thoughts(thoughts, exact, WITHDRAWN)]))
+    changed = list(dict.fromkeys([*changed, *strip_thoughts(thoughts, exact, told, WITHDRAWN)]))
     db.session.flush()
     told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
     if changed:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from math import ceil
 
 import pytest
 from flask import Flask
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from tests.support.people import Person
+from tests.support.queries import count_queries
 from webapp.accounts.models import IdempotencyKey
+from webapp.conversations import portions
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise, write_transaction
 from webapp.memories.keeping import copies
@@ -76,8 +79,8 @@ def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, talkative
 def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
     user_id, last = talkative
     with app.app_context():
-        assert _peak(lambda: copies.strip_tool_calls(user_id, [], {TOLD})) < MOST
-        assert copies.strip_tool_calls(user_id, [], {TOLD}) == []
+        assert _peak(lambda: copies.strip_replies(user_id, [], {TOLD})) < MOST
+        assert copies.strip_replies(user_id, [], {TOLD}) == []
         (call,) = get_or_raise(Message, last).tool_calls
         assert call["arguments"]["content"] == copies.GONE
 
@@ -87,5 +90,48 @@ def test_replies_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple
     user_id, last = talkative
     many = {TOLD, *(f"Owns a boat called {word * 9}" for word in "abcdefghijklmnopqrstuvwxyz")}
     with app.app_context():
-        assert _peak(lambda: copies.strip_replies(user_id, many)) < MOST
+        assert _peak(lambda: copies.strip_replies(user_id, [], many)) < MOST
         assert get_or_raise(Message, last).content.endswith(f"Herons. {copies.GONE}!")
+
+
+def test_no_statement_looks_into_more_than_a_portion_of_the_replies(
+    app: Flask, talkative: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 300,000 replies one statement took longer than the web waits, so that nothing could be forgotten."""
+    user_id, last = talkative
+    monkeypatch.setattr(portions, "PORTION", 400)
+    told_in = [last - ROWS + 1, last - ROWS + 400, last - ROWS + 401, last]  # around the ends of portions
+    with app.app_context():
+        with write_transaction():
+            for message_id in told_in:
+                get_or_raise(Message, message_id).content = f"So: {TOLD}."
+        with count_queries() as sent:
+            assert sorted(copies.strip_replies(user_id, [], {TOLD})) == told_in
+        read = [statement for statement in sent if "content LIKE" in statement]
+        assert len(read) == ceil(ROWS / 400)
+        assert all(".message_id IN (" in statement for statement in read)
+        kept = db.session.scalars(select(Message.content).where(Message.message_id.in_(told_in))).all()
+        assert kept == [f"So: {copies.GONE}."] * 4
+
+
+def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app: Flask, user: Person) -> None:
+    """One word, the longest even, may be in every reply."""
+    with app.app_context():
+        with write_transaction():
+            conversation = Conversation(user_id=user.user_id, message_count=3)
+            db.session.add(conversation)
+            db.session.flush()
+            said = ["About gardens", "You wrote about walnut and town.", "I wrote ABOUT  town, and walnuts"]
+            rows = [
+                Message(conversation_id=conversation.conversation_id, role="assistant", content=text) for text in said
+            ]
+            db.session.add_all(rows)
+            db.session.flush()
+            ids = [row.message_id for row in rows]
+        looked_at: list[str] = []
+        cut = copies._run
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(copies, "_run", lambda text: looked_at.append(text) or cut(text))
+            assert copies.strip_replies(user.user_id, [], {"about town, and walnuts"}) == [ids[2]]
+        assert said[0] not in looked_at
+        assert get_or_raise(Message, ids[2]).content == f"I wrote {copies.GONE}"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.access_paths import a_few_at_a_time
 from webapp.accounts.models import IdempotencyKey
-from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.conversations.models import Message, MessageReasoning
+from webapp.conversations.portions import reasoned_replies_of, replies_of
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.grounding import find_quote
 from webapp.memories.engine.retelling import Told, without_retold
@@ -30,30 +31,6 @@ replies_stripped = Signal()
 told_elsewhere = Signal()
 """Sent inside the transaction with `user_id`, `conversation_ids` and `told` (what somebody else forgot or no longer
 shares): nothing that was made from these conversations of the user may tell it."""
-
-
-def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
-    """Remove the texts from the tool calls and offers of the user's replies; returns the ids of the changed replies."""
-    forms = _forms(texts)
-    beside = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
-    statement = (
-        select(Message.message_id, *beside)
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(
-            Conversation.user_id == user_id,
-            Message.role == "assistant",
-            or_(*(column.is_not(None) for column in beside)),
-        )
-    )
-    changed = [
-        message_id
-        for message_id, *values in a_few_at_a_time(statement)
-        if any(_without(value, memory_ids, forms) != value for value in values)
-    ]
-    for message_id in changed:
-        strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
-    db.session.flush()
-    return changed
 
 
 def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
@@ -74,62 +51,79 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
     return changed
 
 
-def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
-    """Remove the texts, where they appear word for word, from the user's replies; returns the ids of the changed ones.
+def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
+    """Remove the texts from the user's replies; returns the ids of the changed ones.
 
-    Only texts long enough to be specific are looked for, as with tombstones.
+    From what they say and the reasoning before it where the texts appear word for word, if they are long enough to be
+    specific, as with tombstones; from their tool calls and offers also what is about these memories.
     """
-    texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
-    if not texts:
-        return []
-    thought = _strip_reasoning(user_id, texts)
-    by_word: dict[str, list[str]] = defaultdict(list)
-    for text in texts:
-        by_word[max(_words(text), key=len, default="")].append(text)
-    statement = (
-        select(Message.message_id, Message.content)
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming")
+    telling = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
+    by_word, told = _by_word(telling), Told(telling)
+    beside: list[int] = []
+    rewritten: list[int] = []
+    thought: list[int] = []
+    for portion in replies_of(user_id):
+        beside += _strip_calls_and_offers(portion, memory_ids, texts)
+        if telling:
+            rewritten += _strip_contents(portion, by_word)
+        db.session.flush()
+    for portion in reasoned_replies_of(user_id) if telling else ():
+        thoughts = select(MessageReasoning).where(MessageReasoning.message_id.in_(portion))
+        thought += strip_thoughts((row for (row,) in a_few_at_a_time(thoughts)), telling, told)
+        db.session.flush()
+    if rewritten:
+        replies_stripped.send(None, user_id=user_id, message_ids=rewritten)
+    return list(dict.fromkeys([*beside, *rewritten, *thought]))
+
+
+def _strip_calls_and_offers(portion: Sequence[int], memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
+    forms = _forms(texts)
+    filled = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
+    statement = select(Message.message_id, *filled).where(
+        Message.message_id.in_(portion), or_(*(column.is_not(None) for column in filled))
     )
-    if len(by_word) <= _FEW_WORDS:  # otherwise the database would search every reply for every word
-        statement = statement.where(or_(*(Message.content.contains(word, autoescape=True) for word in by_word)))
-    changed = {}
+    changed = [
+        message_id
+        for message_id, *values in a_few_at_a_time(statement)
+        if any(_without(value, memory_ids, forms) != value for value in values)
+    ]
+    for message_id in changed:
+        strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
+    return changed
+
+
+def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The texts by their longest word."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        found[next(iter(_longest(text)), "")].append(text)
+    return found
+
+
+def _strip_contents(portion: Sequence[int], by_word: Mapping[str, Sequence[str]]) -> list[int]:
+    statement = select(Message.message_id, Message.content).where(
+        Message.message_id.in_(portion), Message.status != "streaming"
+    )
+    wanted = {tuple(_longest(text)[:_RARE]) for texts in by_word.values() for text in texts}
+    if len(wanted) <= _FEW_TEXTS:  # otherwise the database would search every reply for every text
+        likely_ones = (and_(true(), *map(Message.content.contains, words)) for words in sorted(wanted))
+        statement = statement.where(or_(*likely_ones))
+    changed = []
     for message_id, content in a_few_at_a_time(statement):
         run = _run(content)
         near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
         # A reply that repeats a text verbatim contains its words in the same order.
         likely = [text for text in near if _run(text).strip() in run]
         if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
-            changed[message_id] = stripped
-    for message_id, content in changed.items():
-        get_or_raise(Message, message_id).content = content
-    db.session.flush()
+            changed.append({"message_id": message_id, "content": stripped})
     if changed:
-        replies_stripped.send(None, user_id=user_id, message_ids=list(changed))
-    return list(dict.fromkeys([*changed, *thought]))
+        db.session.execute(update(Message), changed)
+    return [row["message_id"] for row in changed]
 
 
-def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
-    """Remove the texts, also where retold, from the reasoning for the user's replies; returns the ids of those."""
-    mine = (
-        select(MessageReasoning)
-        .join(Message, Message.message_id == MessageReasoning.message_id)
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(Conversation.user_id == user_id)
-        .order_by(MessageReasoning.message_id)
-        .limit(_BATCH)
-    )
-    changed, last = [], 0
-    while rows := db.session.scalars(mine.where(MessageReasoning.message_id > last)).all():
-        last = rows[-1].message_id
-        changed += strip_thoughts(rows, texts)
-        db.session.flush()
-    return changed
-
-
-def strip_thoughts(rows: Sequence[MessageReasoning], texts: Sequence[str], mark: str = GONE) -> list[int]:
-    """Remove the texts, also where retold, from reasoning; returns the ids of the replies whose reasoning changed."""
-    told, changed = Told(texts), []
+def strip_thoughts(rows: Iterable[MessageReasoning], texts: Sequence[str], told: Told, mark: str = GONE) -> list[int]:
+    """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
+    changed = []
     for row in rows:
         stripped = without_retold(cut_out(row.content, texts, mark), told, mark)
         if stripped != row.content:
@@ -140,6 +134,11 @@ def strip_thoughts(rows: Sequence[MessageReasoning], texts: Sequence[str], mark:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
+
+
+def _longest(text: str) -> list[str]:
+    """The words of a text, the longest first: they are likely to be rare."""
+    return sorted(set(_words(text)), key=lambda word: (-len(word), word))
 
 
 def _run(text: str) -> str:
@@ -199,7 +198,7 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
     return strip(value, False)
 
 
-_BATCH = 200
-_FEW_WORDS = 20
+_FEW_TEXTS = 20
+_RARE = 2  # so many words of a text the database looks for: one alone may be in every reply
 _TELLING = 8  # from this many letters on, a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

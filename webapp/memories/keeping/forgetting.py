@@ -216,7 +216,7 @@ def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) ->
 
 
 def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) -> int:
-    replies = {*copies.strip_tool_calls(user_id, ids, texts), *copies.strip_replies(user_id, texts)}
+    replies = copies.strip_replies(user_id, ids, texts)
     drop_streams(replies)
     return len(replies) + copies.strip_answers(user_id, ids, texts)
 
