@@ -9,7 +9,8 @@ from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS
 from webapp.database import db
 from webapp.languages.speaking import translated
-from webapp.web import PageQuery, ViewResult
+from webapp.paging import PageQuery
+from webapp.web import ViewResult
 
 blueprint = Blueprint("admin_feedback", __name__)
 

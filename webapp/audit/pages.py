@@ -15,7 +15,8 @@ from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
 from webapp.audit.things import conversation_of, thing
 from webapp.database import db
-from webapp.web import Page, PageQuery, wants_partial
+from webapp.paging import Page, PageQuery
+from webapp.web import wants_partial
 
 blueprint = Blueprint("audit_pages", __name__)
 

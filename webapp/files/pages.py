@@ -23,8 +23,9 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
 from webapp.models.choosing import choices
+from webapp.paging import PageQuery
 from webapp.usage.counting import Weights, weights_of
-from webapp.web import PageQuery, ViewResult
+from webapp.web import ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
 

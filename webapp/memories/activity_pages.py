@@ -25,9 +25,10 @@ from webapp.memories.review_groups import apart_from, groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.memories.showing.change_lines import ChangeLine
+from webapp.paging import PageQuery
 from webapp.rendering import reader_zone
 from webapp.validation import parse_id
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
 
