@@ -20,7 +20,7 @@ from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, PastedImport, StartImport
 from webapp.validation import parse_id
-from webapp.web import ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("transfer_pages", __name__)
 
@@ -96,7 +96,7 @@ def show_import(import_id: int) -> ViewResult:
     outcome = request.args.get("outcome", "")
     query = ItemQuery(
         limit=ITEMS,
-        cursor=request.args.get("cursor", "")[:500] or None,
+        cursor=asked_cursor(),
         outcome=outcome if outcome in ("imported", "updated", "unchanged", "skipped") else None,
     )
     page = service.list_items(current_user_id(), import_id, query)
