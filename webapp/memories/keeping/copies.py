@@ -12,7 +12,7 @@ from blinker import Signal
 from sqlalchemy import or_, select
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.access_paths import a_few_at_a_time
+from webapp.access_paths import a_few_at_a_time, batches_to_change
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db, get_or_raise
@@ -116,12 +116,9 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
         .join(Message, Message.message_id == MessageReasoning.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id)
-        .order_by(MessageReasoning.message_id)
-        .limit(_BATCH)
     )
-    changed, last = [], 0
-    while rows := db.session.scalars(mine.where(MessageReasoning.message_id > last)).all():
-        last = rows[-1].message_id
+    changed = []
+    for rows in batches_to_change(mine, MessageReasoning.message_id):
         changed += strip_thoughts(rows, texts)
         db.session.flush()
     return changed
@@ -199,7 +196,6 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
     return strip(value, False)
 
 
-_BATCH = 200
 _FEW_WORDS = 20
 _TELLING = 8  # from this many letters on, a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})
