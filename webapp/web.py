@@ -18,6 +18,7 @@ from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.paging import LONGEST_CURSOR
 from webapp.validation import MAX_ID
 
 V = TypeVar("V", bound=Callable[..., Any])
@@ -183,6 +184,11 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
         abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
+
+
+def asked_cursor() -> str | None:
+    """The cursor in the address of a page, to be judged by its list; None on the first page."""
+    return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
 
 
 def check_json_request() -> None:
