@@ -17,8 +17,11 @@ from bench.report import percentile, table, verdict
 from bench.rows import MOST_MEMORIES, fill
 from tests.support.people import Person, browser_client, make_person
 from tests.support.servers import Servers, test_servers
+from webapp.conversations import listing
+from webapp.conversations.schemas import ConversationQuery
 from webapp.database import db
-from webapp.web import Cursor
+from webapp.memories import service as memories
+from webapp.memories.schemas import MemoryQuery
 
 SIZES = (1_000, 100_000, 1_000_000)
 DATABASES = {"mysql": "mariadb", "sqlite": "sqlite"}
@@ -102,17 +105,21 @@ def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str,
         return lambda: browser.get(path, headers={"HX-Request": "true"})
 
     middle = size // 2
+    deep = min(middle, MOST_MEMORIES // 2)
+    listed = listing.keyset_of(person.user_id, ConversationQuery())
+    beside = listing.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
+    known = memories.keyset_of(person.user_id, MemoryQuery())
     return {
         "API: conversations": api("conversations?limit=50"),
-        "API: conversations from the middle": api(f"conversations?limit=50&cursor={_position(middle)}"),
+        "API: conversations from the middle": api(f"conversations?limit=50&cursor={listed.cursor(*_position(middle))}"),
         "API: conversation with messages": api(f"conversations/{conversation}"),
         "API: messages from the middle": api(f"conversations/{conversation}/messages?before={middle}&limit=50"),
         "API: memories": api("memories?limit=50"),
-        "API: memories from the middle": api(f"memories?limit=50&cursor={_position(min(middle, MOST_MEMORIES // 2))}"),
+        "API: memories from the middle": api(f"memories?limit=50&cursor={known.cursor(*_position(deep))}"),
         "API: memories of a kind": api("memories?limit=50&memory_type=entity"),
         "API: memories that no longer hold": api("memories?limit=50&is_closed=true"),
         "sidebar": part("/sidebar"),
-        "sidebar from the middle": part(f"/sidebar?cursor={_position(middle, 0)}"),
+        "sidebar from the middle": part(f"/sidebar?cursor={beside.cursor(0, *_position(middle))}"),
         "conversation page": page(f"/c/{conversation}"),
         "conversation beside the sidebar": part(f"/c/{conversation}"),
         "conversation page, at the middle": page(f"/c/{conversation}?at={middle}"),
@@ -124,13 +131,9 @@ def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str,
     }
 
 
-def _position(row: int, *before: int) -> str:
-    """The cursor for the row with this number; conversations and memories are a second apart.
-
-    The sidebar's begins with whether the row is pinned.
-    """
-    at = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=row)
-    return Cursor.encode(*before, int(at.timestamp()) * 1_000_000, 2**31 - 1)
+def _position(row: int) -> tuple[datetime, int]:
+    """The sort key of the row with this number; conversations and memories are a second apart."""
+    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=row), 2**31 - 1
 
 
 def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:

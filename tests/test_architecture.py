@@ -69,7 +69,7 @@ SKIPS = {
 # Modules that decide can be tested without a server: no web framework, no database. A module not listed here may be
 # pure, too, but nobody relies on it.
 PURE = {
-    "webapp": "dates errors jobspecs trace_sending tracing validation",
+    "webapp": "dates errors jobspecs paging trace_sending tracing validation",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
     "webapp.chat.context": "blocks budget builder excerpts facts_section sections segments summaries_section values",

@@ -1,48 +1,15 @@
-"""Cursors, pages, and who is answered how."""
+"""Who is answered how, and how requests are validated."""
 
 from __future__ import annotations
 
 import pytest
 from flask import Flask
 from flask_openapi3 import OpenAPI
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from tests.support.people import ApiClient
-from webapp.web import Cursor, JsonBlueprint, Page, wants_json, wants_partial
-
-
-@given(
-    st.integers(), st.text(st.characters(codec="utf-8"), max_size=20), st.floats(allow_nan=False, allow_infinity=False)
-)
-def test_a_cursor_comes_back_as_it_was(number: int, text: str, fraction: float) -> None:
-    assert Cursor.decode(Cursor.encode(number, text, fraction), int, str, float) == (number, text, fraction)
-
-
-@given(st.text(max_size=60))
-def test_anything_else_is_a_value_error(text: str) -> None:
-    try:
-        Cursor.decode(text, int, int)
-    except ValueError:
-        return
-    assert Cursor.encode(*Cursor.decode(text, int, int))
-
-
-@pytest.mark.parametrize("key", [(True, 1), (1.0, 1), ("1", 1), (1,), (1, 2, 3)])
-def test_a_cursor_of_another_list_is_refused(key: tuple) -> None:
-    with pytest.raises(ValueError, match="not a cursor"):
-        Cursor.decode(Cursor.encode(*key), int, int)
-
-
-@given(st.lists(st.integers(), max_size=8), st.integers(1, 8))
-def test_a_surplus_row_means_a_next_page(rows: list[int], limit: int) -> None:
-    page = Page.of(rows, limit, lambda row: (row,))
-    assert page.items == rows[:limit]
-    assert (page.next_cursor is not None) == (len(rows) > limit)
-    if page.next_cursor:
-        assert Cursor.decode(page.next_cursor, int) == (rows[limit - 1],)
+from webapp.web import JsonBlueprint, wants_json, wants_partial
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ person has nearly all of them. With ten thousand memories the wrong index costs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Row, Select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.database import Base, db
 
 Statement = TypeVar("Statement", bound=Select[*tuple[Any, ...]])
+Entity = TypeVar("Entity", bound=Base)
 AT_ONCE = 40
 """Rows that may hold some kilobytes of JSON each, read into memory together."""
 
@@ -36,3 +38,15 @@ def a_few_at_a_time(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[
     Send nothing else before the last has been read: MySQL's connections do one thing at a time.
     """
     return iter(db.session.execute(statement.execution_options(yield_per=AT_ONCE)))
+
+
+def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]) -> Iterator[Sequence[Entity]]:
+    """The objects a statement selects, a few at a time in the order of their key. Each few may be changed and flushed
+    before the next are read, which `a_few_at_a_time` does not allow.
+
+    First only the keys: paging through the statement would have the database look for the rows again for every few.
+    """
+    keys = sorted(db.session.scalars(statement.with_only_columns(key)))
+    for start in range(0, len(keys), AT_ONCE):
+        some = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
+        yield db.session.scalars(by_primary_key(some, cast("type[Base]", key.class_))).all()

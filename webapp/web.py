@@ -1,29 +1,26 @@
-"""What every view needs: the kind of answer the caller wants, JSON bodies, keyset cursors, paging."""
+"""What every view needs: the kind of answer the caller wants, and JSON bodies."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from flask import Request, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.paging import LONGEST_CURSOR
 from webapp.validation import MAX_ID
 
-T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., Any])
 
 UPLOADS = {
@@ -189,53 +186,9 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
     )
 
 
-class Cursor:
-    """An opaque keyset position: the sort key of the last row of a page."""
-
-    @staticmethod
-    def encode(*key: str | int | float) -> str:
-        """Pack a sort key."""
-        return base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":")).encode()).decode().rstrip("=")
-
-    @staticmethod
-    def decode(cursor: str, *types: type) -> tuple[Any, ...]:
-        """Unpack a sort key of the given types. Raises ValueError for anything this service did not create."""
-        try:
-            raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-            key = json.loads(raw)
-        except (binascii.Error, ValueError, UnicodeError, RecursionError) as error:
-            raise ValueError("not a cursor of this list") from error
-        if (
-            not isinstance(key, list)
-            or len(key) != len(types)
-            or not all(type(part) is kind for part, kind in zip(key, types, strict=True))
-        ):
-            raise ValueError("not a cursor of this list")
-        return tuple(key)
-
-
-class PageQuery(BaseModel):
-    """The paging parameters of every list."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    limit: int = Field(20, ge=1, le=100, description="How many to return.")
-    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the previous page.")
-
-
-class Page(Generic[T]):
-    """One page of a keyset-paged list."""
-
-    def __init__(self, items: Sequence[T], next_cursor: str | None):
-        self.items = list(items)
-        self.next_cursor = next_cursor
-
-    @classmethod
-    def of(cls, rows: Sequence[T], limit: int, key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
-        """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
-        items = rows[:limit]
-        more = len(rows) > limit
-        return cls(items, Cursor.encode(*key(items[-1])) if more and items else None)
+def asked_cursor() -> str | None:
+    """The cursor in the address of a page, to be judged by its list; None on the first page."""
+    return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
 
 
 def check_json_request() -> None:

@@ -10,8 +10,6 @@ from flask import Flask
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import Person
 from webapp.conversations import portions
-from webapp.conversations.models import MessageReasoning
-from webapp.database import db, write_transaction
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
@@ -27,13 +25,10 @@ def test_every_reply_of_theirs_comes_once_in_order(
         ids = add_messages(app, conversation_id, 4)
         replies += ids[1::2] if conversation_id != theirs else []
     with app.app_context():
-        with write_transaction():
-            db.session.add(MessageReasoning(message_id=replies[2], content="Let me think"))
         found = list(portions.replies_of(user.user_id))
         assert [number for some in found for number in some] == replies
         assert {len(some) for some in found[:-1]} <= {size}
         assert len(found[-1]) <= size
-        assert list(portions.reasoned_replies_of(user.user_id)) == [[replies[2]]]
 
 
 def test_somebody_without_replies_has_no_portions(app: Flask, user: Person) -> None:

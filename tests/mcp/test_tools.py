@@ -129,6 +129,51 @@ def test_forgotten_stays_forgotten(
         assert MARKER not in json.dumps(answer)
 
 
+KEY = "AKIAIOSFODNN7EXAMPLE"
+
+
+@pytest.mark.parametrize("tool", ["remember", "update_memory"])
+@pytest.mark.parametrize(
+    ("scopes", "said"),
+    [
+        (("mcp",), "It looks like a secret. Secrets are never kept."),
+        (("mcp", "write"), "content: looks like a secret (api key); secrets are never kept"),
+    ],
+)
+def test_a_secret_is_refused_as_a_secret(
+    app: Flask, user: Person, anonymous: FlaskClient, tool: str, scopes: tuple[Scope, ...], said: str
+) -> None:
+    number = memory(app, user, "Lives in Lisbon")
+    where = {"quote": f"My key is {KEY}"} if tool == "remember" else {"memory_id": number}
+    done = call(anonymous, token(app, user, *scopes), tool, content=f"The key is {KEY}", **where)
+    assert said in done["content"][0]["text"]
+    assert "forgotten" not in done["content"][0]["text"] and KEY not in json.dumps(done)
+    assert contents(app, user) == [("Lives in Lisbon", False)]
+
+
+@pytest.mark.parametrize("tool", ["remember", "update_memory"])
+@pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
+def test_what_was_forgotten_is_refused_as_forgotten(
+    app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient, tool: str, scopes: tuple[Scope, ...]
+) -> None:
+    known = memory(app, user, f"Has a {MARKER}")
+    number = memory(app, user, "Lives in Lisbon")
+    assert client.delete(f"/api/memories/{known}").status_code == 200
+    where = {"quote": f"I have a {MARKER}"} if tool == "remember" else {"memory_id": number}
+    done = call(anonymous, token(app, user, *scopes), tool, content=f"Has a {MARKER}", **where)
+    assert "The user has forgotten this; only they can bring it back." in done["content"][0]["text"]
+    assert "secret" not in done["content"][0]["text"]
+    assert contents(app, user) == [("Lives in Lisbon", False)]
+
+
+def test_an_error_says_which_argument_it_is_about(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    secret = token(app, user, "mcp", "write")
+    unsaid = call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")
+    assert unsaid["content"][0]["text"].startswith("quote: does not say this.")
+    foreign = call(anonymous, secret, "list_memories", cursor="W10")
+    assert foreign["isError"] and foreign["content"][0]["text"] == "cursor: is not a cursor of this list"
+
+
 def test_only_what_the_user_said_is_kept(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     secret = token(app, user, "mcp", "write")
     assert call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")["isError"] is True

@@ -157,4 +157,4 @@ def test_the_keys_of_many_users_are_bounded(app_context, make_user, monkeypatch:
         person = make_user()
         facts.exact_facts("Which bird?", Scope(person.user_id), position(person.user_id))
         db.session.rollback()
-    assert len(facts._keys) <= 2
+    assert len(facts._held) <= 2

@@ -11,10 +11,9 @@ from webapp.database import db, now, write_transaction
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.service import list_memories
+from webapp.memories.service import keyset_of, list_memories
 from webapp.memories.showing import cards
 from webapp.memories.showing.admin_view import check_health, view_as_admin
-from webapp.web import Cursor
 
 
 def write(client, content: str, **fields) -> dict:
@@ -366,9 +365,10 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
             {"visibility": "shared"},
             {"source_conversation_id": 1},
         ]
-        middle = Cursor.encode(int((at - timedelta(seconds=25_000)).timestamp() * 1_000_000), 2**31 - 1)
         for wishes in queries:
             first = list_memories(user.user_id, MemoryQuery(**wishes))
+            keyset = keyset_of(user.user_id, MemoryQuery(**wishes))
+            middle = keyset.cursor(at - timedelta(seconds=25_000), 2**31 - 1)
             for cursor in (None, first.next_cursor, middle):
                 if cursor is None and wishes:
                     continue

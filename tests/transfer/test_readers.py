@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from tests.transfer import exports
 from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
-from webapp.transfer.parts import ReadConversation, ReadMemory, ReadProject, Unreadable, branch, instant, newest_leaf
+from webapp.transfer.parts import (
+    ReadConversation,
+    ReadMemory,
+    ReadProject,
+    Unreadable,
+    branch,
+    instant,
+    newest_leaf,
+    shown_path,
+)
 from webapp.transfer.readers import recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
@@ -407,6 +416,24 @@ def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
     rows = b",".join(json.dumps(chatgpt_conversation(number)).encode() for number in range(2))
     with pytest.raises(Refused, match="nested deeper"):
         read(b"[" + rows + b"," + deep + b"]", "conversations.json")
+
+
+@pytest.mark.parametrize("parent", [["a"], {"a": 1}, 7, None, "elsewhere", "b"])
+@pytest.mark.parametrize("leaf", [["a"], {}, 7, None, "elsewhere"])
+def test_what_does_not_name_a_message_is_no_parent_and_no_leaf(parent, leaf):
+    rows = {"a": {"up": parent}, "b": {}, "c": {"up": "a"}}
+    assert shown_path(rows, "up", leaf, lambda _row: None) == (["b", "a", "c"] if parent == "b" else ["a", "c"])
+    assert shown_path({"a": {"up": parent}, "c": {}}, "up", leaf, lambda _row: None) == ["a", "c"]
+
+
+def test_the_branch_of_the_leaf_is_shown_or_that_of_the_newest_message():
+    rows = {"a": {}, "old": {"up": "a", "at": 9}, "new": {"up": "a", "at": 8}}
+
+    def at(row):
+        return datetime.fromtimestamp(row["at"], UTC) if "at" in row else None
+
+    assert shown_path(rows, "up", None, at) == ["a", "old"]
+    assert shown_path(rows, "up", "new", at) == ["a", "new"]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=3), max_size=8))

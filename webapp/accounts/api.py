@@ -38,7 +38,8 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.database import db
-from webapp.web import PageQuery, ViewResult, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
 

@@ -32,8 +32,9 @@ from webapp.extensions import app_settings
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.paging import PageQuery
 from webapp.problems import field_errors
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("accounts_pages", __name__)
 

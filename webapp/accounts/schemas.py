@@ -13,8 +13,8 @@ from webapp.accounts.passwords import MAX_PASSWORD, complaint
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
+from webapp.paging import PageQuery
 from webapp.validation import Flag, Id, Instant, Line, Whole
-from webapp.web import PageQuery
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""

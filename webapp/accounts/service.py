@@ -26,7 +26,7 @@ from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_o
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from webapp.languages.marks import say
-from webapp.web import Cursor, Page
+from webapp.paging import Keyset, Page
 
 
 class Leaving(Unauthenticated):
@@ -179,18 +179,16 @@ def delete_user(user_id: int) -> None:
 
 
 def list_users(query: UserQuery) -> Page[User]:
-    """A page of all accounts, or of those with some letters in address or name; oldest first."""
+    """A page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
+    keyset = Keyset("users", query, int)
     statement = select(User).order_by(User.user_id).limit(query.limit + 1)
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
         statement = statement.where(or_(in_email, User.name.contains(query.q, autoescape=True)))
     if query.cursor:
-        try:
-            (after,) = Cursor.decode(query.cursor, int)
-        except ValueError as error:
-            raise Invalid.field("cursor", str(error)) from None
+        (after,) = keyset.position()
         statement = statement.where(User.user_id > after)
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda user: (user.user_id,))
+    return keyset.page(db.session.scalars(statement).all(), lambda user: (user.user_id,))
 
 
 def update_user(user_id: int, changes: UserChanges) -> User:

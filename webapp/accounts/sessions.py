@@ -12,8 +12,8 @@ from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
 from webapp.database import Timestamp, db, now, rows_changed
-from webapp.errors import Invalid, NotFound
-from webapp.web import Cursor, Page, PageQuery
+from webapp.errors import NotFound
+from webapp.paging import Keyset, Page, PageQuery
 
 MAX_SECRET = 100
 KEPT_DAYS = 7
@@ -56,6 +56,7 @@ def _by_hash() -> Select[User, UserSession]:
 
 def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
     """A page of a user's sessions that can still be used, newest first. Raises Invalid for another list's cursor."""
+    keyset = Keyset("sessions", query, int, within=user_id)
     statement = (
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
@@ -64,12 +65,9 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
         .limit(query.limit + 1)
     )
     if query.cursor:
-        try:
-            (before,) = Cursor.decode(query.cursor, int)
-        except ValueError as error:
-            raise Invalid.field("cursor", str(error)) from None
+        (before,) = keyset.position()
         statement = statement.where(UserSession.session_id < before)
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.session_id,))
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.session_id,))
 
 
 def end(user_id: int, session_id: int) -> None:

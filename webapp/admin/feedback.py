@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 
 from webapp.accounts.auth import admin_only
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS
 from webapp.database import db
 from webapp.languages.speaking import translated
-from webapp.web import PageQuery, ViewResult
+from webapp.paging import PageQuery
+from webapp.web import ViewResult, asked_cursor
 
 blueprint = Blueprint("admin_feedback", __name__)
 
@@ -21,7 +22,7 @@ SHOWN = 20
 @admin_only
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
-    page = feedback.readable(PageQuery(limit=SHOWN, cursor=request.args.get("cursor", "")[:500] or None))
+    page = feedback.readable(PageQuery(limit=SHOWN, cursor=asked_cursor()))
     answer = render_template(
         "admin/feedback.html",
         counts=feedback.counts(DAYS),

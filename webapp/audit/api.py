@@ -7,7 +7,8 @@ from typing import Any
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.audit import service
 from webapp.audit.schemas import AuditEventOut, AuditList
-from webapp.web import PageQuery, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import api_blueprint
 
 blueprint = api_blueprint("audit_api", __name__, tag="Audit")
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template
 
 from webapp.accounts.auth import admin_only, current_user_id, signed_in
 from webapp.audit import service
@@ -15,7 +15,8 @@ from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
 from webapp.audit.things import conversation_of, thing
 from webapp.database import db
-from webapp.web import Page, PageQuery, wants_partial
+from webapp.paging import Page, PageQuery
+from webapp.web import asked_cursor, wants_partial
 
 blueprint = Blueprint("audit_pages", __name__)
 
@@ -61,7 +62,7 @@ def _render(page: Page[AuditEvent], whole: str) -> str:
 
 
 def _query() -> PageQuery:
-    return PageQuery(limit=PAGE_LENGTH, cursor=request.args.get("cursor", "")[:500] or None)
+    return PageQuery(limit=PAGE_LENGTH, cursor=asked_cursor())
 
 
 def _lines(user_id: int) -> Iterator[str]:

@@ -14,9 +14,8 @@ from sqlalchemy import delete, select
 from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
 from webapp.database import after_commit, db, now, rows_changed, waiting_for_commit
-from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.web import Cursor, Page, PageQuery
+from webapp.paging import Keyset, Page, PageQuery
 
 PURGED_AT_ONCE = 5_000
 
@@ -80,16 +79,14 @@ def purge(days: int) -> int:
 
 
 def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
+    keyset = Keyset("audit", query, int, within=user_id)
     statement = select(AuditEvent).order_by(AuditEvent.event_id.desc()).limit(query.limit + 1)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
     if query.cursor:
-        try:
-            (before,) = Cursor.decode(query.cursor, int)
-        except ValueError as error:
-            raise Invalid.field("cursor", str(error)) from None
+        (before,) = keyset.position()
         statement = statement.where(AuditEvent.event_id < before)
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda event: (event.event_id,))
+    return keyset.page(db.session.scalars(statement).all(), lambda event: (event.event_id,))
 
 
 @dataclass(frozen=True)

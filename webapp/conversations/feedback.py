@@ -13,9 +13,8 @@ from webapp.conversations.feedback_schemas import Count, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.database import db, get_or_raise, now
-from webapp.errors import Conflict, Invalid, NotFound
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
+from webapp.errors import Conflict, NotFound
+from webapp.paging import Keyset, Page, PageQuery
 
 LOOKED_ONCE_IN = 3_600
 """Seconds within which an admin's reading of the same reply is recorded only once."""
@@ -82,6 +81,7 @@ def counts(days: int) -> list[Count]:
 
 def readable(query: PageQuery) -> Page[Shown]:
     """What people let admins read, newest first; the owner of a reply is told of each reading. Raises Invalid."""
+    keyset = Keyset("readable feedback", query, int)
     statement = (
         select(MessageFeedback, Message.content)
         .join(Message, Message.message_id == MessageFeedback.message_id)
@@ -91,13 +91,10 @@ def readable(query: PageQuery) -> Page[Shown]:
         .limit(query.limit + 1)
     )
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(MessageFeedback.message_id < max(0, min(last_id, MAX_ID)))
+        (last_id,) = keyset.position()
+        statement = statement.where(MessageFeedback.message_id < last_id)
     found = [Shown(row, content) for row, content in db.session.execute(statement)]
-    page = Page.of(found, query.limit, lambda item: (item.feedback.message_id,))
+    page = keyset.page(found, lambda item: (item.feedback.message_id,))
     for item in page.items:
         row = item.feedback
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)

@@ -16,7 +16,8 @@ from webapp.conversations.feedback_schemas import (
 )
 from webapp.conversations.schemas import MessagePath
 from webapp.database import db
-from webapp.web import PageQuery, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import api_blueprint
 
 blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
 

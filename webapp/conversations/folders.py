@@ -7,10 +7,9 @@ from sqlalchemy import Select, func, or_, select, update
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
 from webapp.database import db
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, NotFound
 from webapp.languages.marks import say
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
+from webapp.paging import Keyset, Page, PageQuery
 
 MOST_FOLDERS = 500
 
@@ -56,17 +55,13 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("folders", query, str, int, within=user_id)
     statement = _counted(user_id)
     if query.cursor:
-        try:
-            name, last_id = Cursor.decode(query.cursor, str, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(
-            or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > min(last_id, MAX_ID)))
-        )
+        name, last_id = keyset.position()
+        statement = statement.where(or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > last_id)))
     rows = [shown(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
-    return Page.of(rows, query.limit, lambda row: (row.name, row.folder_id))
+    return keyset.page(rows, lambda row: (row.name, row.folder_id))
 
 
 def all_folders(user_id: int) -> list[FolderOut]:

@@ -9,7 +9,8 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations import folders
 from webapp.conversations.schemas import FolderFields, FolderList, FolderOut, FolderPath
 from webapp.database import db
-from webapp.web import PageQuery, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import api_blueprint
 
 blueprint = api_blueprint("folders_api", __name__, tag="Conversations")
 

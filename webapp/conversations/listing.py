@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, false, or_, select
@@ -14,12 +14,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery
 from webapp.conversations.service import owned
 from webapp.database import db
-from webapp.errors import Invalid
+from webapp.paging import EPOCH, Keyset, Page
 from webapp.spaces.service import require_member
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
@@ -28,6 +24,8 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     Temporary ones are never listed.
     Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
     """
+    keyset = keyset_of(user_id, query, pinned_first=pinned_first)
+    position = keyset.position() if query.cursor else None
     statement = owned(user_id).where(
         Conversation.is_archived == query.archived,  # IS would not use the index
         Conversation.is_temporary == false(),
@@ -52,7 +50,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
         statement = statement.where(_is_tagged(query.tag))
     if query.q:
         statement = statement.where(_mentions(query.q))
-    statement = _behind(statement, query.cursor, pinned_first=pinned_first)
+    statement = _behind(statement, position, pinned_first=pinned_first)
     # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if pinned_first:
@@ -61,26 +59,33 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
         statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
 
-    def key(row: Conversation) -> tuple[int, ...]:
-        place = (_microseconds(row.updated_at), row.conversation_id)
+    def key(row: Conversation) -> tuple[Any, ...]:
+        place = (row.updated_at or EPOCH, row.conversation_id)
         return (int(row.is_pinned), *place) if pinned_first else place
 
-    return Page.of(rows, query.limit, key)
+    return keyset.page(rows, key)
 
 
-def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -> Select[Any]:
-    """The statement, ordered and starting after a cursor."""
+def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
+    """The order of `list_conversations`."""
+    if pinned_first:
+        return Keyset("conversations, pinned ones first", query, int, datetime, int, within=user_id)
+    return Keyset("conversations", query, datetime, int, within=user_id)
+
+
+def _behind(statement: Select[Any], position: tuple[Any, ...] | None, *, pinned_first: bool) -> Select[Any]:
+    """The statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
-    if not cursor:
+    if position is None:
         return statement.order_by(*order)
-    pinned, at, last_id = _position(cursor, pinned_first=pinned_first)
+    *pinned, at, last_id = position
     later = or_(
         Conversation.updated_at < at,
         (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
     )
-    if pinned:
+    if any(pinned):
         later = or_(Conversation.is_pinned == false(), later)
     elif pinned_first:
         statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= at)
@@ -108,19 +113,3 @@ def _mentions(q: str) -> ColumnElement[bool]:
         Message.content.icontains(q, autoescape=True),
     )
     return or_(Conversation.title.icontains(q, autoescape=True), said.exists())
-
-
-def _microseconds(at: datetime | None) -> int:
-    return round(((at or EPOCH) - EPOCH) / timedelta(microseconds=1))
-
-
-def _position(cursor: str, *, pinned_first: bool) -> tuple[bool, datetime, int]:
-    try:
-        if pinned_first:
-            pinned, micros, last_id = Cursor.decode(cursor, int, int, int)
-        else:
-            pinned, (micros, last_id) = 0, Cursor.decode(cursor, int, int)
-        at = EPOCH + timedelta(microseconds=micros)
-        return bool(pinned), at, max(0, min(last_id, MAX_ID))
-    except (ValueError, OverflowError):
-        raise Invalid.field("cursor", "is not a cursor of this list") from None

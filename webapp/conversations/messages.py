@@ -15,8 +15,8 @@ from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
 from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, NotFound
+from webapp.paging import Page
 from webapp.validation import MAX_ID
-from webapp.web import Page
 
 
 def get_message(user_id: int, message_id: int) -> Message:

@@ -20,7 +20,7 @@ from webapp.languages.speaking import translated
 from webapp.models.choosing import check_choice, remember_choice
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.validation import parse_id
-from webapp.web import ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("organising_pages", __name__)
 LABELS = N_({"name": "The name"})
@@ -208,7 +208,7 @@ def _query() -> ConversationQuery:
         folder_id=_id("folder_id"),
         tag=request.args.get("tag", "")[:50].strip() or None,
         is_pinned=True if request.args.get("is_pinned") in ("1", "True", "true") else None,
-        cursor=request.args.get("cursor", "")[:500] or None,
+        cursor=asked_cursor(),
         limit=PAGE_LENGTH,
     )
 

@@ -23,7 +23,7 @@ from webapp.models.catalogue import is_demonstration
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
-from webapp.web import ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("conversations_pages", __name__)
 TITLE_LABELS = N_({"title": "A title"})
@@ -205,7 +205,7 @@ def sidebar() -> ViewResult:
     shown = presenting.sidebar(
         current_user_id(),
         q=request.args.get("q", "")[:200].strip(),
-        cursor=request.args.get("cursor", "")[:500] or None,
+        cursor=asked_cursor(),
         count=min(100, max(1, count)),
         after_day=request.args.get("after"),
         space_id=_space_id(),
@@ -238,7 +238,7 @@ def seen(conversation_id: int) -> Any:
 @signed_in
 def archived() -> ViewResult:
     """Archived conversations."""
-    cursor = request.args.get("cursor", "")[:500] or None
+    cursor = asked_cursor()
     page = listing.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
     template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"
     return render_template(template, conversations=page.items, next_cursor=page.next_cursor)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 
-from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 
 PORTION = 900
@@ -20,25 +20,14 @@ IDS_AT_ONCE = 10_000
 
 def replies_of(user_id: int) -> Iterator[Sequence[int]]:
     """The ids of all replies in a user's conversations, each once, in ascending order."""
-    return _portions(_replies(user_id))
-
-
-def reasoned_replies_of(user_id: int) -> Iterator[Sequence[int]]:
-    """Likewise, but only of the replies whose reasoning is kept."""
-    return _portions(_replies(user_id).join(MessageReasoning, MessageReasoning.message_id == Message.message_id))
-
-
-def _replies(user_id: int) -> Select[int]:
-    return (
+    statement = (
         select(Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id, Message.role == "assistant")
+        .execution_options(yield_per=IDS_AT_ONCE)
     )
-
-
-def _portions(statement: Select[int]) -> Iterator[Sequence[int]]:
     found = array("q")
-    for some in db.session.scalars(statement.execution_options(yield_per=IDS_AT_ONCE)).partitions():
+    for some in db.session.scalars(statement).partitions():
         found.extend(some)
     ids = array("q", sorted(found))
     for first in range(0, len(ids), PORTION):

@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BaseModel, Field
 from webapp.conversations.guided import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.languages.marks import say
+from webapp.paging import PageQuery
 from webapp.parameters import Parameters
 from webapp.validation import Flag, Id, Instant, JsonObject, Line
-from webapp.web import PageQuery
 
 MOST_TAGS = 20
 

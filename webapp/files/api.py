@@ -27,9 +27,10 @@ from webapp.files.schemas import (
 )
 from webapp.files.sending import content_of
 from webapp.files.taking import take_in
+from webapp.paging import PageQuery
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
-from webapp.web import PageQuery, accepts_files, api_blueprint
+from webapp.web import accepts_files, api_blueprint
 
 blueprint = api_blueprint("files_api", __name__, tag="Files")
 

@@ -23,8 +23,9 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
 from webapp.models.choosing import choices
+from webapp.paging import PageQuery
 from webapp.usage.counting import Weights, weights_of
-from webapp.web import PageQuery, ViewResult
+from webapp.web import ViewResult, asked_cursor
 
 blueprint = Blueprint("files_pages", __name__)
 
@@ -104,9 +105,7 @@ def attach() -> ViewResult:
 @signed_in
 def index() -> ViewResult:
     """All of the user's files."""
-    page = service.list_files(
-        current_user_id(), PageQuery(limit=50, cursor=request.args.get("cursor", "")[:500] or None)
-    )
+    page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=asked_cursor()))
     return render_template("files/index.html", files=page.items, next_cursor=page.next_cursor)
 
 

@@ -16,8 +16,7 @@ from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.taking import drop_unnamed
 from webapp.languages.marks import say
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
+from webapp.paging import Keyset, Page, PageQuery
 
 MOST_ATTACHED = 20
 """The most files one message may have."""
@@ -39,14 +38,12 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """The user's files, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("files", query, int, within=user_id)
     statement = _owned(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(File.file_id < min(last_id, MAX_ID))
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.file_id,))
+        (last_id,) = keyset.position()
+        statement = statement.where(File.file_id < last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.file_id,))
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:

@@ -17,7 +17,8 @@ from webapp.legacies.schemas import (
     NewFact,
     VisibilityChange,
 )
-from webapp.web import PageQuery, ViewResult, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
 

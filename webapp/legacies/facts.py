@@ -10,17 +10,17 @@ from sqlalchemy import Select, false
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.errors import Invalid, NotFound
+from webapp.errors import NotFound
 from webapp.legacies.categories import KnownFact, category_of, order
 from webapp.memories import service
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.paging import Keyset, Page, PageQuery
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
-from webapp.web import Cursor, Page, PageQuery
 
 MOST = 500
 """The most facts of a legacy that are listed, the oldest first."""
@@ -48,14 +48,12 @@ def list_facts(user_id: int, space_id: int) -> list[Fact]:
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """A page of what `list_facts` lists. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
+    keyset = Keyset("facts of a legacy", query, int, within=[user_id, space_id])
     statement = _usable(service.readable(user_id), space_id).limit(query.limit + 1)
     if query.cursor:
-        try:
-            (after,) = Cursor.decode(query.cursor, int)
-        except ValueError as error:
-            raise Invalid.field("cursor", str(error)) from None
+        (after,) = keyset.position()
         statement = statement.where(Memory.memory_id > after)
-    return Page.of(_facts(user_id, statement), query.limit, lambda fact: (fact.memory.memory_id,))
+    return keyset.page(_facts(user_id, statement), lambda fact: (fact.memory.memory_id,))
 
 
 def shared_view(user_id: int, space_id: int) -> list[Fact]:

@@ -7,11 +7,13 @@ was used. What the owners of those conversations said in them stays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import select
 
+from webapp.access_paths import batches_to_change
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db
 from webapp.memories.engine.retelling import Told, without_retold
@@ -91,11 +93,8 @@ def _take_from(
     if not texts:
         return Reach()
     told, exact = Told(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
-    rows: Iterable[Message] = db.session.scalars(
-        select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
-    )
     changed, quoted = [], 0
-    for row in rows:
+    for row in _finished(conversation_ids):
         if row.role == "user":
             quoted += cut_out(row.content, exact) != row.content
             continue
@@ -103,15 +102,28 @@ def _take_from(
         if strip_beside(row, memory_ids, texts) or text != row.content:
             row.content = text
             changed.append(row.message_id)
-    thoughts = db.session.scalars(
-        select(MessageReasoning)
-        .join(Message, Message.message_id == MessageReasoning.message_id)
-        .where(Message.conversation_id.in_(conversation_ids))
-    ).all()
-    changed = list(dict.fromkeys([*changed, *strip_thoughts(thoughts, exact, told, WITHDRAWN)]))
+    for thoughts in _reasoning(conversation_ids):
+        changed += strip_thoughts(thoughts, exact, told, WITHDRAWN)
+    changed = list(dict.fromkeys(changed))
     db.session.flush()
     told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
     if changed:
         replies_stripped.send(None, user_id=user_id, message_ids=changed)
         drop_streams(changed)
     return Reach(len(changed), quoted)
+
+
+def _finished(conversation_ids: Collection[int]) -> Iterator[Message]:
+    """The messages of some conversations that are not being written, a few in memory; what was changed is flushed."""
+    mine = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
+    return chain.from_iterable(batches_to_change(mine, Message.message_id))
+
+
+def _reasoning(conversation_ids: Collection[int]) -> Iterator[Sequence[MessageReasoning]]:
+    """The reasoning for the replies of some conversations, a few at a time."""
+    mine = (
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .where(Message.conversation_id.in_(conversation_ids))
+    )
+    return batches_to_change(mine, MessageReasoning.message_id)

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, Field
 from webapp.library.formats import LONGEST_CONTENT, LONGEST_DESCRIPTION, LONGEST_NAME, MOST_AT_ONCE
 from webapp.library.models import SavedPrompt
 from webapp.library.variables import LONGEST_VALUE, asked
+from webapp.paging import PageQuery
 from webapp.validation import Id, Instant, Line, SearchText
-from webapp.web import PageQuery
 
 
 def _one_line(value: str) -> str:

@@ -20,11 +20,10 @@ from webapp.library.formats import ReadPrompt, Refused
 from webapp.library.models import SavedPrompt
 from webapp.library.schemas import NewSavedPrompt, SavedPromptChanges, SavedPromptQuery
 from webapp.library.variables import Unfilled, fill
+from webapp.paging import Keyset, Page
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page
 
 MOST_PROMPTS = 1_000
 """The most prompts of one person."""
@@ -50,7 +49,8 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Fou
 
 
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[Found]:
-    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a bad cursor."""
+    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
+    keyset = Keyset("saved prompts", query, str, int, within=user_id)
     statement = _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
@@ -61,15 +61,12 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[Found]:
             or_(SavedPrompt.name.like(like, escape="!"), SavedPrompt.description.like(like, escape="!"))
         )
     if query.cursor:
-        try:
-            name, last_id = Cursor.decode(query.cursor, str, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        same = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > max(0, min(last_id, MAX_ID)))
+        name, last_id = keyset.position()
+        same = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)
         statement = statement.where(or_(SavedPrompt.name > name, same))
     rows = db.session.execute(statement.limit(query.limit + 1)).all()
     found = [Found(row.SavedPrompt, bool(row.can_edit)) for row in rows]
-    return Page.of(found, query.limit, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
+    return keyset.page(found, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
 
 
 def all_prompts(user_id: int) -> list[Found]:

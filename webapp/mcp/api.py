@@ -102,14 +102,18 @@ def _called(user_id: int, call: Call) -> dict[str, Any]:
         args = schemas.TOOLS[name][0].model_validate(call.params.get("arguments") or {})
         found = _RUN[name](user_id, args)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(item['loc'])}: {item['msg']}" for item in problems.field_errors(error)[:3])
-        return _failed(wrong)
+        return _failed(_wrong(problems.field_errors(error)))
     except DomainError as error:
         db.session.rollback()
-        return _failed(error.detail or error.title)
+        return _failed(_wrong(error.errors) if error.errors else error.detail or error.title)
     log.info("mcp tool used", extra={"tool": name})
     text = json.dumps(found, ensure_ascii=False)
     return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
+
+
+def _wrong(errors: Sequence[dict[str, Any]]) -> str:
+    """What is wrong with some arguments, each by its name."""
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:3])
 
 
 def _failed(why: str) -> dict[str, Any]:

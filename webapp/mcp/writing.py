@@ -13,7 +13,6 @@ from webapp.mcp import reach, schemas
 from webapp.mcp.reading import memory_of, require_memory
 from webapp.memories import service as memories
 from webapp.memories.engine.carrying import is_carried
-from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.turning import says_otherwise
 from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
@@ -26,8 +25,8 @@ CAUSE = "mcp"
 _SAID = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
-    "forgotten": "The user has forgotten this. It is not brought back.",
-    "secret": "It looks like a secret. Such are never kept.",
+    "forgotten": "The user has forgotten this; only they can bring it back.",
+    "secret": "It looks like a secret. Secrets are never kept.",
     "empty": "It says nothing.",
 }
 
@@ -48,7 +47,10 @@ def _has(*wanted: str) -> bool:
 
 
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
-    """Keep or propose what the user said; refused without words of theirs that support it. Raises NotFound, Invalid."""
+    """Keep or propose what the user said; refused without words of theirs that support it.
+
+    Raises NotFound, Invalid (also for a secret), Forbidden for what was forgotten.
+    """
     require_memory(user_id)
     _require_right()
     reach.require(args.space_id)
@@ -66,7 +68,7 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
 
 
 def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
-    """Change what a memory says, or propose the new wording. Raises NotFound, Invalid, Conflict."""
+    """Change what a memory says, or propose the new wording. Raises as `remember`, and Conflict."""
     require_memory(user_id)
     _require_right()
     row = _within_reach(memories.get_memory(user_id, args.memory_id))
@@ -108,8 +110,6 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
 
 
 def _refuse_forgotten(user_id: int, content: str) -> None:
-    """Refuse a secret, and what the person has forgotten: they may write it again, a program may not."""
-    if find_secret(content):
-        raise Invalid.field("content", "looks like a secret; secrets are never kept")
+    """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
     if graveyard(user_id).forbids(content):
         raise Forbidden(_SAID["forgotten"])

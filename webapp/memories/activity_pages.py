@@ -25,9 +25,10 @@ from webapp.memories.review_groups import apart_from, groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.memories.showing.change_lines import ChangeLine
+from webapp.paging import PageQuery
 from webapp.rendering import reader_zone
 from webapp.validation import parse_id
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
 
@@ -37,7 +38,7 @@ blueprint = Blueprint("memory_activity", __name__)
 def review() -> ViewResult:
     """Everything waiting for a decision: in groups if it came together, otherwise one by one."""
     groups = groups_of(current_user_id())
-    cursor = request.args.get("cursor", "")[:500] or None
+    cursor = asked_cursor()
     page = cards.waiting(current_user_id(), 20, cursor, *apart_from(groups))
     template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
     here = url_for(".review")
@@ -74,7 +75,7 @@ def decide(memory_id: int) -> ViewResult:
 @signed_in
 def changes() -> ViewResult:
     """The change log."""
-    query = PageQuery(limit=20, cursor=request.args.get("cursor", "")[:500] or None)
+    query = PageQuery(limit=20, cursor=asked_cursor())
     page = change_sets.list_change_sets(current_user_id(), query)
     template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
     return render_template(template, changes=page.items, next_cursor=page.next_cursor)

@@ -47,7 +47,8 @@ from webapp.memories.schemas import (
     ReviewDecision,
     StopExtraction,
 )
-from webapp.web import PageQuery, ViewResult, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories")
 

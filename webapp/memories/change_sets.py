@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, select
 
 from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, NotFound
 from webapp.memories.engine import undo as undoing
 from webapp.memories.engine.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
@@ -22,9 +22,8 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, Memo
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.memories.showing.wording import OBSTACLES, refused
+from webapp.paging import Keyset, Page, PageQuery
 from webapp.spaces.versions import touch
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
 
@@ -56,15 +55,13 @@ def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | N
 
     `known`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
+    keyset = Keyset("changes of memories", query, int, within=user_id)
     statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(MemoryChangeSet.change_set_id < max(0, min(last_id, MAX_ID)))
+        (last_id,) = keyset.position()
+        statement = statement.where(MemoryChangeSet.change_set_id < last_id)
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
-    page = Page.of(rows, query.limit, lambda row: (row.MemoryChangeSet.change_set_id,))
+    page = keyset.page(rows, lambda row: (row.MemoryChangeSet.change_set_id,))
     found = [row.MemoryChangeSet for row in page.items]
     if known is not None:
         ids = {row.memory_id for row in known}

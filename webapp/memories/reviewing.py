@@ -20,7 +20,7 @@ from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
-from webapp.web import Page
+from webapp.paging import Page
 
 _COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
 
@@ -35,17 +35,17 @@ class Waiting:
     other_evidence: Sequence[Quoted] = ()
 
 
-def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Waiting]:
-    """What is waiting for a decision, last changed first."""
-    page = pairs_waiting(user_id, query, *conditions)
+def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Waiting]:
+    """What is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
+    page = pairs_waiting(user_id, query, *conditions, part=part)
     return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
 
 
 def pairs_waiting(
-    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]
+    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[tuple[Memory, Memory | None]]:
     """The memories of the queue, each with the one it contradicts or would replace."""
-    page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions)
+    page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
     others = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
     if keyed:

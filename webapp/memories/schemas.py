@@ -10,9 +10,9 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from webapp.database import now
 from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.verdicts import Decision
+from webapp.paging import PageQuery
 from webapp.text.canonical import plain_text
 from webapp.validation import Amount, Flag, Id, JsonObject, Line
-from webapp.web import PageQuery
 
 MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
 Visibility = Literal["private", "shared"]

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from sqlalchemy import or_
 
 from webapp.database import db
-from webapp.errors import Invalid
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import filtered
-from webapp.web import Cursor, Page
+from webapp.paging import Keyset, Page
 
 CANDIDATES = 1_000
 MAX_TERMS = 8
@@ -27,15 +26,13 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
     Raises Invalid for a cursor this search did not make.
     """
+    keyset = Keyset("memories by relevance", query, float, int, within=user_id)
     terms = terms_of(query.q or "")
     ranked = rank_by_words(_candidates(user_id, query, terms), terms)
     if query.cursor:
-        try:
-            score, last_id = Cursor.decode(query.cursor, float, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this search") from None
+        score, last_id = keyset.position()
         ranked = [(row, found) for row, found in ranked if (-found, -row.memory_id) > (-score, -last_id)]
-    return Page.of(ranked[: query.limit + 1], query.limit, lambda item: (item[1], item[0].memory_id))
+    return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
 
 
 def terms_of(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, false, or_, select
@@ -24,12 +24,10 @@ from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
+from webapp.paging import Keyset, Page
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.versions import touch
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Place = tuple[str | None, str | None, int | None]
 """Where a keyed fact belongs: key, category and space."""
 
@@ -73,25 +71,29 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
     return row
 
 
-def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Memory]:
+def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Memory]:
     """Last changed first, keyset-paged, without what is no longer true. `q` is for `search.search_memories`.
 
-    `conditions` narrow it further.
+    `conditions` narrow it further, to a list of its own if that has a name: `part`.
 
     Raises Invalid for a cursor this list did not make.
     """
+    keyset = keyset_of(user_id, query, part)
     statement = filtered(user_id, query).where(*conditions)
     if query.cursor:
-        at, last_id = _position(query.cursor)
+        at, last_id = keyset.position()
         statement = statement.where(
             Memory.updated_at <= at,
             or_(Memory.updated_at < at, (Memory.updated_at == at) & (Memory.memory_id < last_id)),
         )
     statement = listing.along_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
     rows = db.session.scalars(statement.options(*listing.FOR_LISTS).limit(query.limit + 1)).all()
-    return Page.of(
-        rows, query.limit, lambda row: (round((row.updated_at - _EPOCH) / timedelta(microseconds=1)), row.memory_id)
-    )
+    return keyset.page(rows, lambda row: (row.updated_at, row.memory_id))
+
+
+def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
+    """The order of `list_memories`."""
+    return Keyset("memories", query, datetime, int, within=[user_id, part])
 
 
 def filtered(user_id: int, query: MemoryQuery) -> Select[Memory]:
@@ -104,14 +106,6 @@ def filtered(user_id: int, query: MemoryQuery) -> Select[Memory]:
         return visible(user_id).where(*conditions)
     require_member(user_id, query.space_id)
     return readable(user_id).where(*conditions)
-
-
-def _position(cursor: str) -> tuple[datetime, int]:
-    try:
-        micros, last_id = Cursor.decode(cursor, int, int)
-        return _EPOCH + timedelta(microseconds=micros), max(0, min(last_id, MAX_ID))
-    except (ValueError, OverflowError):
-        raise Invalid.field("cursor", "is not a cursor of this list") from None
 
 
 def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written") -> Memory:

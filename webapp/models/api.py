@@ -25,7 +25,8 @@ from webapp.models.schemas import (
     NewConnection,
     Price,
 )
-from webapp.web import PageQuery, api_blueprint
+from webapp.paging import PageQuery
+from webapp.web import api_blueprint
 
 blueprint = api_blueprint("models_api", __name__, tag="Models")
 

@@ -21,9 +21,10 @@ from webapp.models.api import choices as model_choices
 from webapp.models.catalogue import environment_embeds, environment_works, home_wins, is_demonstration
 from webapp.models.choosing import choice, like
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
+from webapp.paging import PageQuery
 from webapp.parameters import Effort
 from webapp.problems import field_errors
-from webapp.web import PageQuery, ViewResult
+from webapp.web import ViewResult
 
 blueprint = Blueprint("models_pages", __name__)
 

@@ -15,8 +15,7 @@ from webapp.models.catalogue import catalogue
 from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
 from webapp.models.vault import Secrets, seal, unseal
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
+from webapp.paging import Keyset, Page, PageQuery
 
 MOST_CONNECTIONS = 100
 
@@ -51,14 +50,12 @@ def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
     """All connections, oldest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("connections", query, int)
     statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(ModelConnection.connection_id > min(last_id, MAX_ID))
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.connection_id,))
+        (last_id,) = keyset.position()
+        statement = statement.where(ModelConnection.connection_id > last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.connection_id,))
 
 
 def create_connection(fields: NewConnection) -> ModelConnection:

@@ -1,7 +1,12 @@
-"""Announces whose passages or memories have changed, to the web processes that keep some of them in memory."""
+"""Announces whose passages or memories have changed, to the web processes that keep some of them in memory.
+
+What is shared in a space is in the indexes of all its members. Only the space is announced: each process knows which of
+those it keeps an index for are in it, so nobody has to look up the members.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,34 +16,42 @@ from redis.exceptions import RedisError
 from webapp.database import after_commit, db, waiting_for_commit
 from webapp.extensions import redis
 from webapp.happenings import Kind, happened
+from webapp.spaces.versions import raised
 
-CHANNEL = "changed"
-"""Its messages are ids of users. Nothing depends on them: every look-up asks the tables whether it is up to date."""
+CHANNEL, SPACES = CHANNELS = "changed", "changed:spaces"
+"""Their messages are ids of users, or of spaces, with commas between them. Nothing depends on them: every look-up asks
+the tables whether it is up to date."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Announcement:
-    """Announces a user when called."""
+    """Announces users, or spaces, when called."""
 
-    user_id: int
+    channel: str
+    ids: tuple[int, ...]
 
     def __call__(self) -> None:
         with suppress(RedisError):
-            redis().publish(CHANNEL, str(self.user_id))
+            redis().publish(self.channel, ",".join(map(str, self.ids)))
 
 
 def announce(user_id: int) -> None:
     """Announce, once the current transaction is committed, that what the user can find has changed."""
-    announcement = _Announcement(user_id)
+    announcement = _Announcement(CHANNEL, (user_id,))
     if announcement not in waiting_for_commit(db.session()):
         after_commit(announcement)
 
 
 def init_announcing() -> None:
-    """Announce changes of memories; those of passages are announced where they are noted."""
+    """Announce changes of memories and of spaces; those of passages are announced where they are noted."""
     happened.connect(_happened)
+    raised.connect(_raised)
 
 
 def _happened(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
     if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         announce(user_id)
+
+
+def _raised(_sender: object, *, space_ids: Sequence[int]) -> None:
+    after_commit(_Announcement(SPACES, tuple(space_ids)))

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
@@ -80,6 +80,12 @@ class IndexCache:
         """The user's index as it is, if this process has one."""
         with self._lock:
             return self._entries.get(user_id)
+
+    def held_in(self, space_ids: Collection[int]) -> list[int]:
+        """The users of whom this process has an index, and who were in one of these spaces when it was read."""
+        with self._lock:
+            entries = list(self._entries.items())
+        return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]
 
     def catch_up(self, user_id: int, at: Position) -> None:
         """Bring the user's index up to the position `at`, if this process has one and need not rebuild it for that."""

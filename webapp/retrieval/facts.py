@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy import BigInteger, Select, bindparam, or_
 from webapp.access_paths import by_primary_key
 from webapp.database import db
 from webapp.memories.models import Memory
-from webapp.retrieval.changes import Position, memories_changed
+from webapp.retrieval.changes import Position, memories_changed, position
 from webapp.retrieval.hydration import load_memories_found
 from webapp.retrieval.loading import usable_memories
 from webapp.retrieval.passages import Found
@@ -55,8 +56,17 @@ class Keys:
             del self._by_stem[stem][memory_id]
 
 
-_keys: OrderedDict[int, Keys] = OrderedDict()
+@dataclass(slots=True)
+class Held:
+    """The keys of one user, None before they have been read once. Its lock is held while they are read or searched."""
+
+    keys: Keys | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_held: OrderedDict[int, Held] = OrderedDict()
 _lock = threading.Lock()
+"""Held for no statement: a slow answer about one user would hold up everybody's turns."""
 MOST_USERS = 256
 
 
@@ -66,9 +76,9 @@ def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
     `at` is the position of the user's memory, read before: the keys are brought up to it, change by change.
     """
     said = frozenset(stems(words(text[:2_000])))
-    with _lock:
-        keys = _current_keys(scope.user_id, at.change_set_id)
-        ids = keys.named_by(said)
+    held = _held_of(scope.user_id)
+    with held.lock:
+        ids = _current(held, scope.user_id, at.change_set_id).named_by(said)
     if not ids:
         return []
     named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
@@ -78,26 +88,38 @@ def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
 def catch_up(user_id: int, at: Position) -> None:
     """Bring the keys that this process keeps of a user's facts up to a position of their memory."""
     with _lock:
-        if user_id in _keys:
-            _current_keys(user_id, at.change_set_id)
+        held = _held.get(user_id)
+    if held is not None:
+        with held.lock:
+            if held.keys is not None:
+                _current(held, user_id, at.change_set_id)
 
 
-def _current_keys(user_id: int, change_set_id: int) -> Keys:
-    keys = _keys.get(user_id)
+def _held_of(user_id: int) -> Held:
+    with _lock:
+        held = _held.setdefault(user_id, Held())
+        _held.move_to_end(user_id)
+        while len(_held) > MOST_USERS:
+            _held.popitem(last=False)
+    return held
+
+
+def _current(held: Held, user_id: int, change_set_id: int) -> Keys:
+    """The keys as of a change set, or later; the caller holds their lock."""
+    keys = held.keys
+    if keys is not None and keys.change_set_id > change_set_id:
+        # Another turn has read further than this one knew, unless the database was put back to an earlier state.
+        change_set_id = position(user_id).change_set_id
     if keys is not None and keys.change_set_id < change_set_id:
         changed = memories_changed(user_id, keys.change_set_id, change_set_id)
         if len(changed) <= MANY_CHANGES:
             _look_up(keys, user_id, changed)
-        else:
-            keys = None
-    if keys is None or keys.change_set_id > change_set_id:
+            keys.change_set_id = change_set_id
+    if keys is None or keys.change_set_id != change_set_id:
         keys = Keys()
         _look_up(keys, user_id, None)
-        _keys[user_id] = keys  # only when complete: the look-up may fail
-        while len(_keys) > MOST_USERS:
-            _keys.popitem(last=False)
-    _keys.move_to_end(user_id)
-    keys.change_set_id = change_set_id
+        keys.change_set_id = change_set_id
+        held.keys = keys  # only when complete: the look-up may fail
     return keys
 
 

@@ -30,6 +30,7 @@ from webapp.retrieval.message_vectors import (
     store_message_vectors,
 )
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
+from webapp.spaces.versions import touch
 
 BATCH = 64
 RUN = 500
@@ -200,7 +201,8 @@ def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None
         )
     ).all()
     db.session.remove()
-    for batch in _batches(rows):
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
         vectors = client.embed_passages([row.content[:MAX_CHARS] for row in batch])
         with write_transaction():
             for row, vector in zip(batch, vectors, strict=True):
@@ -219,7 +221,7 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
     newest = db.session.scalar(
         select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user_id)
     )
-    owed = select(Memory.memory_id, Memory.content, Memory.revision).where(
+    owed = select(Memory.memory_id, Memory.content, Memory.revision, Memory.space_id, Memory.visibility).where(
         Memory.user_id == user_id, or_(Memory.embedding.is_(None), Memory.embedding_model != client.model)
     )
     if newest is not None and through is not None:
@@ -246,6 +248,9 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
             if rows:
                 few = [Change("memories", row.memory_id) for row in rows]
                 changes.note(user_id, *(few if done.memories < RUN // 4 else [Change("memories")]))
+                for row in rows:
+                    if row.visibility == "shared":
+                        touch(row.space_id)  # it is in the indexes of others, without this vector
             if complete and embedder().model == client.model:
                 _set_memories_through(user_id, through, newest)
         done.memories += len(rows)
@@ -293,7 +298,3 @@ def _conversation(conversation_id: int) -> Update:
 
 def _bytes(vector: np.ndarray) -> bytes:
     return np.asarray(vector, np.float32).tobytes()
-
-
-def _batches(rows: Sequence[Any]) -> list[Sequence[Any]]:
-    return [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]

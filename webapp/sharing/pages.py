@@ -17,6 +17,7 @@ from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
 from webapp.sharing.schemas import NewShare, ShareQuery
 from webapp.validation import MAX_ID, parse_id
+from webapp.web import asked_cursor
 
 blueprint = Blueprint("sharing_pages", __name__)
 
@@ -72,7 +73,7 @@ def create(conversation_id: int) -> Any:
 @signed_in
 def index() -> str:
     """All links the user has created."""
-    query = ShareQuery(cursor=request.args.get("cursor", "")[:500] or None)
+    query = ShareQuery(cursor=asked_cursor())
     page = service.list_shares(current_user_id(), query)
     return render_template("sharing/index.html", shares=_rows(page.items), next_cursor=page.next_cursor)
 

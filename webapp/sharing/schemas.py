@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.database import now
+from webapp.paging import PageQuery
 from webapp.sharing.models import ConversationShare
 from webapp.validation import Flag, Id, Instant
-from webapp.web import PageQuery
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 

@@ -16,9 +16,9 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
+from webapp.paging import Keyset, Page
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
-from webapp.web import Cursor, Page
 
 SHOWN_AT_ONCE = 100
 MOST_MESSAGES = 5_000
@@ -124,7 +124,8 @@ def _first_words(content: str) -> str:
 
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
-    """The user's links with the titles of their conversations, newest first. Raises Invalid for a bad cursor."""
+    """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("shares", query, int, within=user_id)
     statement = (
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
@@ -135,13 +136,10 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
     if query.conversation_id is not None:
         statement = statement.where(ConversationShare.conversation_id == query.conversation_id)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        (last_id,) = keyset.position()
         statement = statement.where(ConversationShare.share_id < last_id)
     rows = [(share, title) for share, title in db.session.execute(statement)]
-    return Page.of(rows, query.limit, lambda row: (row[0].share_id,))
+    return keyset.page(rows, lambda row: (row[0].share_id,))
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:

@@ -8,6 +8,7 @@ from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
+from webapp.paging import PageQuery
 from webapp.spaces import documents, members, service
 from webapp.spaces.chunking import PAGE_END
 from webapp.spaces.personas import PERSONAS
@@ -35,7 +36,7 @@ from webapp.spaces.schemas import (
     SpacePath,
     SpaceQuery,
 )
-from webapp.web import PageQuery, ViewResult, api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("spaces_api", __name__, tag="Spaces")
 

@@ -14,11 +14,12 @@ from webapp.errors import Conflict, Invalid
 from webapp.forms import sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.paging import PageQuery
 from webapp.problems import field_errors
 from webapp.spaces import documents, service
 from webapp.spaces.chunking import PAGE_END
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("documents_pages", __name__)
 
@@ -104,7 +105,7 @@ def _given() -> NewDocument:
 
 
 def _index(space_id: int, **shown: Any) -> str:
-    cursor = request.args.get("cursor", "")[:500] or None
+    cursor = asked_cursor()
     page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
     space = service.view_space(current_user_id(), space_id)
     return render_template(

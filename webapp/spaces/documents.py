@@ -13,10 +13,11 @@ from sqlalchemy import delete as delete_rows
 
 from webapp.accounts.models import User
 from webapp.database import db, now, write_transaction
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, NotFound
 from webapp.languages.marks import say
 from webapp.llm.errors import ModelError
 from webapp.model_clients import embedder
+from webapp.paging import Keyset, Page, PageQuery
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.chunking import PAGE_END, parts_of
 from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
@@ -27,8 +28,6 @@ from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_left
 from webapp.spaces.versions import touch
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
 
 log = logging.getLogger(__name__)
 
@@ -94,15 +93,13 @@ def _add(
 def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
     """The documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
+    keyset = Keyset("documents of a space", query, int, within=space_id)
     statement = _shown(space_id).order_by(SpaceDocument.document_id.desc())
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(SpaceDocument.document_id < max(0, min(last_id, MAX_ID)))
+        (last_id,) = keyset.position()
+        statement = statement.where(SpaceDocument.document_id < last_id)
     rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    return Page.of([_out(row) for row in rows], query.limit, lambda row: (row.document_id,))
+    return keyset.page([_out(row) for row in rows], lambda row: (row.document_id,))
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:

@@ -16,7 +16,7 @@ from webapp.spaces import choosing, members, service
 from webapp.spaces.api import limit_invitations
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
-from webapp.web import ViewResult
+from webapp.web import ViewResult, asked_cursor
 
 blueprint = Blueprint("spaces_pages", __name__)
 
@@ -199,7 +199,7 @@ def end(space_id: int) -> ViewResult:
 
 
 def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
-    cursor = request.args.get("cursor", "")[:500] or None
+    cursor = asked_cursor()
     page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=cursor))
     return render_template(
         "spaces/index.html",

@@ -8,10 +8,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from webapp.accounts.emails import normalise_email
 from webapp.languages.marks import say
+from webapp.paging import PageQuery
 from webapp.spaces.chunking import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
 from webapp.validation import Id, Instant, Line
-from webapp.web import PageQuery
 
 MAX_INSTRUCTIONS = 8_000
 MAX_DOCUMENT = 1_000_000

@@ -12,12 +12,11 @@ from webapp.accounts.models import User
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.languages.marks import say
+from webapp.paging import Keyset, Page
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
 from webapp.spaces.schemas import NewSpace, SpaceChanges, SpaceOut, SpaceQuery
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page
 
 MAX_SPACES = 200
 """The most spaces one owner can have."""
@@ -143,17 +142,15 @@ def active_members(space_id: int) -> Collection[int]:
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """The user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
+    keyset = Keyset("spaces", query, int, within=user_id)
     statement = _shown(user_id).order_by(Space.space_id.desc())
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(Space.space_id < max(0, min(last_id, MAX_ID)))
+        (last_id,) = keyset.position()
+        statement = statement.where(Space.space_id < last_id)
     rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    return Page.of([_out(row) for row in rows], query.limit, lambda space: (space.space_id,))
+    return keyset.page([_out(row) for row in rows], lambda space: (space.space_id,))
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blinker import Signal
 from sqlalchemy import ColumnElement, Select, event, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -9,6 +10,9 @@ from webapp.database import db
 from webapp.spaces.models import SpaceMember, SpaceVersion
 
 _TOUCHED = "spaces_touched"
+
+raised = Signal()
+"""`space_ids=`: sent just before the commit in which the versions of these spaces were raised."""
 
 
 def touch(space_id: int | None) -> None:
@@ -41,13 +45,16 @@ def init_versions() -> None:
 def _raise(session: Session) -> None:
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
-    for space_id in sorted(session.info.pop(_TOUCHED, ())):
+    space_ids = sorted(session.info.pop(_TOUCHED, ()))
+    for space_id in space_ids:
         session.execute(
             update(SpaceVersion)
             .where(SpaceVersion.space_id == space_id)
             .values(version=SpaceVersion.version + 1)
             .execution_options(synchronize_session=False)
         )
+    if space_ids:
+        raised.send(None, space_ids=space_ids)
 
 
 def _forget(session: Session) -> None:

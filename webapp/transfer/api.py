@@ -13,6 +13,7 @@ from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
+from webapp.paging import PageQuery
 from webapp.problems import field_errors
 from webapp.transfer import exporting, learning, service, storage
 from webapp.transfer.models import Import
@@ -32,7 +33,7 @@ from webapp.transfer.schemas import (
     PastedImport,
     StartImport,
 )
-from webapp.web import PageQuery, accepts_files, api_blueprint
+from webapp.web import accepts_files, api_blueprint
 
 blueprint = api_blueprint("transfer_api", __name__, tag="Import and export")
 

@@ -17,6 +17,7 @@ from webapp.database import db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
+from webapp.paging import Keyset, Page, PageQuery
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer import account, storage
 from webapp.transfer.kept import PARTS
@@ -26,7 +27,6 @@ from webapp.transfer.wording import memory_wording_for, readme_for, wording_for
 from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
 
 KEPT = timedelta(days=1)
 AT_ONCE = 3
@@ -83,15 +83,13 @@ def get_export(user_id: int, export_id: int) -> Export:
 
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
-    """The user's exports, newest first. Raises Invalid for a bad cursor."""
+    """The user's exports, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("exports", query, int, within=user_id)
     statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
-        try:
-            (last_id,) = Cursor.decode(query.cursor, int)
-        except ValueError:
-            raise Invalid.field("cursor", "is not a cursor of this list") from None
-        statement = statement.where(Export.export_id < min(last_id, MAX_ID))
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.export_id,))
+        (last_id,) = keyset.position()
+        statement = statement.where(Export.export_id < last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.export_id,))
 
 
 def download(user_id: int, export_id: int) -> Export:

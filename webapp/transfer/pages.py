@@ -12,6 +12,7 @@ from webapp.errors import DomainError, Invalid, NotFound
 from webapp.forms import read_form
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.paging import PageQuery
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.transfer import chosen, exporting, learning, service
 from webapp.transfer.api import limit_transfers, send_export
@@ -19,7 +20,7 @@ from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, PastedImport, StartImport
 from webapp.validation import parse_id
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("transfer_pages", __name__)
 
@@ -95,7 +96,7 @@ def show_import(import_id: int) -> ViewResult:
     outcome = request.args.get("outcome", "")
     query = ItemQuery(
         limit=ITEMS,
-        cursor=request.args.get("cursor", "")[:500] or None,
+        cursor=asked_cursor(),
         outcome=outcome if outcome in ("imported", "updated", "unchanged", "skipped") else None,
     )
     page = service.list_items(current_user_id(), import_id, query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -132,3 +132,18 @@ def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | N
     leaves = [node for node in parents if node not in inner] or list(parents)
     order = {node: position for position, node in enumerate(parents)}
     return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)
+
+
+def shown_path(
+    rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, at: Callable[[dict[str, Any]], datetime | None]
+) -> list[str]:
+    """The ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest message;
+    all of them, in order, if no row names another in its field `parent`."""
+    named = {key: row.get(parent) for key, row in rows.items()}
+    parents = {key: above if isinstance(above, str) and above in rows else None for key, above in named.items()}
+    if all(above is None for above in parents.values()):
+        return list(rows)
+    if isinstance(leaf, str) and leaf in rows:
+        return branch(parents, leaf)
+    times = {key: moment.timestamp() for key, row in rows.items() if (moment := at(row))}
+    return branch(parents, newest_leaf(parents, times))

@@ -15,7 +15,7 @@ from webapp.memories.engine.verdicts import Decision
 from webapp.memories.models import Memory
 from webapp.memories.showing import cards
 from webapp.transfer import proposals, service
-from webapp.web import ViewResult, wants_partial
+from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("proposal_pages", __name__)
 
@@ -29,8 +29,9 @@ SECONDS = 8.0
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
-    cursor = request.args.get("cursor", "")[:500] or None
-    page = cards.waiting(current_user_id(), SHOWN, cursor, Memory.memory_id.in_(group.came))
+    cursor = asked_cursor()
+    came = Memory.memory_id.in_(group.came)
+    page = cards.waiting(current_user_id(), SHOWN, cursor, came, part=group.place)
     template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
     return render_template(template, waiting=page.items, next_cursor=page.next_cursor, group=group, here=group.place)
 

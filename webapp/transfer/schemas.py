@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.paging import PageQuery
 from webapp.transfer.models import Export, Import, ImportItem
 from webapp.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Whole
-from webapp.web import PageQuery
 
 MAX_PASTED = 1_000_000
 

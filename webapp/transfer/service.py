@@ -17,6 +17,7 @@ from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
 from webapp.languages.marks import say
+from webapp.paging import Keyset, Page, PageQuery
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.service import require_member
 from webapp.transfer import storage, undoing
@@ -25,7 +26,6 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.restoring import running as restoring
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page, PageQuery
 
 WHOLE = ("conversations", "memories", "projects")
 AT_ONCE = 3
@@ -75,16 +75,19 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
-    """The user's imports, newest first. Raises Invalid for a bad cursor."""
+    """The user's imports, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("imports", query, int, within=user_id)
     statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
-        statement = statement.where(Import.import_id < _last(query.cursor))
-    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.import_id,))
+        (last_id,) = keyset.position()
+        statement = statement.where(Import.import_id < last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.import_id,))
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
     """The outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
+    keyset = Keyset("parts of an import", query, int, within=import_id)
     titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
         select(ImportItem, Conversation.title)
@@ -95,13 +98,14 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
     if query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
     if query.cursor:
-        statement = statement.where(ImportItem.item_id > _last(query.cursor))
+        (last_id,) = keyset.position()
+        statement = statement.where(ImportItem.item_id > last_id)
     rows = []
     for row, title in db.session.execute(statement.limit(query.limit + 1)):
         db.session.expunge(row)
         row.title = row.title or title or "Untitled"
         rows.append(row)
-    return Page.of(rows, query.limit, lambda row: (row.item_id,))
+    return keyset.page(rows, lambda row: (row.item_id,))
 
 
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:
@@ -202,11 +206,3 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
 
 def _owned(user_id: int) -> Select[Import]:
     return select(Import).where(Import.user_id == user_id)
-
-
-def _last(cursor: str) -> int:
-    try:
-        (last_id,) = Cursor.decode(cursor, int)
-    except ValueError:
-        raise Invalid.field("cursor", "is not a cursor of this list") from None
-    return max(0, min(int(last_id), MAX_ID))

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.chat.test_stream import begin, wait_for_text
 from tests.memories.test_always import add, fill
+from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
@@ -30,9 +32,10 @@ from webapp.database import db, now, write_transaction
 from webapp.extensions import make_redis
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.keeping import forgetting
-from webapp.retrieval.announcing import CHANNEL, announce
-from webapp.retrieval.cache import index_cache
-from webapp.retrieval.changes import Change, note, position
+from webapp.retrieval.announcing import CHANNEL, CHANNELS, SPACES, announce
+from webapp.retrieval.cache import Entry, index_cache
+from webapp.retrieval.changes import Change, Position, note, position
+from webapp.spaces.versions import touch
 
 QUESTION = "Which bird 7 did we see?"
 
@@ -60,7 +63,8 @@ def keeper(app: Flask, settings: Settings, calm: Calm) -> KeepingUp:
 def told(app: Flask, settings: Settings) -> Iterator[PubSub]:
     """What is announced from now on."""
     with make_redis(settings.redis_url, tailing=True).pubsub(ignore_subscribe_messages=True) as channel:
-        channel.subscribe(CHANNEL)
+        channel.subscribe(*CHANNELS)
+        assert channel.get_message(timeout=2) is None  # what the subscriptions themselves say is passed over
         assert channel.get_message(timeout=2) is None
         yield channel
 
@@ -73,10 +77,11 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping_up, "REST", 0)
 
 
-def heard(told: PubSub) -> list[int]:
-    found = []
+def heard(told: PubSub, channel: str = CHANNEL) -> list[int]:
+    found: list[int] = []
     while message := told.get_message(timeout=0.5):
-        found.append(int(message["data"]))
+        if message["channel"].decode() == channel:
+            found += map(int, message["data"].split(b","))
     return found
 
 
@@ -142,6 +147,113 @@ def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(
     keeper.listen(told)
     keeper.work()
     assert len(entry.index) == 0
+
+
+@dataclass(frozen=True)
+class Family:
+    """Two members of a space, which is Ben's, somebody who is in none, and the index of each in this process."""
+
+    anna: ApiClient
+    ben: ApiClient
+    space_id: int
+    indexes: dict[str, Entry]
+
+    def share(self, content: str) -> int:
+        """Something Anna shares in the space; its id."""
+        body = {"memory_type": "fact", "content": content, "space_id": self.space_id, "visibility": "shared"}
+        answer = self.anna.post("/api/memories", json=body)
+        assert answer.status_code == 201, answer.text
+        return int(answer.get_json()["memory_id"])
+
+    def keys(self, name: str) -> set[Any]:
+        """What an index holds, as it is in this process now."""
+        return {key[:2] for key in self.indexes[name].index.keys_of("memory", 0)}
+
+
+@pytest.fixture
+def family(app: Flask, api: Any, make_user: Any) -> Family:
+    anna, ben, carl = (api(make_user(name=name)) for name in ("Anna", "Ben", "Carl"))
+    space_id = make_space(ben, kind="project")
+    join(ben, space_id, anna)
+    with app.app_context():
+        found = {client.person.name: index_cache().get(client.person.user_id, 20) for client in (anna, ben, carl)}
+    return Family(anna, ben, space_id, {name: entry for name, entry in found.items() if entry})
+
+
+def keep_up(keeper: KeepingUp, told: PubSub) -> None:
+    for _ in range(3):
+        keeper.listen(told)
+        keeper.work()
+
+
+def test_what_others_share_in_a_space_is_there_before_anybody_asks(
+    app: Flask, family: Family, keeper: KeepingUp, told: PubSub
+) -> None:
+    shared = family.share("Sails a red boat")
+    assert family.keys("Ben") == set()
+    with app.app_context(), count_queries() as sent:
+        keep_up(keeper, told)
+    assert family.keys("Ben") == family.keys("Anna") == {("memory", shared)}
+    carl = family.indexes["Carl"]
+    assert carl.position == Position() and sent, "nothing is read of somebody who is not in the space"
+    answer = family.anna.put(f"/api/memories/{shared}", json={"content": "Sails a blue boat"})
+    assert answer.status_code == 200, answer.text
+    keep_up(keeper, told)
+    with app.app_context():
+        assert family.indexes["Ben"].position == position(family.ben.person.user_id)
+
+
+@pytest.mark.parametrize("how", ["forgotten", "withdrawn", "archived", "left"])
+def test_what_is_no_longer_shared_leaves_the_indexes_of_others(
+    family: Family, keeper: KeepingUp, told: PubSub, how: str
+) -> None:
+    shared = family.share("Sails a red boat")
+    keep_up(keeper, told)
+    assert family.keys("Ben") == {("memory", shared)}
+    if how == "left":
+        answer = family.anna.delete(f"/api/spaces/{family.space_id}/members/{family.anna.person.user_id}")
+    elif how == "withdrawn":
+        answer = family.anna.put(f"/api/memories/{shared}", json={"visibility": "private"})
+    else:
+        answer = family.anna.delete(f"/api/memories/{shared}" + "?archive=true" * (how == "archived"))
+    assert answer.status_code in (200, 204), answer.text
+    keep_up(keeper, told)
+    assert family.keys("Ben") == set()
+
+
+def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(
+    app: Flask, family: Family, keeper: KeepingUp, told: PubSub, run_jobs: Any
+) -> None:
+    family.share("Sails a red boat")
+    keep_up(keeper, told)
+    assert not family.indexes["Ben"].index.generations
+    run_jobs()
+    keep_up(keeper, told)
+    assert family.indexes["Ben"].index.generations
+
+
+def test_what_is_private_in_a_space_concerns_nobody_else(family: Family, told: PubSub) -> None:
+    body = {"memory_type": "fact", "content": "Sails a green boat", "space_id": family.space_id}
+    made = family.anna.post("/api/memories", json=body).get_json()["memory_id"]
+    assert family.anna.put(f"/api/memories/{made}", json={"content": "Sails a grey boat"}).status_code == 200
+    assert family.anna.delete(f"/api/memories/{made}").status_code == 200
+    assert heard(told, SPACES) == []
+
+
+def test_spaces_are_announced_once_a_commit_and_without_a_statement(app: Flask, family: Family, told: PubSub) -> None:
+    other = make_space(family.anna, kind="project")
+    heard(told)
+    with app.app_context(), write_transaction(), count_queries() as sent:
+        for space_id in (other, family.space_id, other):
+            touch(space_id)
+        db.session.commit()
+    assert [statement.split()[0] for statement in sent if "space_versions" in statement] == ["UPDATE"] * 2
+    assert len([statement for statement in sent if not statement.startswith(("BEGIN", "COMMIT"))]) == 2
+    assert heard(told, SPACES) == sorted([other, family.space_id])
+    with app.app_context():
+        touch(other)
+        db.session.rollback()
+    assert heard(told, SPACES) == []
 
 
 def test_it_waits_until_there_is_time(app: Flask, user: Person, keeper: KeepingUp, told: PubSub, calm: Calm) -> None:

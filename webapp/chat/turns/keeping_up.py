@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from flask import Flask
 from redis import Redis
@@ -18,7 +18,7 @@ from redis.client import PubSub
 from redis.exceptions import RedisError
 
 from webapp.chat.context.space_context import read_ahead
-from webapp.retrieval.announcing import CHANNEL
+from webapp.retrieval.announcing import CHANNELS, SPACES
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.service import catch_up
 
@@ -59,7 +59,7 @@ class KeepingUp:
         while True:
             try:
                 with self._client.pubsub(ignore_subscribe_messages=True) as told:  # type: ignore[no-untyped-call]
-                    told.subscribe(CHANNEL)
+                    told.subscribe(*CHANNELS)
                     while True:
                         self.listen(told)
                         self.work()
@@ -69,15 +69,21 @@ class KeepingUp:
 
     def listen(self, told: PubSub) -> None:
         """Wait for news, or until there may be something to do. Raises RedisError."""
-        keeps = index_cache.of(self._app).held
         wait = LISTEN_SECONDS
         if self._changed:  # not woken by each of what may be hundreds of messages a second
             time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
             wait = 0.0
         while (message := told.get_message(timeout=wait)) is not None:
-            if keeps(user_id := int(message["data"])) is not None:
-                self._changed[user_id] = None
+            self._changed |= dict.fromkeys(self._concerned(message))
             wait = 0.0
+
+    def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
+        """The users that a message is about and of whom this process keeps something."""
+        cache = index_cache.of(self._app)
+        ids = [int(number) for number in message["data"].split(b",")]
+        if message["channel"] == SPACES.encode():
+            return cache.held_in(ids)
+        return [user_id for user_id in ids if cache.held(user_id) is not None]
 
     def work(self) -> None:
         """Bring one user up to date, the longest waiting, if it is time for that."""

@@ -12,10 +12,10 @@ from blinker import Signal
 from sqlalchemy import and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.access_paths import a_few_at_a_time
+from webapp.access_paths import a_few_at_a_time, batches_to_change
 from webapp.accounts.models import IdempotencyKey
-from webapp.conversations.models import Message, MessageReasoning
-from webapp.conversations.portions import reasoned_replies_of, replies_of
+from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.conversations.portions import replies_of
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.grounding import find_quote
 from webapp.memories.engine.retelling import Told, without_retold
@@ -58,19 +58,15 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     specific, as with tombstones; from their tool calls and offers also what is about these memories.
     """
     telling = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
-    by_word, told = _by_word(telling), Told(telling)
+    by_word = _by_word(telling)
     beside: list[int] = []
     rewritten: list[int] = []
-    thought: list[int] = []
     for portion in replies_of(user_id):
         beside += _strip_calls_and_offers(portion, memory_ids, texts)
         if telling:
             rewritten += _strip_contents(portion, by_word)
         db.session.flush()
-    for portion in reasoned_replies_of(user_id) if telling else ():
-        thoughts = select(MessageReasoning).where(MessageReasoning.message_id.in_(portion))
-        thought += strip_thoughts((row for (row,) in a_few_at_a_time(thoughts)), telling, told)
-        db.session.flush()
+    thought = _strip_reasoning(user_id, telling) if telling else []
     if rewritten:
         replies_stripped.send(None, user_id=user_id, message_ids=rewritten)
     return list(dict.fromkeys([*beside, *rewritten, *thought]))
@@ -119,6 +115,21 @@ def _strip_contents(portion: Sequence[int], by_word: Mapping[str, Sequence[str]]
     if changed:
         db.session.execute(update(Message), changed)
     return [row["message_id"] for row in changed]
+
+
+def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
+    """Remove the texts, also where retold, from the reasoning for the user's replies; returns the ids of those."""
+    mine = (
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id)
+    )
+    told, changed = Told(texts), []
+    for rows in batches_to_change(mine, MessageReasoning.message_id):
+        changed += strip_thoughts(rows, texts, told)
+        db.session.flush()
+    return changed
 
 
 def strip_thoughts(rows: Iterable[MessageReasoning], texts: Sequence[str], told: Told, mark: str = GONE) -> list[int]:

@@ -94,7 +94,8 @@ def forget(
         change_set_id=_note(user_id, rows, cause, conversation_id),
     )
     for row in rows:
-        touch(row.space_id)
+        if row.visibility == "shared":
+            touch(row.space_id)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))

@@ -105,6 +105,7 @@ class Journal:
             )
         ).one()
         row.snapshot = snapshot(memory)
+        _touch(memory)
         db.session.flush()
 
     def evidence_added(self, rows: list[MemoryEvidence]) -> None:
@@ -131,7 +132,7 @@ class Journal:
 
     def _record(self, memory: Memory, before: int | None) -> None:
         memory.statement_hash = statement_hash(memory.content)
-        touch(memory.space_id)
+        _touch(memory)
         db.session.add(
             MemoryRevision(
                 memory_id=memory.memory_id,
@@ -150,3 +151,12 @@ class Journal:
             entry["before"] = before
         entry["after"] = memory.revision
         db.session.flush()
+
+
+def _touch(memory: Memory) -> None:
+    """Count the change for the others in its space, if it is shared: what is private only its owner finds.
+
+    Whoever makes a memory private, or moves it, touches the space it was shared in.
+    """
+    if memory.visibility == "shared":
+        touch(memory.space_id)

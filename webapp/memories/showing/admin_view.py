@@ -16,7 +16,7 @@ from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible
-from webapp.web import Page
+from webapp.paging import Page
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.showing import admin_view, wording
 from webapp.memories.switches import Switches, switches
+from webapp.paging import Page, PageQuery
 from webapp.validation import Id, Line
-from webapp.web import Page, PageQuery
 
 COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
@@ -166,9 +166,11 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
-def waiting(user_id: int, limit: int, cursor: str | None = None, *conditions: ColumnElement[bool]) -> Page[Waiting]:
-    """What is waiting for a decision and meets `conditions`; contradictions first."""
-    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor), *conditions)
+def waiting(
+    user_id: int, limit: int, cursor: str | None = None, *conditions: ColumnElement[bool], part: str = ""
+) -> Page[Waiting]:
+    """What is waiting for a decision and meets `conditions`, or that named part of it; contradictions first."""
+    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor), *conditions, part=part)
     return Page(_contradictions_first(page.items), page.next_cursor)
 
 

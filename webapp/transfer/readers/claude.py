@@ -17,9 +17,8 @@ from webapp.transfer.parts import (
     ReadMessage,
     ReadProject,
     Unreadable,
-    branch,
     instant,
-    newest_leaf,
+    shown_path,
     text_or_none,
 )
 from webapp.transfer.readers.attached import of_text
@@ -87,13 +86,8 @@ def _conversation(item: Any) -> ReadConversation:
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         raise ValueError("it has no messages")
     rows = {str(row.get("uuid") or at): row for at, row in enumerate(item["chat_messages"]) if isinstance(row, dict)}
-    path = list(rows)
-    if any(row.get("parent_message_uuid") in rows for row in rows.values()):
-        parents = {key: row.get("parent_message_uuid") for key, row in rows.items()}
-        parents = {key: parent if parent in rows else None for key, parent in parents.items()}
-        times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("created_at")))}
-        leaf = item.get("current_leaf_message_uuid")
-        path = branch(parents, leaf if leaf in rows else newest_leaf(parents, times))
+    leaf = item.get("current_leaf_message_uuid")
+    path = shown_path(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
         source_id=str(item.get("uuid") or ""),

@@ -17,9 +17,8 @@ from webapp.transfer.parts import (
     ReadMessage,
     ReadProject,
     Unreadable,
-    branch,
     instant,
-    newest_leaf,
+    shown_path,
     text_or_none,
 )
 from webapp.transfer.sources import Refused, Upload
@@ -78,13 +77,8 @@ def _conversation(item: Any) -> ReadConversation:
         raise ValueError("it has no messages")
     found = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
     rows = {str(row.get("_id") or at): row for at, row in enumerate(found) if isinstance(row, dict)}
-    path = list(rows)
-    if any(row.get("parent_response_id") in rows for row in rows.values()):
-        parents = {key: row.get("parent_response_id") for key, row in rows.items()}
-        parents = {key: parent if parent in rows else None for key, parent in parents.items()}
-        times = {key: at.timestamp() for key, row in rows.items() if (at := _moment(row.get("create_time")))}
-        leaf = about.get("leaf_response_id")
-        path = branch(parents, leaf if leaf in rows else newest_leaf(parents, times))
+    leaf = about.get("leaf_response_id")
+    path = shown_path(rows, "parent_response_id", leaf, lambda row: _moment(row.get("create_time")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
         source_id=str(about.get("id") or ""),

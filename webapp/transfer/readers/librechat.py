@@ -11,9 +11,8 @@ from webapp.transfer.parts import (
     ReadFile,
     ReadMessage,
     Unreadable,
-    branch,
     instant,
-    newest_leaf,
+    shown_path,
     text_or_none,
 )
 from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
@@ -67,9 +66,7 @@ def _conversation(item: dict[str, Any]) -> ReadConversation:
             continue
         rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
         waiting += [(child, key) for child in (row.get("children") or [])[::-1]]
-    parents = {key: p if (p := row.get("parentMessageId")) in rows else None for key, row in rows.items()}
-    times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("createdAt")))}
-    path = branch(parents, newest_leaf(parents, times)) if any(parents.values()) else list(rows)
+    path = shown_path(rows, "parentMessageId", None, lambda row: instant(row.get("createdAt")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
         source_id=str(item["conversationId"]),

@@ -1,0 +1,144 @@
+"""The keys of facts: read once by whoever comes first, while everybody else's turns go on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.support.people import Person
+from tests.support.queries import count_queries
+from webapp.database import db, write_transaction
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.retrieval import facts
+from webapp.retrieval.changes import Position, position
+from webapp.retrieval.scope import Scope
+
+SECONDS = 20
+
+
+def keep(app: Flask, person: Person, colour: str) -> Position:
+    """A fact about this colour; where memory stands with it."""
+    fields = MemoryFields(memory_type="fact", content=f"Likes {colour}.", fact_key=f"preference/{colour}_colour")
+    with app.app_context():
+        with write_transaction():
+            create_memory(person.user_id, fields)
+        return position(person.user_id)
+
+
+@pytest.fixture
+def ask(app: Flask) -> Iterator[Callable[..., Future[list[str]]]]:
+    """`ask(person, text, at)`: what a turn finds, looked up in a thread of its own as turns are."""
+    with ThreadPoolExecutor(4) as threads:
+
+        def found(person: Person, text: str, at: Position) -> list[str]:
+            with app.app_context():
+                return [item.content for item in facts.exact_facts(text, Scope(person.user_id), at)]
+
+        yield lambda *asked: threads.submit(found, *asked)
+
+
+class SlowReads:
+    """Holds up the reading of one user's keys until `go` is set; counts all readings by user."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, user_id: int) -> None:
+        self.began, self.go = threading.Event(), threading.Event()
+        self.read: list[int] = []
+        real = facts._look_up
+
+        def slow(keys: Any, of: int, changed: Any) -> None:
+            self.read.append(of)
+            if of == user_id:
+                self.began.set()
+                assert self.go.wait(SECONDS)
+            real(keys, of, changed)
+
+        monkeypatch.setattr(facts, "_look_up", slow)
+
+
+def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monkeypatch) -> None:
+    slow, other, new = (make_user() for _ in range(3))
+    stood = {person: keep(app, person, "teal") for person in (slow, other, new)}
+    assert ask(other, "My teal colour?", stood[other]).result(SECONDS) == ["Likes teal."]
+    at = keep(app, other, "plum")
+    reads = SlowReads(monkeypatch, slow.user_id)
+    waiting = ask(slow, "My teal colour?", stood[slow])
+    try:
+        assert reads.began.wait(SECONDS)
+        assert ask(other, "My teal colour?", stood[other]).result(SECONDS) == ["Likes teal."]
+        assert ask(other, "My plum colour?", at).result(SECONDS) == ["Likes plum."]
+        assert ask(new, "My teal colour?", stood[new]).result(SECONDS) == ["Likes teal."]
+        with app.app_context():
+            facts.catch_up(other.user_id, at)
+        assert not waiting.done()
+    finally:
+        reads.go.set()
+    assert waiting.result(SECONDS) == ["Likes teal."]
+
+
+def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch) -> None:
+    at = keep(app, user, "teal")
+    reads = SlowReads(monkeypatch, user.user_id)
+    first = ask(user, "My teal colour?", at)
+    assert reads.began.wait(SECONDS)
+    second = ask(user, "My teal colour?", at)
+    reads.go.set()
+    assert first.result(SECONDS) == second.result(SECONDS) == ["Likes teal."]
+    assert reads.read == [user.user_id]
+
+
+def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
+    at = keep(app, user, "teal")
+    real = facts._look_up
+    monkeypatch.setattr(facts, "_look_up", lambda keys, *_: keys.put(1, "x/half") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ask(user, "My teal colour?", at).result(SECONDS)
+    monkeypatch.setattr(facts, "_look_up", real)
+    assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
+    assert facts._held[user.user_id].keys.named_by(frozenset({"half"})) == []
+
+
+def test_a_change_that_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
+    ask(user, "My teal colour?", keep(app, user, "teal")).result(SECONDS)
+    at = keep(app, user, "plum")
+    real = facts._look_up
+    monkeypatch.setattr(facts, "_look_up", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ask(user, "My plum colour?", at).result(SECONDS)
+    monkeypatch.setattr(facts, "_look_up", real)
+    assert ask(user, "My plum colour?", at).result(SECONDS) == ["Likes plum."]
+
+
+def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app, user, ask, monkeypatch) -> None:
+    before = keep(app, user, "teal")
+    after = keep(app, user, "plum")
+    assert ask(user, "My plum colour?", after).result(SECONDS) == ["Likes plum."]
+    reads = SlowReads(monkeypatch, 0)
+    assert ask(user, "My teal colour?", before).result(SECONDS) == ["Likes teal."]
+    assert ask(user, "My plum colour?", after).result(SECONDS) == ["Likes plum."]
+    assert reads.read == []
+
+
+def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> None:
+    at = keep(app, user, "teal")
+    assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
+    held = facts._held[user.user_id]
+    held.keys.change_set_id += 5
+    held.keys.put(10**6, "preference/plum_colour")
+    assert ask(user, "My plum colour?", at).result(SECONDS) == []
+    assert held.keys.change_set_id == at.change_set_id
+    assert held.keys.named_by(frozenset({"plum", "colour"})) == []
+
+
+def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user) -> None:
+    at = keep(app, user, "teal")
+    with app.app_context():
+        db.session.rollback()
+        with count_queries() as sent:
+            facts.catch_up(user.user_id, at)
+        assert sent == [] and user.user_id not in facts._held
