@@ -14,6 +14,7 @@ from sqlalchemy import event, text
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import ApiClient, Person
+from tests.support.queries import count_queries
 from webapp.conversations import listing, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
@@ -163,3 +164,62 @@ def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person,
             cursor = page.next_cursor
         db.session.rollback()
     assert max(read) <= 100, read
+
+
+@SHARED
+@given(
+    about=st.lists(st.sampled_from(["", "title", "message", "pinned", "superseded"]), max_size=14),
+    limit=st.integers(1, 5),
+    at_once=st.integers(1, 4),
+    pinned_first=st.booleans(),
+)
+def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
+    app_context: Flask, user: Person, about: list[str], limit: int, at_once: int, pinned_first: bool
+) -> None:
+    """One statement about all of them took longer than the web waits: a large account could not be searched."""
+    _fill(user.user_id, [])
+    for number, how in enumerate(about):
+        at = NOON + timedelta(seconds=number // 2)
+        row = Conversation(user_id=user.user_id, created_at=at, updated_at=at, is_pinned=how == "pinned")
+        row.title = "The tide MILL" if how in ("title", "pinned") else "Herons"
+        db.session.add(row)
+        db.session.flush()
+        said = "At the Tide mill" if how in ("message", "superseded") else "Something else"
+        message = Message(conversation_id=row.conversation_id, role="user", content=said)
+        db.session.add(message)
+        db.session.flush()
+        if how == "superseded":
+            message.superseded_by_id = message.message_id
+    db.session.commit()
+    rows = {row.conversation_id: row for row in db.session.query(Conversation).filter_by(user_id=user.user_id)}
+    wanted = [
+        number for number in _in_order(user.user_id) if about[sorted(rows).index(number)] not in ("", "superseded")
+    ]
+    if pinned_first:
+        wanted.sort(key=lambda number: not rows[number].is_pinned)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listing, "SEARCHED_AT_ONCE", at_once)
+        found: list[int] = []
+        cursor = None
+        while True:
+            query = ConversationQuery(limit=limit, cursor=cursor, q="tide mill")
+            page = listing.list_conversations(user.user_id, query, pinned_first=pinned_first)
+            found += [row.conversation_id for row in page.items]
+            assert len(page.items) == limit or page.next_cursor is None
+            if page.next_cursor is None:
+                break
+            cursor = page.next_cursor
+    assert found == wanted
+
+
+def test_no_statement_of_a_search_looks_through_more_than_some_conversations(
+    app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "SEARCHED_AT_ONCE", 2)
+    for number in range(5):
+        add_messages(app, add_conversation(app, user.user_id, at=NOON + timedelta(seconds=number)), 2)
+    with app.app_context(), count_queries() as sent:
+        assert listing.list_conversations(user.user_id, ConversationQuery(q="nowhere said")).items == []
+    asked = [statement for statement in sent if "messages.content LIKE" in statement]
+    assert len(asked) == 3
+    assert all("messages.conversation_id IN (" in statement for statement in asked)

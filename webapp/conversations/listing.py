@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, or_, select
+from sqlalchemy import ColumnElement, CompoundSelect, Select, false, or_, select, union
 from sqlalchemy.orm import with_expression
 
 from webapp.conversations.folders import get_folder
@@ -16,6 +17,9 @@ from webapp.conversations.service import owned
 from webapp.database import db
 from webapp.paging import EPOCH, Keyset, Page
 from webapp.spaces.service import require_member
+
+SEARCHED_AT_ONCE = 500
+"""Conversations whose messages one statement looks through."""
 
 
 def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
@@ -48,22 +52,19 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
         statement = statement.where(Conversation.is_pinned == query.is_pinned)
     if query.tag:
         statement = statement.where(_is_tagged(query.tag))
-    if query.q:
-        statement = statement.where(_mentions(query.q))
-    statement = _behind(statement, position, pinned_first=pinned_first)
     # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
+    if query.q:
+        found = _mentioning(statement, query.q, position, limit=query.limit + 1, pinned_first=pinned_first)
+        statement, position = owned(user_id).where(Conversation.conversation_id.in_(found)), None
+    statement = _behind(statement, position, pinned_first=pinned_first)
     if pinned_first:
         statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
         # An open conversation was loaded before, without the columns that only the list needs.
         statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
 
-    def key(row: Conversation) -> tuple[Any, ...]:
-        place = (row.updated_at or EPOCH, row.conversation_id)
-        return (int(row.is_pinned), *place) if pinned_first else place
-
-    return keyset.page(rows, key)
+    return keyset.page(rows, partial(_place, pinned_first=pinned_first))
 
 
 def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
@@ -71,6 +72,12 @@ def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = Fa
     if pinned_first:
         return Keyset("conversations, pinned ones first", query, int, datetime, int, within=user_id)
     return Keyset("conversations", query, datetime, int, within=user_id)
+
+
+def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
+    """Where a conversation stands in the list."""
+    place = (row.updated_at or EPOCH, row.conversation_id)
+    return (int(row.is_pinned), *place) if pinned_first else place
 
 
 def _behind(statement: Select[Any], position: tuple[Any, ...] | None, *, pinned_first: bool) -> Select[Any]:
@@ -106,10 +113,73 @@ def _is_tagged(tag: str) -> ColumnElement[bool]:
     return Conversation.tag_lines.icontains(f"\n{tag}\n", autoescape=True)
 
 
+def _mentioning(
+    statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
+) -> list[int]:
+    """The first of the conversations after a position whose title or messages mention the words.
+
+    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
+    database, so it asks about so many conversations after the other.
+    """
+    columns = (Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
+    found: list[int] = []
+    while len(found) < limit:
+        rows = db.session.execute(
+            _behind(statement.with_only_columns(*columns), position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
+        ).all()
+        if not rows:
+            break
+        ids = [row.conversation_id for row in rows]
+        mentioning = set(db.session.scalars(_named_or_said(q, ids)))
+        found += [number for number in ids if number in mentioning]
+        position = _place(rows[-1], pinned_first=pinned_first)
+        if len(rows) < SEARCHED_AT_ONCE:
+            break
+    return found[:limit]
+
+
+def _mentioning(
+    statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
+) -> list[int]:
+    """The first of the conversations after a position whose title or messages mention the words.
+
+    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
+    database, so it asks about so many conversations after the other.
+    """
+    columns = (Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
+    found: list[int] = []
+    while len(found) < limit:
+        rows = db.session.execute(
+            _behind(statement.with_only_columns(*columns), position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
+        ).all()
+        if not rows:
+            break
+        ids = [row.conversation_id for row in rows]
+        mentioning = set(db.session.scalars(_named_or_said(q, ids)))
+        found += [number for number in ids if number in mentioning]
+        position = _place(rows[-1], pinned_first=pinned_first)
+        if len(rows) < SEARCHED_AT_ONCE:
+            break
+    return found[:limit]
+
+
 def _mentions(q: str) -> ColumnElement[bool]:
     said = select(Message.conversation_id).where(
         Message.conversation_id == Conversation.conversation_id,
         Message.superseded_by_id.is_(None),
-        Message.content.icontains(q, autoescape=True),
+        Message.content.contains(q, autoescape=True),
     )
-    return or_(Conversation.title.icontains(q, autoescape=True), said.exists())
+    return or_(Conversation.title.contains(q, autoescape=True), said.exists())
+
+
+def _named_or_said(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
+    """Which conversations mention the words; as one condition, MariaDB would look through everybody's messages."""
+    named = select(Conversation.conversation_id).where(
+        Conversation.conversation_id.in_(conversation_ids), Conversation.title.contains(q, autoescape=True)
+    )
+    said = select(Message.conversation_id).where(
+        Message.conversation_id.in_(conversation_ids),
+        Message.superseded_by_id.is_(None),
+        Message.content.contains(q, autoescape=True),
+    )
+    return union(named, said)
