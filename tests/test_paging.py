@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -66,6 +67,14 @@ def test_a_forged_key_is_invalid(key: tuple[Any, ...]) -> None:
     forged = Keyset("things", PageQuery()).cursor(*key)
     with pytest.raises(Invalid, match=OTHER):
         Keyset("things", PageQuery(cursor=forged), int, int).position()
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "\\u0000"])
+def test_a_forged_text_that_no_column_holds_is_invalid(client: ApiClient, user: Person, name: str) -> None:
+    keyset = Keyset("folders", PageQuery(), within=user.user_id)
+    packed = base64.urlsafe_b64decode(keyset.cursor("NAME", 1) + "==").replace(b"NAME", name.encode())
+    forged = base64.urlsafe_b64encode(packed).decode()
+    assert client.get("/api/folders", query_string={"cursor": forged}).status_code == 422
 
 
 def test_an_instant_beyond_the_calendar_is_invalid() -> None:

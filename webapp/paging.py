@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.errors import Invalid
+from webapp.validation import encodable
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ class Keyset:
             cursor = self._query.cursor or ""
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             if mark != self._mark:
-                raise ValueError("another list's, or another query's")
+                raise ValueError
             return tuple(_typed(part, kind) for part, kind in zip(key, self._types, strict=True))
         except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
             raise Invalid.field("cursor", "is not a cursor of this list") from None
@@ -89,7 +90,9 @@ def _plain(part: str | int | float | datetime) -> str | int | float:
 def _typed(part: object, kind: type) -> Any:
     """A part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
     if type(part) is not (int if kind is datetime else kind):
-        raise ValueError("not of this type")
-    if isinstance(part, int) and abs(part) >= _LARGEST:
-        raise ValueError("larger than any column")
+        raise ValueError
+    if isinstance(part, int) and abs(part) >= _LARGEST:  # no column holds it
+        raise ValueError
+    if isinstance(part, str):
+        return encodable(part)
     return EPOCH + timedelta(microseconds=part) if kind is datetime and isinstance(part, int) else part
