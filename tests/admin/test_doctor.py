@@ -26,7 +26,7 @@ from webapp.admin.doctor.proxy import proxy
 from webapp.admin.doctor.tables import tables
 from webapp.config import Settings
 from webapp.database import db
-from webapp.extensions import app_settings, redis
+from webapp.extensions import app_settings, make_redis, redis
 from webapp.jobspecs import JobRequest, Queue, push
 
 
@@ -126,6 +126,16 @@ def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None
     findings = found(checks.servers, checks.redis_server, checks.queues)
     assert states(findings, "redis") == {"fault"}
     assert not is_sound(findings)
+
+
+def test_redis_without_channels(app_context: Flask, monkeypatch: pytest.MonkeyPatch, silent_redis_url: str) -> None:
+    assert states(found(checks.redis_server), "redis") == {"ok"}
+    with make_redis(silent_redis_url) as silent:
+        monkeypatch.setitem(app_context.extensions, "redis", silent)
+        (finding,) = [finding for finding in found(checks.redis_server) if finding.state != "ok"]
+        advice = finding.advice.split("SETUSER <user> ")[1].split()
+        redis().execute_command("ACL", "SETUSER", "silent", *advice)
+        assert finding.state == "warning" and states(found(checks.redis_server), "redis") == {"ok"}
 
 
 @pytest.mark.mysql_only

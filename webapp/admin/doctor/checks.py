@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
+from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -27,6 +28,7 @@ from webapp.llm.errors import from_exception
 from webapp.llm.sdk import sync_client
 from webapp.readiness import readiness
 from webapp.redis_clients import server_of
+from webapp.retrieval.announcing import CHANNEL
 
 LITTLE_DISK = 1024**3
 """Fewer free bytes than this are worth a warning."""
@@ -164,6 +166,15 @@ def redis_server() -> Iterator[Finding]:
     yield clock("redis", seconds + microseconds / 1e6 - middle)
     info = client.info()
     yield ok("redis", server_of(info))
+    try:
+        for channel in (CHANNEL, PUBSUB_CHANNEL_TEMPLATE % "doctor"):
+            client.publish(channel, b"0")
+    except NoPermissionError:
+        yield warning(
+            "redis",
+            "the user of REDIS_URL may not use our channels: memory is not read ahead, and no running job can be stopped",
+            f"Allow them: ACL SETUSER <user> &{CHANNEL} &{PUBSUB_CHANNEL_TEMPLATE % '*'}",
+        )
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
         yield warning(
             "redis",
