@@ -172,7 +172,7 @@ def redis_server() -> Iterator[Finding]:
     except NoPermissionError:
         yield warning(
             "redis",
-            "the user of REDIS_URL may not use our channels: memory is not read ahead, and no running job can be stopped",
+            "its user may not use our channels: memory is not read ahead, and no running job can be stopped",
             f"Allow them: ACL SETUSER <user> &{CHANNEL} &{PUBSUB_CHANNEL_TEMPLATE % '*'}",
         )
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
