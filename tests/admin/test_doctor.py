@@ -236,3 +236,11 @@ def test_an_address_that_leads_nowhere(app_context: Flask) -> None:
 def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) -> None:
     assert anonymous.get("/healthz/stream").status_code == 404
     assert anonymous.get("/healthz/stream?key=guess").status_code == 404
+
+
+def test_a_provider_beside_open_registration(app_context: Flask, set_to: Callable[..., None]) -> None:
+    set_to(oidc_issuer="https://id.example", registration_open=True, rate_limits=True)
+    (finding,) = found(checks.web)
+    assert finding.state == "warning" and "Close registration" in finding.advice
+    set_to(oidc_issuer="https://id.example", smtp_host="mail", rate_limits=True)
+    assert found(checks.web) == []

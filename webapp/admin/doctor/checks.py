@@ -13,6 +13,7 @@ from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.accounts import site
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
@@ -241,8 +242,15 @@ def web_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def web() -> Iterator[Finding]:
-    """The same for the settings of this installation."""
-    yield from web_settings(app_settings())
+    """The same for the settings of this installation, and whether an address can be taken before its owner comes."""
+    settings = app_settings()
+    yield from web_settings(settings)
+    if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():
+        advice = (
+            "Close registration (Administration, or REGISTRATION_OPEN=0): whom the provider vouches for would be "
+            "signed in to an account that somebody else has made with their address."
+        )
+        yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 
 
 def _oldest(client: Redis, name: Queue) -> float:
