@@ -153,11 +153,17 @@ SECRETS += [
     ("my AHV number is 7569217076985", Secret.NATIONAL_ID),
     ("Personalausweis L01X00T47", Secret.NATIONAL_ID),
     ("national insurance number QQ 12 34 56 C", Secret.NATIONAL_ID),
+    ("home/password_is_hunter2x", Secret.PASSWORD),
+    ("bank/pin_code_4821", Secret.PASSWORD),
+    ("identity/ssn_078_05_1120", Secret.NATIONAL_ID),
 ]
 HARMLESS = [
     "seed words the garden with carrots and peas and beans before frost comes this year again",
     "seeds are sown in spring; the wallet is brown leather made by hand near here by some friends",
     "pin 1234 notes to the board",
+    "identity/passport_number",
+    "work/password_manager",
+    "home/door_code_changed",
     "the area's PIN code 560001",
     "pin 12 of the connector",
     "a pin from 2024",

@@ -34,10 +34,15 @@ def find_secret(*texts: str | None) -> Secret | None:
         if not text:
             continue
         plain = _plain(text)
+        forms = (plain, re.sub("[_/]", " ", plain)) if _KEY.fullmatch(plain) else (plain,)
         for kind, found in _SCREENS:
-            if found(plain):
+            if any(found(form) for form in forms):
                 return kind
     return None
+
+
+_KEY = re.compile(r"[\w./-]*[a-z]_[\w./-]*", re.ASCII)
+"""A fact's key has underscores for spaces."""
 
 
 _BLANK = "\u115f\u1160\u2800\u3164"
