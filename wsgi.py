@@ -1,5 +1,10 @@
 """The WSGI entry point: `gunicorn wsgi:app`, `flask --app wsgi`."""
 
-from webapp import create_app
+import os
+from pathlib import Path
 
-app = create_app()
+from webapp import create_app
+from webapp.cli.launch.beside import beside_a_launch
+from webapp.config import Settings
+
+app = create_app(Settings.from_env(beside_a_launch(os.environ, Path.cwd())))

@@ -11,7 +11,8 @@ from resource import struct_rusage
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from redis.client import Pipeline
+from redis.client import Pipeline, PubSub, PubSubWorkerThread
+from redis.exceptions import NoPermissionError
 from rq import Queue, Worker
 from rq.executions import Execution
 from rq.job import Job
@@ -138,6 +139,14 @@ class PatientWorker(Worker):
         super().handle_job_success(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
             jobspecs.forget_failures(self.connection, queue, key)
+
+    def _pubsub_exception_handler(self, exc: Exception, pubsub: PubSub, pubsub_thread: PubSubWorkerThread) -> None:
+        """Work without RQ's channel where Redis does not allow it: it is needed to stop a running job, nothing else."""
+        if not isinstance(exc, NoPermissionError):
+            super()._pubsub_exception_handler(exc, pubsub, pubsub_thread)
+            return
+        log.warning("running jobs cannot be stopped: the user of REDIS_URL may not use the channels rq:pubsub:*")
+        pubsub_thread.stop()
 
     def run_maintenance_tasks(self) -> None:
         """Register again after Redis was emptied: otherwise nobody would know of this worker."""

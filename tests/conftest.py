@@ -34,6 +34,7 @@ from webapp.config import Settings
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
+from webapp.redis_clients import open_redis
 from webapp.webhooks import streaming
 
 # Timing never decides a test: a machine that is busy with something else is not a counterexample.
@@ -187,6 +188,16 @@ def settings(servers: Servers, model_server: ServerHandle) -> Settings:
         rate_limits=False,
         log_format="text",
     )
+
+
+@pytest.fixture
+def silent_redis_url(servers: Servers) -> Iterator[str]:
+    """Redis for a user that may use every command and key, but no channel."""
+    place, _, options = servers.redis_url.partition("://")[2].partition("?")
+    with open_redis(servers.redis_url) as client:
+        client.execute_command("ACL", "SETUSER", "silent", "on", ">pw", "~*", "+@all", "resetchannels")
+        yield f"unix://silent:pw@{place}?{options}"
+        client.execute_command("ACL", "DELUSER", "silent")
 
 
 @pytest.fixture(scope="session")

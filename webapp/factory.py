@@ -138,7 +138,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     problems.init_errors(app)
     security.init_security(app)
     init_accounts(app, settings)
-    init_audit()
+    init_audit(app)
     rendering.init_rendering(app)
     init_compression(app)
     init_chat(app, settings)

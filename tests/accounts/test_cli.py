@@ -85,6 +85,14 @@ def test_token_create_prints_the_token_and_nothing_else(flask: Shell) -> None:
     assert result.stdout.startswith("cmps_") and found is not None and found.is_service
 
 
+def test_a_token_may_be_for_less_than_everything(flask: Shell) -> None:
+    create = ("token", "create", "--email", "root@example.com")
+    found = tokens.find_by_secret(flask(*create, "--scope", "read", "--scope", "memory").stdout.strip())
+    assert found is not None and found.scopes == ["read", "memory"]
+    assert "scopes" in flask(*create, "--scope", "everything").output
+    assert "read, chat, memory" in " ".join(flask("token", "create", "--help").output.split())
+
+
 def test_tokens_are_listed_and_revoked(flask: Shell) -> None:
     secret = flask("token", "create", "--email", "root@example.com", "--name", "nightly", "--days", "3").stdout.strip()
     listed = flask("token", "list", "--email", "root@example.com").stdout

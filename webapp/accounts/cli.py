@@ -15,6 +15,7 @@ from webapp.accounts import closing, second_factor, service, tokens
 from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
+from webapp.accounts.scopes import SCOPES, Scope
 from webapp.database import db, write_transaction
 from webapp.errors import DomainError
 
@@ -109,11 +110,15 @@ def delete_user(email: str) -> None:
 @click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
 @click.option("--name", default="command line", help="What the token is for.")
 @click.option("--days", type=int, help="Days until it expires; it never does if left out.")
-def create_token(email: str, is_service: bool, name: str, days: int | None) -> None:
+@click.option(
+    "--scope", "chosen", multiple=True, help=f"What it may do, repeatable: {', '.join(SCOPES)}. All if left out."
+)
+def create_token(email: str, is_service: bool, name: str, days: int | None, chosen: tuple[Scope, ...]) -> None:
     """Create a token and print it once, alone on its line."""
     with _sentences(), write_transaction():
         user = service.find_user(email)
-        _, secret = tokens.create_token(user.user_id, NewToken(name=name, expires_in_days=days), is_service=is_service)
+        wanted = NewToken(name=name, expires_in_days=days, scopes=list(chosen) or None)
+        _, secret = tokens.create_token(user.user_id, wanted, is_service=is_service)
     click.echo(secret)
 
 

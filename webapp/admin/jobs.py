@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
 from rq import Worker
 from rq.command import send_stop_job_command
 from rq.exceptions import InvalidJobOperation, NoSuchJobError
@@ -116,7 +116,8 @@ def run_now(client: Redis, job_id: str) -> None:
 
 
 def cancel(client: Redis, job_id: str) -> None:
-    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over."""
+    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
+    cannot be told to stop."""
     found = _fetch(client, job_id)
     try:
         if _status(found) == "started":
@@ -125,6 +126,10 @@ def cancel(client: Redis, job_id: str) -> None:
             found.cancel()
     except InvalidJobOperation:
         raise Conflict("This job can no longer be cancelled.") from None
+    except NoPermissionError:
+        raise Conflict(
+            "Redis does not let us tell a running job to stop. `flask doctor` says what to change."
+        ) from None
 
 
 def delete(client: Redis, job_id: str) -> None:

@@ -42,6 +42,7 @@ THINGS: dict[str, Forms] = {
         NN_("%(num)s memory", "%(num)s memories"),
         NN_("%(num)s passage", "%(num)s passages"),
         N_("the profile"),
+        N_("search results"),
         N_("the list of spaces"),
         N_("space %(number)s"),
     ),
@@ -50,6 +51,7 @@ THINGS: dict[str, Forms] = {
         NN_("%(num)s memory changed", "%(num)s memories changed"),
         NN_("%(num)s memory proposed", "%(num)s memories proposed"),
         NN_("%(num)s forgotten", "%(num)s forgotten"),
+        N_("some forgotten"),
     ),
     Action.EXPORT_MADE: (
         "account",

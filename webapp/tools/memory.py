@@ -35,7 +35,7 @@ DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.
 def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
     """Carry out a call in a transaction of its own; an invalid call is answered, nothing is raised.
 
-    `told` is what tools returned from outside in this turn: not the user's words.
+    `told` is what this turn's prompt holds of others, answers of tools from outside included: not the user's words.
 
     Raises SQLAlchemyError when the database is away.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
+from tests.support.servers import Servers
 from webapp.chat.context import assembly
 from webapp.chat.turns import keeping_up
 from webapp.chat.turns.keeping_up import KeepingUp
@@ -32,10 +34,17 @@ from webapp.database import db, now, write_transaction
 from webapp.extensions import make_redis
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.keeping import forgetting
+<<<<<<< HEAD
 from webapp.retrieval.announcing import CHANNEL, CHANNELS, SPACES, announce
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Change, Position, note, position
 from webapp.spaces.versions import touch
+=======
+from webapp.redis_clients import open_redis
+from webapp.retrieval.announcing import CHANNEL, announce
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.changes import Change, note, position
+>>>>>>> h1
 
 QUESTION = "Which bird 7 did we see?"
 
@@ -400,3 +409,47 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
         "changes of memory are not heard of, retrying",
         "memory was not read ahead",
     ]
+
+
+def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
+    app: Flask,
+    user: Person,
+    silent_redis_url: str,
+    servers: Servers,
+    calm: Calm,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An ACL user has no channel by default in Redis 7, and the log had a warning every two seconds."""
+    caplog.set_level(logging.WARNING)
+    keeper = KeepingUp(app, make_redis(silent_redis_url, tailing=True), calm)
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            with open_redis(servers.redis_url) as client:
+                client.execute_command("ACL", "SETUSER", "silent", "allchannels")
+
+    def work() -> None:
+        raise SystemExit  # it has listened: the end of the test
+
+    monkeypatch.setattr(keeping_up, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    monkeypatch.setattr(keeper, "work", work)
+    with app.app_context():
+        index_cache().get(user.user_id, 20)
+    with pytest.raises(SystemExit):
+        keeper._run()
+    assert waited == [keeping_up.FORBIDDEN_SECONDS] * 3
+    (said,) = [record for record in caplog.records if record.name == keeping_up.__name__]
+    assert said.message == "changes of memory are not heard of, retrying"
+    assert said.error == "NoPermissionError"  # type: ignore[attr-defined]
+
+
+def test_a_change_stands_where_it_may_not_be_announced(
+    app: Flask, user: Person, silent_redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with app.app_context(), make_redis(silent_redis_url) as silent:
+        monkeypatch.setitem(app.extensions, "redis", silent)
+        add(user.user_id, 7)
+        assert position(user.user_id).memory_version == 1

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from webapp.memories.engine.grounding import find_quote, has_substance, injected_spans, is_borrowed, user_words
+from webapp.memories.engine.grounding import (
+    find_quote,
+    has_substance,
+    injected_into,
+    injected_spans,
+    is_borrowed,
+    user_words,
+)
 
 VOCABULARY = ["I", "prefer", "naïve", "İstanbul", "Straße", "ﬁn", "我喜欢茶", "한국어", "🎉", "👩‍👩‍👧", "don’t", "42"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
@@ -135,3 +142,15 @@ def test_borrowed_statements(statement, message, others, borrowed):
 def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text: str) -> None:
     assert find_quote(text, text) == (0, len(text))
     assert find_quote(f"  {text} ", f"Well: {text}") == (6, 6 + len(text))
+
+
+def test_what_a_prompt_holds_of_others_is_in_its_blocks():
+    prompt = [
+        "Be kind.\n<files>\n<file name='a'>\nzeppelin\n</file>\n</files>\nAnswer briefly.",
+        "<reference>\nelephant\n</reference>\n\nWho is it?",
+        "<request>\nContext: moth",
+        "<said on='Monday'>mine</said>",
+    ]
+    read = " ".join(injected_into(prompt))
+    assert all(word in read for word in ("zeppelin", "elephant", "moth"))
+    assert not any(word in read for word in ("kind", "briefly", "Who", "mine"))

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
+from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.accounts import site
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
@@ -27,6 +29,7 @@ from webapp.llm.errors import from_exception
 from webapp.llm.sdk import sync_client
 from webapp.readiness import readiness
 from webapp.redis_clients import server_of
+from webapp.retrieval.announcing import CHANNEL
 
 LITTLE_DISK = 1024**3
 """Fewer free bytes than this are worth a warning."""
@@ -164,6 +167,15 @@ def redis_server() -> Iterator[Finding]:
     yield clock("redis", seconds + microseconds / 1e6 - middle)
     info = client.info()
     yield ok("redis", server_of(info))
+    try:
+        for channel in (CHANNEL, PUBSUB_CHANNEL_TEMPLATE % "doctor"):
+            client.publish(channel, b"0")
+    except NoPermissionError:
+        yield warning(
+            "redis",
+            "its user may not use our channels: memory is not read ahead, and no running job can be stopped",
+            f"Allow them: ACL SETUSER <user> &{CHANNEL} &{PUBSUB_CHANNEL_TEMPLATE % '*'}",
+        )
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
         yield warning(
             "redis",
@@ -230,8 +242,15 @@ def web_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def web() -> Iterator[Finding]:
-    """The same for the settings of this installation."""
-    yield from web_settings(app_settings())
+    """The same for the settings of this installation, and whether an address can be taken before its owner comes."""
+    settings = app_settings()
+    yield from web_settings(settings)
+    if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():
+        advice = (
+            "Close registration (Administration, or REGISTRATION_OPEN=0): whom the provider vouches for would be "
+            "signed in to an account that somebody else has made with their address."
+        )
+        yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 
 
 def _oldest(client: Redis, name: Queue) -> float:

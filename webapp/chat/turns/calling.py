@@ -15,6 +15,7 @@ from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import handed_over, heard
 from webapp.llm.chat import ToolCall
+from webapp.memories.engine.grounding import injected_into
 from webapp.tools.calls import ToolRun, failure, parsed, recorded
 from webapp.tools.of_clients import MOST_HANDED, handed
 from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
@@ -45,9 +46,9 @@ class ToolTables(Protocol):
 
 
 class Calling:
-    """The calls of one turn. `tokens` is what all results from outside may take; `words` is the user's text, from which
-    addresses may be taken; `ask` asks the person about a call that writes, or is None; `told` is what the
-    client's tools answered before. `has_handed_over`: calls were left to the client, which ends the turn."""
+    """The calls of one turn. `tokens` is what all results from outside may take; `prompt` is what is sent, as roles and
+    texts: addresses may be taken from the user's; `ask` asks the person about a call that writes, or is None; `told` is
+    what the client's tools answered before. `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class Calling:
         progress: Progress,
         *,
         tokens: int = 0,
-        words: Sequence[str] = (),
+        prompt: Sequence[tuple[str, str]] = (),
         ask: Ask | None = None,
         told: Sequence[str] = (),
     ) -> None:
@@ -73,7 +74,10 @@ class Calling:
         self._said: dict[str, str] = {}
         self._told = list(told)
         self.has_handed_over = False
-        self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
+        self._around = Surroundings(
+            toolset.now or datetime.now(UTC), words=[text for role, text in prompt if role == "user"]
+        )
+        self._prompt = prompt
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
@@ -124,7 +128,7 @@ class Calling:
 
     async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
         """A call that changes memory. A stop waits for it: the record must say what was done."""
-        told = [*self._told, *heard(self._progress.tool_calls)]
+        told = [*self._told, *injected_into(text for _, text in self._prompt), *heard(self._progress.tool_calls)]
         task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, told))
         try:
             return await asyncio.shield(task)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from flask import Flask
 from redis import Redis
 from redis.client import PubSub
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
 
 from webapp.chat.context.space_context import read_ahead
 from webapp.retrieval.announcing import CHANNELS, SPACES
@@ -32,6 +32,8 @@ LOOK_SECONDS = 0.05
 REST = 4
 """After each user it rests this many times as long as that took: this process has other things to compute."""
 RETRY_SECONDS = 2.0
+FORBIDDEN_SECONDS = 300.0
+"""Seconds after which it tries again where its user may not use the channel."""
 
 
 class KeepingUp:
@@ -56,16 +58,20 @@ class KeepingUp:
         # Connecting writes to 2 MB of pages that idle processes share.
         while index_cache.of(self._app).is_empty:
             time.sleep(BEGIN_SECONDS)
+        said = ""
         while True:
             try:
                 with self._client.pubsub(ignore_subscribe_messages=True) as told:  # type: ignore[no-untyped-call]
                     told.subscribe(*CHANNELS)
                     while True:
                         self.listen(told)
+                        said = ""
                         self.work()
             except RedisError as error:
-                log.warning("changes of memory are not heard of, retrying", extra={"error": type(error).__name__})
-                time.sleep(RETRY_SECONDS)
+                if (name := type(error).__name__) != said:  # once, however long it lasts
+                    log.warning("changes of memory are not heard of, retrying", extra={"error": name})
+                said = name
+                time.sleep(FORBIDDEN_SECONDS if isinstance(error, NoPermissionError) else RETRY_SECONDS)
 
     def listen(self, told: PubSub) -> None:
         """Wait for news, or until there may be something to do. Raises RedisError."""

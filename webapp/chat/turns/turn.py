@@ -181,7 +181,7 @@ class Turn:
             tokens=assembled.tool_tokens,
             ask=self.shop.ask if self.attended else None,
             told=assembled.told,
-            words=[said(message["content"]) for message in prompt if message["role"] == "user"],
+            prompt=[(message["role"], said(message["content"])) for message in prompt],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from .beside import LOCK, pid_in, tell
 from .plan import ROOT, LaunchError, make_plan, read_env_file
 from .privacy import keep_private
 from .processes import adopt_orphans, follow_parent
@@ -21,32 +22,31 @@ def main() -> int:
         environment.pop(name, None)
     adopt_orphans()
     try:
-        var = _open_var(ROOT / (environment.get("VAR_DIR") or "var"))
+        var, lock = _open_var(ROOT / (environment.get("VAR_DIR") or "var"))
         plan = make_plan(environment, var)
+        tell(lock, plan.environment)
     except LaunchError as error:
         print(error, file=sys.stderr)
         return 1
     return Supervisor(plan, environment).run()
 
 
-def _open_var(var: Path) -> Path:
-    """Create the data folder, readable by its owner only, and lock it until we end."""
+def _open_var(var: Path) -> tuple[Path, int]:
+    """Create the data folder, readable by its owner only, and lock it until we end; returns the open lock, too."""
     try:
         keep_private(var)
-        lock = os.open(var / "launch.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(var / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise LaunchError(f"{var} cannot be written to ({error.strerror}). Choose another with VAR_DIR.") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        pid = os.pread(lock, 20, 0).decode().strip()
         raise LaunchError(
-            f"Commonplace is already running with the data in {var} (process {pid or 'unknown'}). "
+            f"Commonplace is already running with the data in {var} (process {pid_in(lock) or 'unknown'}). "
             "Stop it first, or choose another folder with VAR_DIR and another port with PORT."
         ) from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(os.getpid()).encode(), 0)
-    return var.resolve()  # The lock stays open, and so ours, as long as this process lives.
+    tell(lock, {})
+    return var.resolve(), lock  # It stays open, and so ours, as long as this process lives.
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether somebody's own words support a statement, and whether those words name a memory. Pure.
+"""Whether somebody's own words support a statement, or others' do, and whether those words name a memory. Pure.
 
 Quoting a word or two of the user's is not enough: otherwise the author of a document could have the rest remembered.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from Stemmer import Stemmer
 
@@ -17,6 +17,9 @@ LETTERS = 4
 """Shorter words mean little, unless they are names or numbers."""
 OWN_SHARE = 0.5
 """The share of a statement's telling words that must be the user's; the rest may be how it is phrased."""
+
+ECHOED = 2
+"""So many telling words that are not the user's but others' are no way of putting it."""
 
 _WRITTEN = (
     "user users user's person their they them there that this these those with from have been about would could should "
@@ -40,6 +43,16 @@ def is_carried(statement: str, own_words: Iterable[str]) -> bool:
     if any(said.isdisjoint(_forms(word)) for word in exact):
         return False
     return sum(not said.isdisjoint(_forms(word)) for word in told) >= OWN_SHARE * len(told)
+
+
+def is_echoed(statement: str, own_words: Iterable[str], others: Sequence[str]) -> bool:
+    """Whether what a statement adds to these words comes from others: a document, a page, another member's memory."""
+    said = {form for text in own_words for word in _words(text) for form in _forms(word)}
+    added = {word.casefold() for word in _words(statement) if _is_telling(word) and said.isdisjoint(_forms(word))}
+    if len(added) < ECHOED:
+        return False
+    begun = [re.compile(rf"(?<!\w){re.escape(word[: max(LETTERS, len(word) - 2)])}", re.IGNORECASE) for word in added]
+    return sum(any(word.search(text) for text in others) for word in begun) >= ECHOED
 
 
 def names_it(request: str, *parts: str | None) -> bool:

@@ -69,7 +69,8 @@ _LABEL = re.compile(
     r"pan(?: card| number)?|pesel|bsn|burgerservicenummer|cpr|personnummer|fødselsnummer|fodselsnummer|kennitala|hetu|"
     r"henkilötunnus|isikukood|rodné číslo|steuer-?id(?:entifikationsnummer|nr)?|idnr|sozialversicherungsnummer|svnr|"
     r"rijksregisternummer|numéro de sécurité sociale|nir|dni|nie|cpf|curp|rut|nif|cartão de cidadão|codice fiscale|"
-    r"cnp|egn|егн|oib|emšo|emso|kimlik|pps|mykad|nric|teudat zehut|身份证|身份證|주민등록번호|incode)(?!\w)",
+    r"ahv(?:-?nummer| number)?|avs|cnp|egn|егн|oib|emšo|emso|kimlik|pps|mykad|nric|teudat zehut|"
+    r"身份证|身份證|주민등록번호|incode)(?!\w)",
     re.IGNORECASE,
 )
 _LABELLED = (
@@ -83,13 +84,18 @@ _AMERICAN_LABELLED = re.compile(
     r"(?<!\w)(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:\w+\W+){0,2}?\d{3}[- .]?\d{2}[- .]?\d{4}(?!\d)",
     re.IGNORECASE,
 )
+# The same for the British one, whose examples begin with QQ.
+_BRITISH_LABELLED = re.compile(
+    r"(?<!\w)(?:nino|national insurance(?: number| no\.?)?)\W{0,3}(?:is\W+)?[A-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)",
+    re.IGNORECASE,
+)
 _BRITISH_LICENCE = re.compile(r"(?<!\w)[A-Z9]{5}\d{6}[A-Z9]{2}\d[A-Z]{2}(?!\w)")
 _AFTER_LABEL = 60
 _NUMBER = re.compile(r"(?<!\w)[A-Za-z]{0,6}\d[\dA-Za-z ./+-]{4,22}")
 # Documents without a public checksum: the word identifies them, and most of what follows is digits.
 _PAPERS = re.compile(
-    r"(?<!\w)(?:passport|passeport|reisepass|pasaporte|passaporto|driver'?s? licen[cs]e|driving licen[cs]e|"
-    r"führerschein|permis de conduire)(?:\s+(?:number|no\.?|nummer|numéro|número|numero|n°))?\s*"
+    r"(?<!\w)(?:passport|passeport|reisepass|personalausweis|pasaporte|passaporto|driver'?s? licen[cs]e|"
+    r"driving licen[cs]e|führerschein|permis de conduire)(?:\s+(?:number|no\.?|nummer|numéro|número|numero|n°))?\s*"
     r"(?:is|ist|est|es|è|[:=#])?\s*#?"
     r"(?P<value>[A-Za-z]{0,3}\d[\dA-Za-z]{5,14})(?!\w)",
     re.IGNORECASE,
@@ -100,7 +106,9 @@ def has_national_id(text: str) -> bool:
     """Whether a text contains a national identity number, or the number of a passport or driving licence."""
     if any(module.is_valid(match.group()) for pattern, module in _TELLING for match in pattern.finditer(text)):
         return True
-    if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()) or _AMERICAN_LABELLED.search(text):
+    if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()):
+        return True
+    if _AMERICAN_LABELLED.search(text) or _BRITISH_LABELLED.search(text):
         return True
     if any(sum(map(str.isdigit, match["value"])) >= 6 for match in _PAPERS.finditer(text)):
         return True

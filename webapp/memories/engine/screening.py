@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from enum import StrEnum
 
 from stdnum import iban, luhn
 
+from webapp.memories.engine.key_forms import PRIVATE_KEY, has_token
 from webapp.memories.engine.national_ids import has_national_id
 
 
@@ -34,17 +34,27 @@ def find_secret(*texts: str | None) -> Secret | None:
         if not text:
             continue
         plain = _plain(text)
+        forms = (plain, re.sub("[_/]", " ", plain)) if _KEY.fullmatch(plain) else (plain,)
         for kind, found in _SCREENS:
-            if found(plain):
+            if any(found(form) for form in forms):
                 return kind
     return None
 
 
+_KEY = re.compile(r"[\w./-]*[a-z]_[\w./-]*", re.ASCII)
+"""A fact's key has underscores for spaces."""
+
+
+_BLANK = "\u115f\u1160\u2800\u3164"
+"""Letters and signs that show nothing."""
+
+
 def _plain(text: str) -> str:
-    """Compatibility forms folded, digits of any script as ASCII, and invisible characters removed."""
+    """Compatibility forms folded, digits of any script as ASCII, and invisible characters and marks removed."""
     if text.isascii():
         return text
-    seen = (ch for ch in unicodedata.normalize("NFKC", text) if unicodedata.category(ch) != "Cf")
+    folded = unicodedata.normalize("NFKC", text)
+    seen = (ch for ch in folded if unicodedata.category(ch) not in ("Cf", "Mn", "Me") and ch not in _BLANK)
     return "".join(str(unicodedata.decimal(ch)) if ch.isdecimal() else ch for ch in seen)
 
 
@@ -80,7 +90,7 @@ _ASSIGNED = re.compile(
 )
 _CARD_CODE = re.compile(
     r"(?<!\w)(?:cvv2?|cvc2?|card (?:verification|security) (?:code|value|number)|card code|security code|"
-    r"prüfnummer|cryptogramme)\D{0,16}\d{3,4}(?!\d)",
+    r"prüfnummer|cryptogramme|(?:three|3|four|4)\s(?:digits|numbers)\son\sthe\sback)\D{0,16}\d{3,4}(?!\d)",
     re.IGNORECASE,
 )
 
@@ -120,6 +130,18 @@ _SPARE_CODES = re.compile(
     r"(?<!\w)(?:recovery|backup)[ -]codes?\W+(?:(?:is|are)\W+)?(?=[a-z-]*\d)[a-z0-9]{4,8}-[a-z0-9]{4,8}(?!\w)",
     re.IGNORECASE,
 )
+# Without a verb, as it is written on a note: "PIN code 4821". Six digits are a postal code in India.
+_PIN = re.compile(
+    r"(?<!\w)(?:pin[\s-]?(?:code|number|nummer)|(?:my|the|our|atm|sim|bank|card|phone)(?:['’]s)?\s+pin)\W{0,3}"
+    r"\d{4,5}(?![\w/]|[.,:-]\d)|^\W*pin\W{0,3}\d{4,8}\W*$",
+    re.IGNORECASE,
+)
+# The words that a wallet is restored from, all of them short and plain.
+_SEED = re.compile(
+    r"(?<!\w)(?:(?:seed|recovery|backup|mnemonic|wallet)(?:\sseed)?\s(?:words?|phrase)|mnemonic)\W+(?:(?:is|are)\W+)?"
+    r"(?:(?!(?:the|and|for|are|was|with|not|but|has)\s)[a-z]{3,8}[\s,]+){11}[a-z]{3,8}(?!\w)",
+    re.IGNORECASE,
+)
 _LOCK_CODE = re.compile(
     r"(?<!\w)(?:(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|keypad|entry|garage|unlock|phone|access|one-time|verification|"
     r"confirmation|2fa|login|tür|tresor|zugangs)[\s-]?(?:code|combination|combo)|otp|(?:code|combination|combo)\s+(?:to|for|of)\s+"
@@ -137,7 +159,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    if any(pattern.search(text) for pattern in (_CARD_CODE, _LOCK_CODE, _APP_PASSWORD, _SPARE_CODES)):
+    if any(pattern.search(text) for pattern in (_CARD_CODE, _LOCK_CODE, _PIN, _SEED, _APP_PASSWORD, _SPARE_CODES)):
         return True
     for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _PASS_IS, _LOGIN, _WIFI):
         if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):
@@ -153,92 +175,17 @@ def _has_password(text: str) -> bool:
     return False
 
 
-# Keys and tokens ---------------------------------------------------------------------------------------------------
-
-_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\b(?i:AGE-SECRET-KEY-1[0-9A-Z]{20,})")
-_KNOWN_TOKENS = re.compile(
-    r"""
-    (?<![A-Za-z0-9])(?:
-      sk-(?:proj-|ant-|live-|or-)?[A-Za-z0-9_-]{16,}       # OpenAI and the like
-    | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}          # Stripe
-    | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,} | glpat-[A-Za-z0-9_-]{16,}
-    | (?:AKIA|ASIA)[A-Z0-9]{16}                            # AWS
-    | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}    # Google
-    | xox[abposr]-[A-Za-z0-9-]{10,}                        # Slack
-    | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-    | cmp[lrsw]_[A-Za-z0-9_-]{30,}                           # our own
-    | \d{8,10}:AA[A-Za-z0-9_-]{32,}                        # Telegram
-    | SK[0-9a-f]{32}                                       # Twilio
-    | [MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,}      # Discord
-    | key-[0-9a-f]{32}                                     # Mailgun
-    | shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32} | sq0(?:atp|csp)-[\w-]{22,}
-    | do[opr]_v1_[a-f0-9]{64} | dapi[a-f0-9]{32} | gl(?:dt|rt|ptt|ft|soat|agent)-[\w-]{16,}
-    | gsk_[A-Za-z0-9]{40,} | xai-[A-Za-z0-9]{40,} | pplx-[A-Za-z0-9]{40,} | lin_api_[A-Za-z0-9]{30,}
-    | ntn_[A-Za-z0-9]{40,} | figd_[\w-]{30,} | dp\.(?:pt|st)\.[\w.-]{30,} | hv[sb]\.[\w-]{20,}
-    | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}   # JSON web token
-    )
-    """,
-    re.VERBOSE,
-)
-_AZURE = re.compile(
-    r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{20,}={0,2}|[?&]sig=[A-Za-z0-9%+/]{20,}", re.IGNORECASE
-)
-_WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43}=", re.IGNORECASE)
-# A wallet's root key, or a key in the form that wallets import.
-_WALLET = re.compile(r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}|private key\W+(?:is\s+)?[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b")
-# Anyone who knows such an address can post to where it leads.
-_WEBHOOK = re.compile(
-    r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
-    r"webhook\.office\.com/webhookb2/\S{30,}",
-    re.IGNORECASE,
-)
-_BASIC = re.compile(r"(?<!\w)Authorization:\s*Basic\s+[A-Za-z0-9+/]{8,}={0,2}", re.IGNORECASE)
-_LABELLED_TOKEN = re.compile(
-    r"(?<![^\W_])(?:account[\s_-]?key|signing[\s_-]?key|encryption[\s_-]?key|secret[\s_-]?access[\s_-]?key|api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
-    r"client[\s_-]?secret|refresh[\s_-]?token|token|secret)(?:\s+(?:for|to|of)\s+\S{1,40})?(?:\s+is\b|\s*[:=])?\s*"
-    r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.~]{12,})",
-    re.IGNORECASE,
-)
-_URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
-
-
-# An AWS secret has no marker: forty base64 characters in both cases, unlike hashes and paths.
-_FORTY = re.compile(
-    r"(?<![A-Za-z0-9/+=_.-])(?=[A-Za-z0-9/+]*[a-z])(?=[A-Za-z0-9/+]*[A-Z])(?=[A-Za-z0-9/+]*\d)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])"
-)
-
-
-def _has_token(text: str) -> bool:
-    if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
-        return True
-    if any(
-        pattern.search(text)
-        for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC, _WEBHOOK, _WALLET)
-    ):
-        return True
-    return any(_looks_random(match["value"].rstrip(".")) for match in _LABELLED_TOKEN.finditer(text))
-
-
-def _looks_random(value: str) -> bool:
-    """Letters mixed with digits, and an entropy that words and identifiers do not reach."""
-    if not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
-        return False
-    return _entropy(value) >= 3.0
-
-
-def _entropy(value: str) -> float:
-    """Bits per character."""
-    counts = [value.count(ch) for ch in set(value)]
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
-
-
 # Numbers with a checksum -------------------------------------------------------------------------------------------
 
-_CARD = re.compile(r"(?<![\d.,+/-])\d(?:[ -]?\d){12,18}(?![\d]|[.,]\d)")
-_CARD_IN_GROUPS = re.compile(r"(?<![\w.])\d{4}([._/·–—*])\d{4}\1\d{4}\1\d{4}(?!\w)")
+# Not a decimal, but a date may follow: "4111…1111,12/29".
+_CARD = re.compile(r"(?<![\d+/-])(?<!\d[.,])\d(?:[ -]{0,2}\d){12,18}(?!\d|[.,]\d(?!\d/\d))")
+_BETWEEN = r"\s?[._/·–—*|,;:]\s?"
+_CARD_IN_GROUPS = re.compile(
+    rf"(?<![\w.])\d{{4}}(?:({_BETWEEN})\d{{4}}\1\d{{4}}\1\d{{4}}|({_BETWEEN})\d{{6}}\2\d{{5}})(?!\w)"
+)
 _CARD_PREFIX = re.compile(r"4|5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[47]|3(?:0[0-5]|[68])|6(?:011|4[4-9]|5|2)|35")
 _CARD_LENGTHS = {"3": {14, 15, 16}, "4": {13, 16, 19}, "5": {16}, "2": {16}, "6": {16, 17, 18, 19}}
-_IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![A-Z0-9])")
+_IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]{4}){2,7}(?:[ .-]?[A-Z0-9]{1,4})?(?![A-Z0-9])")
 
 
 def _has_card(text: str) -> bool:
@@ -267,7 +214,7 @@ def _has_iban(text: str) -> bool:
     if _ACCOUNT.search(text):
         return True
     for match in _IBAN.finditer(text.upper()):
-        compact = match.group().replace(" ", "")
+        compact = re.sub(r"[ .-]", "", match.group())
         # The pattern may have extended into the words after the number.
         if any(iban.is_valid(compact[:length], check_country=False) for length in range(15, len(compact) + 1)):
             return True
@@ -275,8 +222,8 @@ def _has_iban(text: str) -> bool:
 
 
 _SCREENS: tuple[tuple[Secret, Callable[[str], object]], ...] = (
-    (Secret.PRIVATE_KEY, _PRIVATE_KEY.search),
-    (Secret.API_KEY, _has_token),
+    (Secret.PRIVATE_KEY, PRIVATE_KEY.search),
+    (Secret.API_KEY, has_token),
     (Secret.PASSWORD, _has_password),
     (Secret.BANK_ACCOUNT, _has_iban),
     (Secret.PAYMENT_CARD, _has_card),

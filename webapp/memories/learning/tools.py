@@ -15,7 +15,7 @@ from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.board import Plan
-from webapp.memories.engine.carrying import is_carried
+from webapp.memories.engine.carrying import is_carried, is_echoed
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.grounding import find_quote, user_words
 from webapp.memories.engine.operations import MemoryOperation
@@ -68,7 +68,7 @@ def remember(
 ) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words.
 
-    `told` is what tools answered from outside in this turn.
+    `told` is what others said in this turn's prompt: documents, what was found, answers of tools from outside.
     """
     conversation = held_conversation(turn)
     if not conversation.makes_memory:
@@ -105,7 +105,8 @@ def remember(
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
         return refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
     own, said = [user_words(item.content) for item in sources], user_words(source.content)
-    if not is_carried(args.content, own) or says_otherwise(args.content, said) or not is_told(args.content, said):
+    is_own = is_carried(args.content, own) and not is_echoed(args.content, own, told)
+    if not is_own or says_otherwise(args.content, said) or not is_told(args.content, said):
         return refused("not_carried", "The user did not say this. State only what they said, in their own words.")
     journal = Journal(
         conversation.user_id,

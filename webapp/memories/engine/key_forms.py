@@ -1,0 +1,90 @@
+"""The forms that keys and tokens of services have."""
+
+from __future__ import annotations
+
+import math
+import re
+
+PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\b(?i:AGE-SECRET-KEY-1[0-9A-Z]{20,})")
+_KNOWN_TOKENS = re.compile(
+    r"""
+    (?<![A-Za-z0-9])(?:
+      sk-(?:proj-|ant-|live-|or-)?[A-Za-z0-9_-]{16,}       # OpenAI and the like
+    | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}          # Stripe
+    | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,} | glpat-[A-Za-z0-9_-]{16,}
+    | (?:AKIA|ASIA)[A-Z0-9]{16}                            # AWS
+    | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}    # Google
+    | xox[abposr]-[A-Za-z0-9-]{10,}                        # Slack
+    | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | cmp[lrsw]_[A-Za-z0-9_-]{30,}                           # our own
+    | (?:bot)?\d{8,10}:A[A-Za-z0-9_-]{33,}                # Telegram
+    | [\w~.-]{3}[78]Q~[\w~.-]{31,34}                      # Azure
+    | SK[0-9a-f]{32}                                       # Twilio
+    | [MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,}      # Discord
+    | key-[0-9a-f]{32}                                     # Mailgun
+    | shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32} | sq0(?:atp|csp)-[\w-]{22,}
+    | do[opr]_v1_[a-f0-9]{64} | dapi[a-f0-9]{32} | gl(?:dt|rt|ptt|ft|soat|agent)-[\w-]{16,}
+    | whsec_[A-Za-z0-9+/=]{24,} | xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]{16,} | GOCSPX-[\w-]{20,} | dckr_pat_[\w-]{20,}
+    | gsk_[A-Za-z0-9]{40,} | xai-[A-Za-z0-9]{40,} | pplx-[A-Za-z0-9]{40,} | lin_api_[A-Za-z0-9]{30,}
+    | ntn_[A-Za-z0-9]{40,} | figd_[\w-]{30,} | dp\.(?:pt|st)\.[\w.-]{30,} | hv[sb]\.[\w-]{20,}
+    | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}   # JSON web token
+    )
+    """,
+    re.VERBOSE,
+)
+_AZURE = re.compile(
+    r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{20,}={0,2}|[?&]sig=[A-Za-z0-9%+/]{20,}", re.IGNORECASE
+)
+_WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43}=", re.IGNORECASE)
+# A wallet's root key, or a key in the form that wallets import.
+_WALLET = re.compile(
+    r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}|\b[5KL](?=[a-zA-Z]*\d)[1-9A-HJ-NP-Za-km-z]{50,51}\b|"
+    r"(?i:private key)\W+(?:is\s+)?(?:0x)?[0-9a-fA-F]{64}\b"
+)
+# What an app for one-time codes is set up with.
+_ONE_TIME = re.compile(r"(?<!\w)(?i:2fa|mfa|totp|otp|authenticator)\W+(?:\w+\W+){0,3}?[A-Z2-7]{16,}(?!\w)")
+# Anyone who knows such an address can post to where it leads.
+_WEBHOOK = re.compile(
+    r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
+    r"webhook\.office\.com/webhookb2/\S{30,}",
+    re.IGNORECASE,
+)
+_BASIC = re.compile(r"(?<!\w)Authorization:\s*Basic\s+[A-Za-z0-9+/]{8,}={0,2}", re.IGNORECASE)
+_LABELLED_TOKEN = re.compile(
+    r"(?<![^\W_])(?:account[\s_-]?key|signing[\s_-]?key|encryption[\s_-]?key|secret[\s_-]?access[\s_-]?key|api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
+    r"client[\s_-]?secret|refresh[\s_-]?token|token|secret)(?:\s+(?:for|to|of)\s+\S{1,40})?(?:\s+is\b|\s*[:=])?\s*"
+    r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.~]{12,})",
+    re.IGNORECASE,
+)
+_URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
+
+
+# An AWS secret has no marker: forty base64 characters in both cases, unlike hashes and paths.
+_FORTY = re.compile(
+    r"(?<![A-Za-z0-9/+=_.-])(?=[A-Za-z0-9/+]*[a-z])(?=[A-Za-z0-9/+]*[A-Z])(?=[A-Za-z0-9/+]*\d)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])"
+)
+
+
+def has_token(text: str) -> bool:
+    """Whether a text contains the key of a service, or a token, or an address that works like one."""
+    if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
+        return True
+    if any(
+        pattern.search(text)
+        for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC, _WEBHOOK, _WALLET, _ONE_TIME)
+    ):
+        return True
+    return any(_looks_random(match["value"].rstrip(".")) for match in _LABELLED_TOKEN.finditer(text))
+
+
+def _looks_random(value: str) -> bool:
+    """Letters mixed with digits, and an entropy that words and identifiers do not reach."""
+    if not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
+        return False
+    return _entropy(value) >= 3.0
+
+
+def _entropy(value: str) -> float:
+    """Bits per character."""
+    counts = [value.count(ch) for ch in set(value)]
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
