@@ -46,6 +46,11 @@ _REASONS = N_(
         "space": "A fact of this space",
         "recent": "Learned recently",
         "earlier part of this conversation": "An earlier part of this conversation",
+        "words": "Has the same words",
+        "words nearby": "Next to the same words",
+        "meaning": "Similar in meaning",
+        "words and meaning": "Same words, similar meaning",
+        "words nearby and meaning": "Similar in meaning, next to the same words",
     }
 )
 
