@@ -47,10 +47,13 @@ _FILLER = re.compile(
 _ARTICLE = re.compile(r"(?:a|an|the|some)\s+(?=\S+\s+\S)", re.IGNORECASE)
 _ADDRESS = re.compile(r"^(?:how)\s+(?:do|can|should|would|could)\s+(?:i|we|you|one)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(
-    r"[\s,]+(?:please|pls|at length|in (?:some |more )?detail|briefly|thanks|thank you|to me|for me|bitte|por favor|s['’]il (?:te|vous) pla[iî]t)$", re.IGNORECASE
+    r"[\s,]+(?:please|pls|at length|in (?:some |more )?detail|briefly|thanks|thank you|to me|for me|bitte|por favor"
+    r"|s['’]il (?:te|vous) pla[iî]t)$",
+    re.IGNORECASE,
 )
 _NEXT_CLAUSE = re.compile(
-    r",?\s+(?:and|but|so|because)\s+(?:i|my|we|our|you|he|she|it|they|how|what|why|when|where|who|which|work)\b", re.IGNORECASE
+    r",?\s+(?:and|but|so|because)\s+(?:i|my|we|our|you|he|she|it|they|how|what|why|when|where|who|which|work)\b",
+    re.IGNORECASE,
 )
 _AS_A_PHRASE = (
     (re.compile(r"i(?:['’]m|\s+am)\s+allergic\s+to\s+(\S.*)", re.IGNORECASE), r"Allergy to \1"),
@@ -95,9 +98,8 @@ def _core(sentence: str) -> str:
     while (shorter := _TRAILING.sub("", rest)) != rest:
         rest = shorter
     rest = _ADDRESS.sub("how to ", rest)
-    if clause := _NEXT_CLAUSE.search(rest):
-        if len(rest[: clause.start()].split()) >= _CLAUSE_WORDS:
-            rest = rest[: clause.start()]
+    if (clause := _NEXT_CLAUSE.search(rest)) and len(rest[: clause.start()].split()) >= _CLAUSE_WORDS:
+        rest = rest[: clause.start()]
     rest = next((pattern.sub(phrase, rest) for pattern, phrase in _AS_A_PHRASE if pattern.fullmatch(rest)), rest)
     rest = _ARTICLE.sub("", rest, count=1) if _ARTICLE.match(rest) else rest
     return rest if any(char.isalnum() for char in rest) else ""
