@@ -91,10 +91,18 @@ def test_which_database_errors_pass(app: Flask) -> None:
         assert not database_is_away(error)
 
 
+@pytest.mark.parametrize("path", ["/s/nowhere", "/nothing"])
 def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
-    anonymous: FlaskClient, user: Person, login: Callable
+    anonymous: FlaskClient, user: Person, login: Callable, path: str
 ) -> None:
-    visitor, member = anonymous.get("/s/nowhere").text, login(user).get("/s/nowhere").text
+    visitor, member = anonymous.get(path).text, login(user).get(path).text
     assert ">Sign in</a>" in visitor and "your conversations" not in visitor
     assert "Back to your conversations" in member and ">Sign in</a>" not in member
     assert "Try again" not in visitor + member, "it would be gone the next time too"
+
+
+def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Callable) -> None:
+    page = login(user).get("/nothing").text
+    assert page.count("This page does not exist") == 2, "the title and the heading"
+    assert "The address may be mistyped" in page
+    assert 'id="sidebar"' in page

@@ -88,6 +88,8 @@ def present(
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
+    if not wants_partial() and detail == UNKNOWN_PAGE:
+        detail = ""  # the page's heading says it
     body = render_template(
         template, status=status, title=title, detail=detail, errors=errors or [], request_id=g.get("request_id", "")
     )

@@ -51,12 +51,17 @@ const tell = (open) => htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-lis
 
 /** The conversation in sight is read: the list need not say that something in it is not, whenever it was asked for. */
 async function see() {
-  const open = $(".conversation")?.dataset.conversation;
+  const page = $(".conversation");
+  const open = page?.dataset.conversation;
   const item = open && $(`#side-${open}[data-unread]`);
-  if (!item || document.hidden) return;
-  item.removeAttribute("data-unread");
-  $(".side-state", item)?.remove();
+  // A list that came with the page never says so of the conversation in sight, and an old one is not in it.
+  if (!(item || (open && "unseen" in page.dataset)) || document.hidden) return;
+  if (item) {
+    item.removeAttribute("data-unread");
+    $(".side-state", item)?.remove();
+  }
   if ($("#thread [data-streaming]")) return; // told when it has ended
+  delete page.dataset.unseen;
   await tell(open);
   others?.postMessage("changed");
 }

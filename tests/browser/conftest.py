@@ -321,6 +321,7 @@ def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
             if SLOW or not number or number % 2 == turn:
                 wrong += [(path, name, finding) for finding in serious_findings(page, but)]
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
+            wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
         wrong += [(path, "console", problem) for problem in tab.problems]
         tab.forgive()
     devices.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
@@ -338,6 +339,14 @@ def resting(element: Any) -> int:
 
     until(element.page, rests, "at rest")
     return places[-1]
+
+
+def scrolls_as_a_whole(page: Page) -> bool:
+    """Whether a page beside the sidebar is taller than its window: only what is in it is to scroll."""
+    return page.evaluate(
+        "!!document.querySelector('.workspace')"
+        " && document.documentElement.scrollHeight > document.documentElement.clientHeight"
+    )
 
 
 def scrolls_sideways(page: Page) -> bool:

@@ -108,6 +108,30 @@ def test_arabic_is_mirrored(app, open_tab, user):
     shoot(page, "ar-desktop")
 
 
+CUT_AT_ITS_END = """(node) => {
+  const first = document.createRange();
+  first.setStart(node.firstChild, 0);
+  first.setEnd(node.firstChild, 1);
+  const letter = first.getBoundingClientRect(), box = node.getBoundingClientRect();
+  return node.scrollWidth > node.clientWidth && letter.left >= box.left - 1 && letter.right <= box.right + 1;
+}"""
+
+
+def test_an_english_title_in_an_arabic_sidebar_is_cut_at_its_end(app, open_tab, user):
+    client = api_client(app, user)
+    client.put("/api/account", json={"settings": {"language": "ar"}})
+    client.post("/api/spaces", json={"kind": "project", "name": "The house by the lake and " + "everything in it " * 6})
+    client.post("/api/conversations", json={"title": "Bees and how they find their way home in the rain of November"})
+    tab = open_tab(user)
+    page = tab.page
+    page.locator(".space-chosen").click()
+    for name in (page.locator(".side-link > span").first, page.locator(".space-item-name")):
+        expect(name).to_be_visible()
+        assert name.evaluate(CUT_AT_ITS_END)
+    tab.go("/search?q=bees")
+    expect(page.locator(".result-name").first).to_have_css("direction", "ltr")
+
+
 def test_a_file_field_speaks_the_language_of_the_page(tab):
     page = tab.page
     page.context.add_cookies([{"name": "language", "value": "de", "url": tab.server.url}])

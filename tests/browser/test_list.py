@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from sqlalchemy import select, update
 
+from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import write_transaction
+from webapp.database import db, write_transaction
 
 from .conftest import PHONE, held, replies, send, until
 
@@ -242,6 +245,22 @@ def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model,
     with page.expect_request(re.compile("/seen$")):
         send(page, "Hello again")
         expect(replies(page)).to_have_count(2)
+
+
+def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles):
+    """It stayed unread when it was reloaded, or opened by its address: the list that came with it did not say so."""
+    page = tab.page
+    titles("Opened by its address")
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Conversation).values(seen_at=datetime(2020, 1, 1, tzinfo=UTC)))
+        conversation_id = db.session.scalar(select(Conversation.conversation_id))
+    tab.go("/settings")
+    expect(page.locator("[data-unread]")).to_have_count(1)
+    with page.expect_response(re.compile("/seen$")):
+        tab.go(f"/c/{conversation_id}")
+    tab.go("/settings")
+    expect(page.locator(".side-item")).to_have_count(1)
+    expect(page.locator("[data-unread]")).to_have_count(0)
 
 
 def test_the_open_conversation_never_looks_unread(tab, model, waiting):

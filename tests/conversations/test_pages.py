@@ -192,3 +192,9 @@ def test_a_temporary_conversation_offers_nothing_that_would_put_it_into_a_list(a
         assert f"/c/{kept}/{place}" in shown, place
         assert f"/c/{passing}/{place}" not in fleeting, place
     assert f'data-delete="{passing}"' in fleeting and "/exports/chosen" in fleeting
+
+
+def test_every_page_leads_to_the_files_and_to_import_and_export(browser):
+    page = browser.get("/").text
+    assert page.count('href="/files"') == 2, "in the account's menu and among the commands"
+    assert 'href="/transfer" data-words=' in page

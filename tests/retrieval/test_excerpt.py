@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.retrieval.excerpt import Excerpt, excerpt
+from webapp.retrieval.excerpt import Excerpt, excerpt, without_marks
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,6 +47,20 @@ def test_a_long_text_is_shown_where_most_words_are() -> None:
 def test_without_a_match_the_beginning_is_shown() -> None:
     found = excerpt("word " * 200, "nothing", 50)
     assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("# The lamp\n\nIt was **not** lit.", "The lamp\n\nIt was not lit."),
+        ("> > quoted\n> again", "quoted\nagain"),
+        ("```python\nx = 2 ** 3\n```\nfine", "x = 2 ** 3\n\nfine"),
+        ("#1 of 3, C# and a_b__c", "#1 of 3, C# and a_b__c"),
+        ("2 > 1 and **open", "2 > 1 and **open"),
+    ],
+)
+def test_the_marks_of_markdown_are_not_read(text: str, read: str) -> None:
+    assert without_marks(text) == read
 
 
 @settings(UNTIMED)

@@ -119,6 +119,8 @@ def _admit() -> Response | None:
     view = current_app.view_functions.get(request.endpoint or "")
     if view is None or request.routing_exception is not None or request.method == "OPTIONS":
         expect_writes(False)
+        if request.method == "GET" and not wants_json() and not wants_partial():
+            g.identity = _whoever("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
     access = _access(view)

@@ -9,6 +9,8 @@ from webapp.text.words import stems, words
 
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+|[。！？]|\n)\s*")
+_BLOCK_MARK = re.compile(r"^[ \t]*(?:```\w*[ \t]*$|(?:#{1,6}[ \t]+|>[ \t]?)+)", re.MULTILINE)
+_BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1")
 _ELLIPSIS = "…"
 
 
@@ -61,6 +63,11 @@ def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -
     shift = len(before) - start
     spans = _merged([(a + shift, b + shift) for a, b, _ in found if a >= start and b <= end])
     return Excerpt(f"{before}{text[start:end]}{after}", spans)
+
+
+def without_marks(text: str) -> str:
+    """A text without the marks of Markdown's headings, quotations, fences and bold words, as a line of it is read."""
+    return _BOLD.sub(r"\2", _BLOCK_MARK.sub("", text)).lstrip("\n")
 
 
 def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]:

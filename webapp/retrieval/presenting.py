@@ -21,7 +21,7 @@ from webapp.languages.speaking import ngettext
 from webapp.memories import history
 from webapp.memories.history import Quoted
 from webapp.retrieval import receipts, service
-from webapp.retrieval.excerpt import excerpt
+from webapp.retrieval.excerpt import excerpt, without_marks
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import Found
 from webapp.retrieval.receipts import Line
@@ -46,6 +46,11 @@ _REASONS = N_(
         "space": "A fact of this space",
         "recent": "Learned recently",
         "earlier part of this conversation": "An earlier part of this conversation",
+        "words": "Has the same words",
+        "words nearby": "Next to the same words",
+        "meaning": "Similar in meaning",
+        "words and meaning": "Same words, similar meaning",
+        "words nearby and meaning": "Similar in meaning, next to the same words",
     }
 )
 
@@ -236,7 +241,8 @@ def search(
         best = max((item.score for item in passages.items), default=0.0)
         there = {result.message_id for result in found["conversation"]}
         for item in passages.items:
-            part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+            said = item.content if item.kind == "memory" else without_marks(item.content)
+            part = excerpt(said, q, EXCERPT, prefix=q[-1:].isalnum())
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= NEARLY * best
             if is_close and (item.message_id not in there or item.kind != "message"):

@@ -14,10 +14,11 @@ MAX_CHARS = 48
 _MAX_CHARS_UNSPACED = 20
 _FALLBACK = "New conversation"
 _QUESTION_WORDS = 4
+_CLAUSE_WORDS = 3
 
 _NOISE = re.compile(r"```.*?(?:```|\Z)|<[^>\n]{1,80}>", re.DOTALL)
 _URL = re.compile(r"https?://(?:www\.)?([^\s/?#)]+)[^\s)]*")
-_MARKUP = re.compile(r"^[#>\s*+-]+|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", re.MULTILINE)
+_MARKUP = re.compile(r"^[#>\s*+-]+|(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?…。！？؟])\s+|(?<=[。！？])|\n+")
 _EDGE = " \t\r\n.,;:!?…。！？、，؟¿¡-–—\"'“”‘’«»()[]"
 
@@ -29,13 +30,13 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    r"(?:please|pls|so|ok(?:ay)?|well|um+|uh+|now|also|actually|basically|quick\s+question"
+    r"(?:please|pls|at\s+length|in\s+(?:some\s+|more\s+)?detail|briefly|(?:please\s+)?remember\s+that|so|ok(?:ay)?|well|um+|uh+|now|also|actually|basically|quick\s+question"
     r"|(?:can|could|would|will)\s+you(?:\s+(?:please|kindly|maybe|quickly))?"
     r"|(?:i\s+(?:want|need|would\s+like|wanted)|i['’]d\s+like)(?:\s+you)?\s+to(?:\s+(?:know|ask|understand))?"
     r"|i\s+(?:want|need)\s+(?:some\s+)?help\s+(?:with|in)|i\s+(?:was|am)\s+wondering|i['’]m\s+wondering|do\s+you\s+know"
     r"|(?:help|tell|show|teach|remind)\s+(?:me|us)(?:\s+(?:to|about|with|all\s+about))?|let['’]?s\s+talk\s+about|let\s+us|let['’]s"
     r"|i\s+have\s+a\s+question\s+about|if\s+you\s+can"
-    r"|(?:write|give|make|create|draft|generate|find)(?:\s+me)?(?=\s+(?:a|an|the|some|me|my)\s)|explain(?:\s+to\s+me)?|describe|what\s+about"
+    r"|(?:write|give|make|create|draft|generate|find)(?:\s+me\b|(?=\s+(?:a|an|the|some|my)\s))|explain(?:\s+to\s+me)?|describe|what\s+about"
     r"|(?:what|who)(?:['’]s|\s+is|\s+are|\s+was|\s+were)(?=\s+(?:a|an|the)\s)"
     r"|s['’]il\s+(?:te|vous)\s+pla[iî]t|peux-tu|pouvez-vous|pourrais-tu|je\s+voudrais|aide-moi\s+à|m['’]aider\s+à|explique-moi"
     r"|bitte|kannst\s+du(?:\s+mir)?|können\s+sie(?:\s+mir)?|ich\s+möchte|erklär(?:e)?\s+mir"
@@ -46,8 +47,20 @@ _FILLER = re.compile(
 _ARTICLE = re.compile(r"(?:a|an|the|some)\s+(?=\S+\s+\S)", re.IGNORECASE)
 _ADDRESS = re.compile(r"^(?:how)\s+(?:do|can|should|would|could)\s+(?:i|we|you|one)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(
-    r"[\s,]+(?:please|pls|thanks|thank you|to me|for me|bitte|por favor|s['’]il (?:te|vous) pla[iî]t)$", re.IGNORECASE
+    r"[\s,]+(?:please|pls|at length|in (?:some |more )?detail|briefly|thanks|thank you|to me|for me|bitte|por favor"
+    r"|s['’]il (?:te|vous) pla[iî]t)$",
+    re.IGNORECASE,
 )
+_NEXT_CLAUSE = re.compile(
+    r",?\s+(?:and|but|so|because)\s+(?:i|my|we|our|you|he|she|it|they|how|what|why|when|where|who|which|work)\b",
+    re.IGNORECASE,
+)
+_AS_A_PHRASE = (
+    (re.compile(r"i(?:['’]m|\s+am)\s+allergic\s+to\s+(\S.*)", re.IGNORECASE), r"Allergy to \1"),
+    (re.compile(r"i(?:['’]m|\s+am)?\s+(?:live|living)\s+in\s+(\S.*)", re.IGNORECASE), r"Life in \1"),
+    (re.compile(r"(my\s+\w+)(?:\s+is|['’]s)\s+(?:called|named)\s+(\S.*)", re.IGNORECASE), r"\1 \2"),
+)
+"""What people tell of themselves, worded as a topic."""
 _DANGLING_WORDS = """
 i we a an the of to for and or with in on at by from as is are was my your our their that which who if but about
 into than de du des la le les un une et à der die das und mit von für ein eine el los las y con para о и в на с
@@ -82,8 +95,12 @@ def _core(sentence: str) -> str:
         if not found or not found.end():
             break
         rest = rest[found.end() :].lstrip(_EDGE)
-    rest = _TRAILING.sub("", rest)
+    while (shorter := _TRAILING.sub("", rest)) != rest:
+        rest = shorter
     rest = _ADDRESS.sub("how to ", rest)
+    if (clause := _NEXT_CLAUSE.search(rest)) and len(rest[: clause.start()].split()) >= _CLAUSE_WORDS:
+        rest = rest[: clause.start()]
+    rest = next((pattern.sub(phrase, rest) for pattern, phrase in _AS_A_PHRASE if pattern.fullmatch(rest)), rest)
     rest = _ARTICLE.sub("", rest, count=1) if _ARTICLE.match(rest) else rest
     return rest if any(char.isalnum() for char in rest) else ""
 
