@@ -121,55 +121,21 @@ def _mentioning(
     A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
     database, so it asks about so many conversations after the other.
     """
-    columns = (Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
-    found: list[int] = []
-    while len(found) < limit:
-        rows = db.session.execute(
-            _behind(statement.with_only_columns(*columns), position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
-        ).all()
-        if not rows:
-            break
-        ids = [row.conversation_id for row in rows]
-        mentioning = set(db.session.scalars(_named_or_said(q, ids)))
-        found += [number for number in ids if number in mentioning]
-        position = _place(rows[-1], pinned_first=pinned_first)
-        if len(rows) < SEARCHED_AT_ONCE:
-            break
-    return found[:limit]
-
-
-def _mentioning(
-    statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
-) -> list[int]:
-    """The first of the conversations after a position whose title or messages mention the words.
-
-    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
-    database, so it asks about so many conversations after the other.
-    """
-    columns = (Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
-    found: list[int] = []
-    while len(found) < limit:
-        rows = db.session.execute(
-            _behind(statement.with_only_columns(*columns), position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
-        ).all()
-        if not rows:
-            break
-        ids = [row.conversation_id for row in rows]
-        mentioning = set(db.session.scalars(_named_or_said(q, ids)))
-        found += [number for number in ids if number in mentioning]
-        position = _place(rows[-1], pinned_first=pinned_first)
-        if len(rows) < SEARCHED_AT_ONCE:
-            break
-    return found[:limit]
-
-
-def _mentions(q: str) -> ColumnElement[bool]:
-    said = select(Message.conversation_id).where(
-        Message.conversation_id == Conversation.conversation_id,
-        Message.superseded_by_id.is_(None),
-        Message.content.contains(q, autoescape=True),
+    places: Select[Any] = statement.with_only_columns(
+        Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned
     )
-    return or_(Conversation.title.contains(q, autoescape=True), said.exists())
+    found: list[int] = []
+    while len(found) < limit:
+        rows = db.session.execute(_behind(places, position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)).all()
+        if not rows:
+            break
+        ids = [row.conversation_id for row in rows]
+        mentioning = set(db.session.scalars(_named_or_said(q, ids)))
+        found += [number for number in ids if number in mentioning]
+        position = _place(rows[-1], pinned_first=pinned_first)
+        if len(rows) < SEARCHED_AT_ONCE:
+            break
+    return found[:limit]
 
 
 def _named_or_said(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:

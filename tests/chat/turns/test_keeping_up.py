@@ -34,17 +34,11 @@ from webapp.database import db, now, write_transaction
 from webapp.extensions import make_redis
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.keeping import forgetting
-<<<<<<< HEAD
+from webapp.redis_clients import open_redis
 from webapp.retrieval.announcing import CHANNEL, CHANNELS, SPACES, announce
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Change, Position, note, position
 from webapp.spaces.versions import touch
-=======
-from webapp.redis_clients import open_redis
-from webapp.retrieval.announcing import CHANNEL, announce
-from webapp.retrieval.cache import index_cache
-from webapp.retrieval.changes import Change, note, position
->>>>>>> h1
 
 QUESTION = "Which bird 7 did we see?"
 
