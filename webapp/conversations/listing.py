@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, CompoundSelect, Select, false, or_, select, union
 from sqlalchemy.orm import with_expression
 
+from webapp.access_paths import Statement
 from webapp.conversations.folders import get_folder
 from webapp.conversations.guided import journey_id_of
 from webapp.conversations.models import Conversation, Message
@@ -80,7 +81,7 @@ def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
     return (int(row.is_pinned), *place) if pinned_first else place
 
 
-def _behind(statement: Select[Any], position: tuple[Any, ...] | None, *, pinned_first: bool) -> Select[Any]:
+def _behind(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
     """The statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
@@ -121,9 +122,7 @@ def _mentioning(
     A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
     database, so it asks about so many conversations after the other.
     """
-    places: Select[Any] = statement.with_only_columns(
-        Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned
-    )
+    places = statement.with_only_columns(Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
     found: list[int] = []
     while len(found) < limit:
         rows = db.session.execute(_behind(places, position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)).all()
