@@ -35,6 +35,7 @@ from webapp.extensions import make_redis
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.keeping import forgetting
 from webapp.redis_clients import open_redis
+from webapp.retrieval import lookup
 from webapp.retrieval.announcing import CHANNEL, CHANNELS, SPACES, announce
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Change, Position, note, position
@@ -74,7 +75,8 @@ def told(app: Flask, settings: Settings) -> Iterator[PubSub]:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test waits for nothing that is not to come."""
+    """A test waits for nothing that is not to come, and its look-ups are not slow, however slow the machine."""
+    monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
     monkeypatch.setattr(keeping_up, "LISTEN_SECONDS", 0.5)
     monkeypatch.setattr(keeping_up, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(keeping_up, "REST", 0)
