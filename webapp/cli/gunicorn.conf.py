@@ -15,6 +15,7 @@ from typing import Any
 
 from webapp.config import Settings
 from webapp.llm.sdk import warm_up
+from webapp.process_memory import return_free_memory
 
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
@@ -67,6 +68,7 @@ def when_ready(server: Any) -> None:
         server.app.wsgi().test_client().get("/healthz")
         requests.disabled = False
         gc.collect()
+        return_free_memory()  # before it is shared, so that no worker holds it
         gc.freeze()
     if start := os.environ.get("START_FD"):
         os.read(int(start), 1)
