@@ -57,6 +57,8 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if query.q:
         found = _mentioning(statement, query.q, position, limit=query.limit + 1, pinned_first=pinned_first)
+        if not found:
+            return Page([], None)
         statement, position = owned(user_id).where(Conversation.conversation_id.in_(found)), None
     statement = _behind(statement, position, pinned_first=pinned_first)
     if pinned_first:

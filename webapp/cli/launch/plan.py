@@ -1,13 +1,16 @@
-"""What has to run on this machine, according to the environment: settings in, child processes out."""
+"""What has to run on this machine, according to the environment: settings in, child processes out.
+
+The launcher lives as long as they do, so what it imports takes memory: dataclasses and tempfile would take 2 MB.
+"""
 
 import os
 import re
 import socket
 import sys
-import tempfile
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from .redis_programs import newest_redis
 
@@ -30,13 +33,12 @@ class LaunchError(Exception):
     """Commonplace cannot be started; the text says why and what to do."""
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(NamedTuple):
     """One child process: the command that starts it, what must be running first, and how it is stopped."""
 
     name: str
     command: list[str]
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = MappingProxyType({})
     order: int = 1  # Groups are stopped in this order: 0 the web, 1 jobs, 2 what those two depend on.
     patience: float = 10.0  # Seconds between being asked to stop and being killed.
     needs: tuple[str, ...] = ()
@@ -45,8 +47,7 @@ class Spec:
     quiet: bool = False  # Its output is shown only if it ends unexpectedly.
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Everything to start, and where it will be found."""
 
     specs: list[Spec]
@@ -169,6 +170,8 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
 def _socket_path(var: Path) -> str:
     path = str(var / "redis.sock")
     if len(path.encode()) > LONGEST_SOCKET_PATH:
+        import tempfile  # noqa: PLC0415
+
         path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / "redis.sock")
     return path
 

@@ -3,8 +3,8 @@
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PROGRAMS = ("valkey-server", "redis-server")
 OLDEST = (6, 2)
@@ -13,8 +13,7 @@ SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _VERSION = re.compile(r"(Redis|Valkey) server v=(\d+(?:\.\d+)+)")
 
 
-@dataclass(frozen=True, slots=True)
-class RedisProgram:
+class RedisProgram(NamedTuple):
     """A server that runs here."""
 
     path: str

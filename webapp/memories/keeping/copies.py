@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import and_, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.access_paths import a_few_at_a_time, batches_to_change
@@ -58,13 +58,15 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     specific, as with tombstones; from their tool calls and offers also what is about these memories.
     """
     telling = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
-    by_word = _by_word(telling)
+    by_word, may_hold, forms = _by_word(telling), _may_hold(telling), _forms(texts)
     beside: list[int] = []
     rewritten: list[int] = []
     for portion in replies_of(user_id):
-        beside += _strip_calls_and_offers(portion, memory_ids, texts)
+        for message_id in _with_calls_or_offers(portion, memory_ids, forms):
+            strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
+            beside.append(message_id)
         if telling:
-            rewritten += _strip_contents(portion, by_word)
+            rewritten += _strip_contents(portion, by_word, may_hold)
         db.session.flush()
     thought = _strip_reasoning(user_id, telling) if telling else []
     if rewritten:
@@ -72,20 +74,25 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     return list(dict.fromkeys([*beside, *rewritten, *thought]))
 
 
-def _strip_calls_and_offers(portion: Sequence[int], memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
-    forms = _forms(texts)
+def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], forms: Sequence[str]) -> list[int]:
+    """Which of these replies have tool calls or offers with a text in one of the forms, or about these memories."""
     filled = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
     statement = select(Message.message_id, *filled).where(
         Message.message_id.in_(portion), or_(*(column.is_not(None) for column in filled))
     )
-    changed = [
+    return [
         message_id
         for message_id, *values in a_few_at_a_time(statement)
         if any(_without(value, memory_ids, forms) != value for value in values)
     ]
-    for message_id in changed:
-        strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
-    return changed
+
+
+def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
+    """Whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
+    wanted = {tuple(_longest(text)[:_RARE]) for text in texts}
+    if not wanted or len(wanted) > _FEW_TEXTS:
+        return true()
+    return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(wanted)))
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
@@ -96,14 +103,12 @@ def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _strip_contents(portion: Sequence[int], by_word: Mapping[str, Sequence[str]]) -> list[int]:
+def _strip_contents(
+    portion: Sequence[int], by_word: Mapping[str, Sequence[str]], may_hold: ColumnElement[bool]
+) -> list[int]:
     statement = select(Message.message_id, Message.content).where(
-        Message.message_id.in_(portion), Message.status != "streaming"
+        Message.message_id.in_(portion), Message.status != "streaming", may_hold
     )
-    wanted = {tuple(_longest(text)[:_RARE]) for texts in by_word.values() for text in texts}
-    if len(wanted) <= _FEW_TEXTS:  # otherwise the database would search every reply for every text
-        likely_ones = (and_(true(), *map(Message.content.contains, words)) for words in sorted(wanted))
-        statement = statement.where(or_(*likely_ones))
     changed = []
     for message_id, content in a_few_at_a_time(statement):
         run = _run(content)
