@@ -91,6 +91,14 @@ def test_the_browsers_language_is_kept_for_what_is_made_without_it(
         assert language() == kept
 
 
+def test_an_example_of_a_call_is_neither_run_nor_cut(client: ApiClient, model: ServerHandle) -> None:
+    call = '{"name": "calculate", "arguments": {"expression": "6*7"}}'
+    example = f"It looks like this:\n\n```json\n{call}\n```\n\n> <tool_call>{call}</tool_call>"
+    model.script(match=HELLO, reply=example)
+    reply = send(client, "What does a call look like?")
+    assert (reply["content"], reply["tool_calls"]) == (example, None)
+
+
 @pytest.mark.parametrize(
     "arguments", ['{"expression": "1/0"}', "{", "[]", '{"expression": NaN}', '{"expression": 1e999}', "[" * 3_000]
 )
