@@ -28,8 +28,8 @@ from webapp.database import db, write_transaction
 from webapp.extensions import limiter
 from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import servers
+from webapp.tools.mcp import cleaning, wire
 from webapp.tools.mcp import client as mcp
-from webapp.tools.mcp import wire
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.toolset import ToolFailed
 
@@ -395,9 +395,9 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     for _ in range(100):
         deep = {"properties": deep}
     bad = [
-        {"name": "../x y", "inputSchema": {}}, {"name": 7, "inputSchema": {}}, {"name": "a"}, "x",
-        {"name": "huge", "inputSchema": {"type": "object", "x": "y" * 9_000}},
-        {"name": "deep", "inputSchema": deep}, {"name": "list", "inputSchema": {"type": "array"}},
+        {"name": "", "inputSchema": {}}, {"name": 7, "inputSchema": {}}, {"name": "x" * 129}, "x", {"name": "a\x1b"},
+        {"name": "huge", "inputSchema": {"type": "object", "x": "y" * 9_000}}, {"name": "none"},
+        {"name": "deep", "inputSchema": deep}, {"name": "list", "inputSchema": []},
         {"name": "hint", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}},
     ]  # fmt: skip
     many = [{"name": f"t{n}", "inputSchema": {}} for n in range(150)]
@@ -410,9 +410,14 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     site.answer = answer
     _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, inside=True)))
     names = [tool.name for tool in listed]
-    assert names[:2] == ["good", "hint"] and len(names) == wire.MOST_TOOLS and len(asked) <= mcp.MOST_PAGES
+    assert (
+        names[:5] == ["good", "huge", "none", "deep", "list"]
+        and len(names) == wire.MOST_TOOLS
+        and len(asked) <= mcp.MOST_PAGES
+    )
     assert len(listed[0].description) <= wire.LONGEST_DESCRIPTION and listed[0].description.isprintable()
-    assert not listed[1].reads_only
+    assert all(len(json.dumps(tool.schema)) <= cleaning.LONGEST for tool in listed)
+    assert not listed[5].reads_only and listed[5].name == "hint"
 
 
 def test_halves_of_characters_from_a_server_break_no_reply(
@@ -486,12 +491,16 @@ def test_a_slow_server_ends_in_time_and_the_turn_goes_on(
 
 
 def test_names_are_such_as_every_model_server_takes() -> None:
-    taken: set[str] = set()
+    taken = {"web_search"}
     names = [
         mcp.name_for(*pair, taken)
-        for pair in (("Gärten & co", "a.b/c"), ("G rten co", "a-b-c"), ("日本", "x" * 128), ("", "é"))
-    ]
-    assert names[0] == "G_rten_co_a_b_c" and names[1].startswith("G_rten_co_a_b_c_") and len(set(names)) == 4
+        for pair in (
+            ("Gärten & co", "a.b/c"), ("G rten co", "a-b-c"), ("日本", "x" * 128), ("", "é"), ("", "é"), ("", "é"),
+            ("web", "search"), ("4 you", "odd/get word"), ("日本", "工具"), ("日本", "工"), ("日本", "x" * 127 + "y"),
+        )
+    ]  # fmt: skip
+    assert names[0] == "G_rten_co_a_b_c" and names[1].startswith("G_rten_co_a_b_c_") and len(set(names)) == 11
+    assert names[6] != "web_search" and names[7] == "tool_4_you_odd_get_word" and all(n[0].isalpha() for n in names)
     assert all(name.isascii() and name.replace("_", "").isalnum() and len(name) <= 64 for name in names)
 
 
