@@ -34,6 +34,8 @@ class ConfigError(RuntimeError):
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 """Where these listen by default."""
 
+FIRST_TOKEN_SECONDS = 60.0
+
 
 class Settings(BaseModel):
     """Everything an installation can set; each field is read from the environment variable of its name in capitals."""
@@ -110,7 +112,9 @@ class Settings(BaseModel):
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
-    model_first_token_timeout: float = Field(90.0, gt=0)
+    # How long a reply waits for a model that says nothing, with all tries; unset: FIRST_TOKEN_SECONDS, or
+    # MODEL_REQUEST_TIMEOUT if that is set and longer
+    model_first_token_timeout: float | None = Field(None, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
     # Whether MCP servers that people add for themselves may be inside the network
@@ -224,6 +228,14 @@ class Settings(BaseModel):
         return url if "charset=" in url or not url.startswith("mysql") else _with_charset(url)
 
     @property
+    def first_token_seconds(self) -> float:
+        """How long a reply waits for a model that has sent nothing."""
+        if self.model_first_token_timeout is not None:
+            return self.model_first_token_timeout
+        is_slow = "model_request_timeout" in self.model_fields_set
+        return max(FIRST_TOKEN_SECONDS, self.model_request_timeout if is_slow else 0.0)
+
+    @property
     def model(self) -> ModelSettings:
         """The model server and the models on it; what is not set falls back to the adapters' defaults."""
         given: dict[str, Any] = {
@@ -238,7 +250,7 @@ class Settings(BaseModel):
         return ModelSettings(
             **{name: value for name, value in given.items() if value},
             connect_timeout=self.model_connect_timeout,
-            first_token_timeout=self.model_first_token_timeout,
+            first_token_timeout=self.first_token_seconds,
             idle_timeout=self.model_idle_timeout,
             request_timeout=self.model_request_timeout,
             max_retries=self.model_retries,

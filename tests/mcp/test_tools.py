@@ -33,7 +33,7 @@ MARKER = "zanzibarquokka"
 
 def memory(app: Flask, person: Person, content: str, **fields: Any) -> int:
     with app.app_context(), write_transaction():
-        row = create_memory(person.user_id, MemoryFields(memory_type="fact", content=content, **fields))
+        row = create_memory(person.user_id, MemoryFields(**{"memory_type": "fact", "content": content, **fields}))
         return row.memory_id
 
 
@@ -81,6 +81,25 @@ def test_what_is_known_is_found_fetched_and_listed(app: Flask, user: Person, ano
     about = call(anonymous, secret, "get_context", task="What about the bees on the roof?")["structuredContent"]
     assert [item["text"] for item in about["found"]] == ["Keeps bees on the roof"]
     assert audit(app, user) == [("Claude Code", "memories_read", "1 memory")]
+
+
+def test_a_context_holds_what_every_prompt_does(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
+) -> None:
+    nuts = memory(app, user, "Is allergic to nuts")
+    terse = memory(app, user, "Keep answers short", memory_type="instruction")
+    pinned = memory(app, user, "Has twins", is_pinned=True)
+    space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
+    shared = memory(app, user, "The oven is broken", space_id=space)
+    secret = token(app, user, "mcp")
+    about = call(anonymous, secret, "get_context", task="What should I avoid eating?")["structuredContent"]
+    assert [row["memory_id"] for row in about["pinned"]] == [pinned]
+    ids = [row["memory_id"] for row in about["known"]] + [
+        int(item["id"].removeprefix("memory-")) for item in about["found"]
+    ]
+    assert sorted(ids) == [nuts, terse]
+    there = call(anonymous, secret, "get_context", task="What should I avoid?", space_id=space)["structuredContent"]
+    assert [row["memory_id"] for row in there["known"] if row["memory_id"] != terse] == [shared]
 
 
 def test_writes_are_proposals(app: Flask, user: Person, anonymous: FlaskClient) -> None:

@@ -328,6 +328,8 @@ def test_only_the_chosen_spaces(
         assert {f"memory-{row['memory_id']}" for row in listed} == mine
         about = call(anonymous, secret, "get_context", task="zebra number")["structuredContent"]
         assert {item["id"] for item in about["found"]} <= mine
+        assert {f"memory-{row['memory_id']}" for row in about["known"]} <= mine
+        assert about["found"] or about["known"]
         assert bool(about["pinned"]) is bool(about["profile"]) is (place is None)
         named = {item["uri"] for item in post(anonymous, secret, "resources/list").get_json()["result"]["resources"]}
         for other in places:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .adapt import adapted, blames_format, refused_feature, with_format, with_tools
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
-from .errors import Interrupted, MalformedOutput, ModelError, ModelUnavailable, from_exception
+from .errors import Interrupted, MalformedOutput, ModelError, Silent, from_exception
 from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from .inline_thinking import InlineThinking
 from .refused_tools import Search, may_be_about_tools
@@ -276,4 +276,4 @@ async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
 def _too_slow(decoder: StreamDecoder) -> ModelError:
     if decoder.started:
         return Interrupted("The model stopped sending in the middle of the answer. Try again.")
-    return ModelUnavailable("The model did not answer in time. Try again in a moment.")
+    return Silent()

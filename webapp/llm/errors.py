@@ -43,6 +43,12 @@ class ModelUnavailable(ModelError):
     """The server cannot be reached, is overloaded, or answers with an error of some other kind."""
 
 
+class Silent(ModelUnavailable):
+    """The server has sent nothing for as long as one waits."""
+
+    default_detail = "The model did not answer in time. Try again in a moment."
+
+
 class MissingKey(ModelError):
     """No API key is set and the server requires one."""
 
@@ -203,7 +209,7 @@ def from_exception(exc: BaseException, *, started: bool = False, has_key: bool =
     if started:
         return Interrupted()
     if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
-        return ModelUnavailable("The model did not answer in time. Try again in a moment.")
+        return Silent()
     if isinstance(exc, ValueError):
         return MalformedOutput()
     if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):
