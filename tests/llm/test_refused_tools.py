@@ -76,6 +76,17 @@ def test_only_a_server_that_refuses_an_ordinary_tool_alone_is_one_without() -> N
     assert ORDINARY["function"]["parameters"]["type"] == "object"
 
 
+def test_a_server_that_breaks_down_during_the_search_blames_no_tool() -> None:
+    tools, asked = [tool(f"t{n}") for n in range(8)], 0
+
+    def breaks_down(_some: list[Any]) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked != 2  # only the ordinary tool is taken, once
+
+    assert search(tools, breaks_down)[:3] == (True, [], [])
+
+
 def answering(refusal: Callable[[dict[str, Any]], Any]) -> Callable[[Asked], tuple[int, dict[str, str], Any]]:
     def answer(asked: Asked) -> tuple[int, dict[str, str], Any]:
         refused = refusal(asked.json)

@@ -60,7 +60,7 @@ class ChatClient:
         early), closes the HTTP stream at once, which frees the model.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + (patience or self.settings.first_token_timeout)
+        deadline = loop.time() + (self.settings.first_token_timeout if patience is None else patience)
         body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
         base_url, _ = self.settings.endpoint()

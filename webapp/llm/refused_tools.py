@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import ModelError, ModelNotFound, ModelUnavailable
 
-MOST_TRIALS = 24
+MOST_TRIALS = 32
 """The most requests for one search; tools that were not reached are left out once, and tried in the next one."""
 _REFUSALS = (400, 404, 422, 500, 501)
 
@@ -62,15 +62,18 @@ class Search:
     async def _among(self, refused: Sequence[Tool]) -> None:
         """Keep those of some tools that are taken; all of them together are not."""
         if len(refused) == 1:
-            if not self.kept or not await self._takes(refused):
+            # Alone, and not because the server takes nothing just now: this is held against it for a day.
+            if not await self._takes(refused) and await self._takes([ORDINARY]):
                 self.refuse(refused[0])
             return
         middle = (len(refused) + 1) // 2
+        is_known = False  # if the first half is taken, it is known that the second is not
         for half in (refused[:middle], refused[middle:]):
             if self._trials >= MOST_TRIALS:
                 return
-            if await self._takes([*self.kept, *half]):
+            if not is_known and await self._takes([*self.kept, *half]):
                 self.kept += half
+                is_known = True
             else:
                 await self._among(half)
 
