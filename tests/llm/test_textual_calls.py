@@ -98,6 +98,7 @@ EXAMPLES = [
     f"> {TAGGED}",
     f">{TAGGED}\n> and more",
     f"> - > {TAGGED}",
+    f"> Write\n{TAGGED}\nthere.",
     f"Like this:\n\n    {TAGGED}\n\n\t{TAGGED}",
     f"- One\n\n      {TAGGED}",
     f"-     {TAGGED}",

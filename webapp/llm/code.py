@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?= |$)")
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_BLOCK = re.compile(r"`{3,}[^`]*$|~{3,}|#{1,6}(?: |$)")
+"""What begins another block in the middle of a paragraph."""
 _TICKS = re.compile(r"`+")
 _CODE_INDENT = 4
 _ANYTHING = "x"
@@ -69,8 +71,7 @@ class Place:
     @property
     def in_quote(self) -> bool:
         """Whether what follows is in a block quote."""
-        line = self.line.expandtabs(4) + _ANYTHING
-        return self._read(line).quotes > 0
+        return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
     def _past(self, line: str) -> Place:
         """The place at the beginning of the line after this one."""
@@ -80,7 +81,7 @@ class Place:
             indent = len(rest) - len(rest.lstrip())
             return replace(self, fence="") if ends and indent - self.margin < _CODE_INDENT else self
         read = self._read(line)
-        place = Place(items=read.items, quotes=read.quotes)
+        place = Place(items=self.items if self._goes_on(read) else read.items, quotes=self._quotes(read))
         if not read.body:
             return place
         if read.is_indented and not self.in_paragraph:
@@ -90,12 +91,20 @@ class Place:
         ticks = _open_ticks(read.body, self._continued(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
-        ends = read.body.startswith("#")
+        ends = bool(_BLOCK.match(read.body))
         return replace(place, in_paragraph=not ends, ticks=0 if ends else ticks)
+
+    def _goes_on(self, read: _Line) -> bool:
+        """Whether a line goes on with a paragraph, whose containers it is then in without their marks."""
+        begins = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
+        return self.in_paragraph and not begins
+
+    def _quotes(self, read: _Line) -> int:
+        return self.quotes if self._goes_on(read) else read.quotes
 
     def _continued(self, read: _Line) -> int:
         """The backticks that opened inline code before this line, if it continues the paragraph."""
-        return 0 if read.is_new_item or read.quotes != self.quotes else self.ticks
+        return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 
     def _unquoted(self, line: str) -> str | None:
         """A line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
@@ -120,7 +129,7 @@ class Place:
                 column, is_new = marker.end(), True
                 spaces = len(line) - column - len(line[column:].lstrip())
                 margin = column + (spaces if 1 <= spaces <= _CODE_INDENT else 1)
-                items = (*items, margin)
+                items = items if quotes else (*items, margin)  # a list within a quote ends with it
             else:
                 break
             column = len(line) - len(line[column:].lstrip())
