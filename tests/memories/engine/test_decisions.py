@@ -571,3 +571,32 @@ def test_what_was_forgotten_is_never_stored(state, batch, content, value):
         if isinstance(effect, Insert | Revise):
             assert canonical_statement(effect.draft.content) != canonical_statement(content)
             assert (effect.draft.slot, effect.draft.value) != (NAME, value.casefold())
+
+
+@pytest.mark.parametrize("kin", [("C", "C++", "C#"), ("80 kg", "-80 kg", "+80 kg"), ("★★★", "★"), ("🐙", "🐝", "🐙🐝")])
+def test_statements_that_differ_by_a_sign_are_memories_of_their_own(kin):
+    """In any order, and said twice: with vectors that see no difference."""
+    for order in itertools.permutations(kin):
+        said = [f"I have to do with {thing}" for thing in order]
+        messages = say(*said)
+        contents = [f"Has to do with {thing}" for thing in order]
+        vectors = dict.fromkeys(contents, np.ones(3, np.float32))
+        state = State(messages, embeddings=vectors)
+        operations = [op("add", n, said[n - 1], contents[n - 1]) for n in range(1, len(said) + 1)]
+        for operation in operations:
+            state = after(state, decide([operation], state))
+        assert sorted(m.content for m in current(state)) == sorted(contents)
+        assert decide(operations, state).effects == ()
+
+
+def test_a_quote_that_leaves_out_a_sign_is_not_verbatim():
+    state = State(say("I have written C++ for years and lost -80 points"))
+    assert reasons(decide([op("add", 1, "I have written C", "Writes C")], state)) == [Refusal.NOT_VERBATIM]
+    assert reasons(decide([op("add", 1, "80 points", "Has 80 points")], state)) == [Refusal.NOT_VERBATIM]
+    assert decide([op("add", 1, "I have written C++", "Writes C++")], state).counts["added"] == 1
+
+
+def test_a_value_is_only_given_with_its_signs():
+    state = State(say("My favourite is C by far"))
+    plan = decide([op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")], state)
+    assert not [effect for effect in plan.effects if isinstance(effect, Insert) and effect.draft.fact_value == "C++"]

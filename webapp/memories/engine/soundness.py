@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from webapp.memories.engine.normal_forms import numerals, same_day
 from webapp.memories.engine.speech import is_question
-from webapp.text.canonical import canonical_statement, plain_text
+from webapp.text.canonical import canonical_statement, plain_text, signs
 from webapp.text.quotes import Span
 from webapp.text.words import MONTHS, WEEKDAYS, stems, words
 
@@ -129,6 +129,8 @@ def value_stands(value: str | None, quote: str) -> bool:
     """Whether the quote contains the value of a key, or its normal form (dates, numbers, plurals)."""
     wanted = stems(words(value or "")) or words(value or "")
     said = set(stems(words(quote))) | set(words(quote)) | numerals(quote)
+    if not signs(value or "") <= signs(quote):
+        return False
     return bool(wanted) and (all(is_said(term, said) for term in wanted) or same_day(value or "", quote))
 
 
