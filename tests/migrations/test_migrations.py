@@ -280,7 +280,9 @@ def test_documented_references_are_there(app: Flask) -> None:
 def test_statements_are_hashed_again_so_that_signs_count(blank: Flask) -> None:
     upgrade(revision="0048")
     with db.engine.begin() as connection:
-        connection.execute(text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')"))
+        connection.execute(
+            text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')")
+        )
         for number, content in enumerate(SIGNED, 1):
             values = {"n": number, "content": content, "hash": _earlier_hash(content)}
             connection.execute(

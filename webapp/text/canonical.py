@@ -60,7 +60,7 @@ def earlier_trimmed(folded: str) -> str:
 def parted_at_signs(text: str) -> Iterator[tuple[str, bool]]:
     """The runs of a folded text in order, with whether each is of signs."""
     folded = fold(text)
-    marks = [not ch.isalnum() and unicodedata.category(ch)[0] in "PS" and is_sign(folded, n) for n, ch in enumerate(folded)]
+    marks = [unicodedata.category(char)[0] in "PS" and is_sign(folded, at) for at, char in enumerate(folded)]
     for is_run, group in groupby(zip(folded, marks, strict=True), key=itemgetter(1)):
         yield "".join(char for char, _ in group), is_run
 

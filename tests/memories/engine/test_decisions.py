@@ -598,5 +598,7 @@ def test_a_quote_that_leaves_out_a_sign_is_not_verbatim():
 
 def test_a_value_is_only_given_with_its_signs():
     state = State(say("My favourite is C by far"))
-    plan = decide([op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")], state)
+    plan = decide(
+        [op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")], state
+    )
     assert not [effect for effect in plan.effects if isinstance(effect, Insert) and effect.draft.fact_value == "C++"]
