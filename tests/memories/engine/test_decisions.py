@@ -602,3 +602,26 @@ def test_a_value_is_only_given_with_its_signs():
         [op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")], state
     )
     assert not [effect for effect in plan.effects if isinstance(effect, Insert) and effect.draft.fact_value == "C++"]
+
+
+@pytest.mark.parametrize(("before", "now"), [("Alex", "Alexander"), ("Sam", "Samantha"), ("Alexander", "Alex"), ("Ann", "Anna")])
+@pytest.mark.parametrize("words", ["my name is {now}, not {before}", "Correction: my name is {now}, not {before}."])
+@pytest.mark.parametrize("content", ["Is called {now}", "Name is {now}, not {before}", "The user's name is {now}"])
+@pytest.mark.parametrize("action", ["add", "supersede", "update"])
+def test_a_corrected_name_ends_the_one_it_is_like(before, now, words, content, action):
+    said = f"Correction: my name is {now}, not {before}."
+    state = State(say(f"My name is {before}.", said))
+    state = after(state, decide([fact(1, f"My name is {before}", NAME, before, 1.0)], state))
+    state = State(state.messages, state.memories, {1: state.memories[0].ref})
+    put = {"before": before, "now": now}
+    correction = op(
+        action,
+        2,
+        words.format(**put),
+        content.format(**put),
+        fact_key=NAME,
+        fact_value=now,
+        memory_number=None if action == "add" else 1,
+    )
+    state = after(state, decide([correction], state))
+    assert [(memory.fact_key, memory.fact_value) for memory in current(state)] == [(NAME, now)]
