@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,14 +16,26 @@ from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
+from webapp.memories.engine.phrases import FIRST_PERSON, SUBJECT_I
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.soundness import Fit, fit, is_said, names_unsaid, narrowed, telling
-from webapp.memories.engine.speech import Speech, is_one_off, names_language, sentence_around, speech_of, with_whom
+from webapp.memories.engine.speech import (
+    Speech,
+    before_quote,
+    is_one_off,
+    names_language,
+    sentence_around,
+    speech_of,
+    with_subject,
+    with_whom,
+)
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.memories.engine.turning import governed, is_longing
 from webapp.text.canonical import canonical_statement, plain_text
+from webapp.text.languages import ENGLISH
 from webapp.text.quotes import Span
+from webapp.text.vocabulary import query_language
 from webapp.text.words import stems, words
 
 
@@ -158,6 +171,7 @@ def admit(
         and (
             fit(draft.content, quote) is Fit.FOREIGN
             or (policy.about_the_user and _invents(draft.content, quote, state))
+            or (policy.about_the_user and _lacks_its_subject(draft, span, message.content))
         ),
         sentence=sentence_around(span, message.content),
     )
@@ -167,6 +181,19 @@ def _invents(content: str, quote: str, state: State) -> bool:
     """Whether a statement made from an English quote names somebody or something nobody has mentioned."""
     texts = [*(m.content for m in state.messages), *state.context, *(m.content for m in state.memories)]
     return bool(names_unsaid(content, quote, texts))
+
+
+def _lacks_its_subject(draft: Draft, span: Span, message: str) -> bool:
+    """Whether a quote in English leaves out the beginning of its clause, which the statement says nothing of, in a
+    sentence that is not about the speaker: "Ada is 4 and [allergic to peanuts]"."""
+    begun = telling(re.split(r"[,;:–—()]", before_quote(span, message))[-1])
+    sentence = sentence_around(span, message)
+    if draft.memory_type == MemoryType.INSTRUCTION or not begun or SUBJECT_I.search(sentence):
+        return False
+    if FIRST_PERSON.search(message[span.start : span.end]) or query_language(words(sentence)) != ENGLISH:
+        return False
+    said = set(stems(words(draft.content)))
+    return not any(is_said(term, said) for term in begun)
 
 
 def place_of(
@@ -194,6 +221,7 @@ def place_of(
             span = said  # the user said the statement itself elsewhere in the same message
         span = governed(narrowed(span, message.content, operation.content), message.content)
         span = with_whom(span, message.content, operation.content)
+        span = with_subject(span, message.content, operation.content)
     return message, span
 
 

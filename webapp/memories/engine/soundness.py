@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import pairwise
 
 from webapp.memories.engine.normal_forms import numerals, same_day
+from webapp.memories.engine.phrases import CLAUSE
 from webapp.memories.engine.speech import is_question
 from webapp.text.canonical import canonical_statement, plain_text, signs
 from webapp.text.quotes import Span
@@ -165,6 +167,17 @@ def is_miscounted(content: str, quote: str) -> bool:
     """Whether a statement has another number, in figures or words, in place of one of its quote's."""
     made, said = numerals(content), numerals(quote)
     return bool(made - said) and bool(said - made)
+
+
+def is_spliced(content: str, quote: str) -> bool:
+    """Whether a statement joins a clause of its quote that it cuts short with another: "allergic to […] live in Leeds".
+    """
+    clauses, made = [words(clause) for clause in CLAUSE.split(quote)], words(content)
+    for left, right in pairwise(made):
+        cut = [clause[clause.index(left) + 1 :] for clause in clauses if left in clause]
+        if cut and not any(right in rest for rest in cut) and any(right in clause for clause in clauses):
+            return all(set(telling(" ".join(rest))) - set(stems(made)) for rest in cut)
+    return False
 
 
 def _part_of(content: str, quote: str) -> str:

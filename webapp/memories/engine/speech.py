@@ -190,6 +190,20 @@ def with_whom(span: Span, message: str, content: str) -> Span:
     return Span(start + len(message[start:]) - len(message[start:].lstrip()), span.end)
 
 
+def with_subject(span: Span, message: str, content: str) -> Span:
+    """A quote from within a sentence about somebody close, from the beginning of the sentence, unless the statement
+    names them: "My daughter Ada is 4 and [allergic to peanuts]"."""
+    before = before_quote(span, message)
+    if SUBJECT_I.search(before + message[span.start : span.end]) or not CLOSE_SUBJECT.search(before):
+        return span
+    return span if names_somebody(content, before) else Span(span.start - len(before.lstrip()), span.end)
+
+
+def before_quote(span: Span, message: str) -> str:
+    """The sentence in which a quote begins, up to the quote."""
+    return _upto(Span(span.start, span.start), message)
+
+
 def of_them(quote: str) -> str:
     """The last sentence of a quote that names somebody and continues about them, with the name in place of "she"."""
     *before, last = [part.group().strip() for part in SENTENCE.finditer(quote)] or [quote]
