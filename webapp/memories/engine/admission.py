@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,13 +15,12 @@ from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
-from webapp.memories.engine.phrases import FIRST_PERSON, SUBJECT_I
+from webapp.memories.engine.pasting import is_handed_on, labelled
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.soundness import Fit, fit, is_said, names_unsaid, narrowed, telling
 from webapp.memories.engine.speech import (
     Speech,
-    before_quote,
     is_one_off,
     names_language,
     sentence_around,
@@ -31,11 +29,10 @@ from webapp.memories.engine.speech import (
     with_whom,
 )
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
+from webapp.memories.engine.telling import lacks_its_subject
 from webapp.memories.engine.turning import governed, is_longing
 from webapp.text.canonical import canonical_statement, plain_text
-from webapp.text.languages import ENGLISH
 from webapp.text.quotes import Span
-from webapp.text.vocabulary import query_language
 from webapp.text.words import stems, words
 
 
@@ -135,9 +132,10 @@ def admit(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
+    if operation.memory_type is MemoryType.INSTRUCTION and is_handed_on(span, message.content):
+        return Refusal.PASTED
     if origin == "extraction" and (refusal := _refused_as_said(operation, span, message, policy)):
         return refusal
-
     target = _target(operation, state)
     action = operation.action
     if operation.memory_number is not None and target is None and action is not Action.ADD:
@@ -151,7 +149,7 @@ def admit(
         # A number chosen at random must not cost the memory that has it.
         action, target = Action.ADD, None
     draft = _draft(operation, quote, target, origin)
-    if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, quote):
+    if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, labelled(span, message.content)):
         return Refusal.SECRET
     if not retracts and is_borrowed(draft.content, message.content, _words_of_others(state, message)):
         return Refusal.BORROWED
@@ -170,8 +168,16 @@ def admit(
         else origin == "extraction"
         and (
             fit(draft.content, quote) is Fit.FOREIGN
-            or (policy.about_the_user and _invents(draft.content, quote, state))
-            or (policy.about_the_user and _lacks_its_subject(draft, span, message.content))
+            or (
+                policy.about_the_user
+                and (
+                    _invents(draft.content, quote, state)
+                    or (
+                        operation.memory_type is not MemoryType.INSTRUCTION
+                        and lacks_its_subject(draft.content, span, message.content)
+                    )
+                )
+            )
         ),
         sentence=sentence_around(span, message.content),
     )
@@ -181,19 +187,6 @@ def _invents(content: str, quote: str, state: State) -> bool:
     """Whether a statement made from an English quote names somebody or something nobody has mentioned."""
     texts = [*(m.content for m in state.messages), *state.context, *(m.content for m in state.memories)]
     return bool(names_unsaid(content, quote, texts))
-
-
-def _lacks_its_subject(draft: Draft, span: Span, message: str) -> bool:
-    """Whether a quote in English leaves out the beginning of its clause, which the statement says nothing of, in a
-    sentence that is not about the speaker: "Ada is 4 and [allergic to peanuts]"."""
-    begun = telling(re.split(r"[,;:–—()]", before_quote(span, message))[-1])
-    sentence = sentence_around(span, message)
-    if draft.memory_type == MemoryType.INSTRUCTION or not begun or SUBJECT_I.search(sentence):
-        return False
-    if FIRST_PERSON.search(message[span.start : span.end]) or query_language(words(sentence)) != ENGLISH:
-        return False
-    said = set(stems(words(draft.content)))
-    return not any(is_said(term, said) for term in begun)
 
 
 def place_of(
