@@ -87,8 +87,8 @@ def _is_sign(text: str, at: int) -> bool:
         return not char.isspace()
     if char in "@&*" or unicodedata.bidirectional(char) == "ET":
         return True
-    after, before = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    left, right = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     if char == "-":
-        return not before.isalnum() if after.isalnum() else _NUMBER.match(text, at + 1) is not None
-    starts = not after or after.isspace() or after == "-" or unicodedata.category(after) in ("Ps", "Pi")
-    return starts and before.isalnum() and unicodedata.bidirectional(char) == "CS"
+        return not right.isalnum() if left.isalnum() else _NUMBER.match(text, at + 1) is not None
+    starts = not left or left.isspace() or left == "-" or unicodedata.category(left) in ("Ps", "Pi")
+    return starts and right.isalnum() and unicodedata.bidirectional(char) == "CS"

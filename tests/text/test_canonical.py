@@ -10,10 +10,10 @@ from webapp.text.canonical import (
     canonical_statement,
     earlier_statement,
     fold,
-    parted_at_signs,
     plain_text,
     signs,
     slug,
+    split_at_signs,
 )
 
 
@@ -80,8 +80,8 @@ def test_quotes_brackets_and_the_ends_of_sentences_fall_away(before, said, sign,
 @given(st.text())
 def test_signs_are_those_of_the_canonical_form(text):
     assert signs(text) == signs(fold(text))
-    assert {run for run, is_run in parted_at_signs(text) if is_run} == signs(text)
-    assert "".join(run for run, _ in parted_at_signs(text)) == fold(text)
+    assert {run for run, is_run in split_at_signs(text) if is_run} == signs(text)
+    assert "".join(run for run, _ in split_at_signs(text)) == fold(text)
 
 
 @given(st.text())

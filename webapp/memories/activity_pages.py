@@ -40,7 +40,7 @@ def _uses() -> dict[str, Any]:
 
 
 def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
-    """The replies that used what a change set forgot, as far as they still exist."""
+    """Return the replies that used what a change set forgot, as far as they still exist."""
     return uses_of()(current_user_id(), [change["memory_id"] for change in row.changes])
 
 

@@ -21,8 +21,8 @@ def init_uses(app: Flask) -> None:
 
 
 def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
-    """The finished replies in whose prompts these memories of the user were; a reply that is being written loses what
-    was forgotten when it is stored."""
+    """Return the finished replies in whose prompts these memories of the user were; one that is being written loses
+    what was forgotten when it is stored."""
     mine = Conversation.user_id == user_id
     shared = _shown(user_id, memory_ids)
     used = _used(memory_ids).where(mine, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
@@ -47,11 +47,12 @@ def _count(statement: Select[int, int, int | None]) -> int:
 
 
 def _shown(user_id: int, memory_ids: Collection[int]) -> dict[int, UsedIn]:
-    """The replies that a link which still works shows, newest first."""
+    """Return the replies that a link which still works shows, newest first."""
     links: dict[int, list[ConversationShare]] = defaultdict(list)
     for link in db.session.scalars(
         select(ConversationShare).where(
             ConversationShare.user_id == user_id,
+            ConversationShare.conversation_id.in_(_used(memory_ids).with_only_columns(Message.conversation_id)),
             or_(ConversationShare.expires_at.is_(None), ConversationShare.expires_at > now()),
         )
     ):

@@ -33,7 +33,7 @@ def canonical_statement(text: str) -> str:
 
 
 def earlier_statement(text: str) -> str:
-    """The form in which statements were compared before signs at the edges and dashes counted, for old tombstones."""
+    """Return the form in which statements were compared before signs at the edges counted, for old tombstones."""
     return earlier_trimmed(earlier_fold(text))
 
 
@@ -43,7 +43,7 @@ def fold(text: str) -> str:
 
 
 def earlier_fold(text: str) -> str:
-    """The first half of `earlier_statement`."""
+    """Return the first half of `earlier_statement`."""
     return _folded(text, _EARLIER_STRAIGHT)
 
 
@@ -53,12 +53,12 @@ def trimmed(folded: str) -> str:
 
 
 def earlier_trimmed(folded: str) -> str:
-    """The second half of `earlier_statement`."""
+    """Return the second half of `earlier_statement`."""
     return _trimmed(folded, lambda text, at: unicodedata.category(text[at])[0] != "P" or text[at] in "#@&%*")
 
 
-def parted_at_signs(text: str) -> Iterator[tuple[str, bool]]:
-    """The runs of a folded text in order, with whether each is of signs."""
+def split_at_signs(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the runs of a text, folded, in order, each with whether it is one of signs."""
     folded = fold(text)
     marks = [unicodedata.category(char)[0] in "PS" and is_sign(folded, at) for at, char in enumerate(folded)]
     for is_run, group in groupby(zip(folded, marks, strict=True), key=itemgetter(1)):
@@ -66,26 +66,25 @@ def parted_at_signs(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def signs(text: str) -> frozenset[str]:
-    """The runs of signs in a text: what it says besides its words."""
-    return frozenset(run for run, is_run in parted_at_signs(text) if is_run)
+    """Return the runs of signs in a text: what it says besides its words."""
+    return frozenset(run for run, is_run in split_at_signs(text) if is_run)
 
 
 def is_sign(folded: str, at: int) -> bool:
-    """Whether a character of a folded text means something, as letters, digits and symbols do; most punctuation does
-    not. A hyphen does before a number ("-5") and after a word ("A-"), a point at the beginning of a word (".5", ".net")
-    """
+    """Tell whether a character of a folded text means something: letters, digits and symbols do, most punctuation does
+    not; a hyphen before a number ("-5") or after a word ("A-") does, and a point that begins a word (".5", ".net")."""
     char = folded[at]
     if unicodedata.category(char)[0] != "P":
         return not char.isspace()
     if char in "@&*" or unicodedata.bidirectional(char) == "ET":  # what stands beside numbers: "#", "%", "‰", "′"
         return True
-    after, before = folded[at - 1 : at] if at else "", folded[at + 1 : at + 2]
+    left, right = folded[at - 1 : at] if at else "", folded[at + 1 : at + 2]
     if char == "-":
-        if not after.isalnum():
+        if not left.isalnum():
             return _NUMBER.match(folded, at + 1) is not None
-        return not before.isalnum()
-    starts = not after or after.isspace() or after == "-" or unicodedata.category(after) in ("Ps", "Pi")
-    return starts and before.isalnum() and unicodedata.bidirectional(char) == "CS"
+        return not right.isalnum()
+    starts = not left or left.isspace() or left == "-" or unicodedata.category(left) in ("Ps", "Pi")
+    return starts and right.isalnum() and unicodedata.bidirectional(char) == "CS"
 
 
 def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
@@ -99,7 +98,7 @@ def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
 
 
 def _is_symbol(char: str) -> bool:
-    """Whether a character means something wherever it stands."""
+    """Tell whether a character means something wherever it stands."""
     return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
 
 

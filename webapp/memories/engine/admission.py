@@ -15,7 +15,7 @@ from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
-from webapp.memories.engine.pasting import is_handed_on, labelled
+from webapp.memories.engine.pasting import is_pasted, label_and_quote
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.soundness import Fit, fit, is_said, names_unsaid, narrowed, telling
@@ -132,7 +132,7 @@ def admit(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
-    if operation.memory_type is MemoryType.INSTRUCTION and is_handed_on(span, message.content):
+    if operation.memory_type is MemoryType.INSTRUCTION and is_pasted(span, message.content):
         return Refusal.PASTED
     if origin == "extraction" and (refusal := _refused_as_said(operation, span, message, policy)):
         return refusal
@@ -149,7 +149,9 @@ def admit(
         # A number chosen at random must not cost the memory that has it.
         action, target = Action.ADD, None
     draft = _draft(operation, quote, target, origin)
-    if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, labelled(span, message.content)):
+    if find_secret(
+        draft.content, draft.fact_value, draft.fact_key, draft.category, label_and_quote(span, message.content)
+    ):
         return Refusal.SECRET
     if not retracts and is_borrowed(draft.content, message.content, _words_of_others(state, message)):
         return Refusal.BORROWED
@@ -165,22 +167,19 @@ def admit(
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
         is_doubtful=unrelated
         if retracts
-        else origin == "extraction"
-        and (
-            fit(draft.content, quote) is Fit.FOREIGN
-            or (
-                policy.about_the_user
-                and (
-                    _invents(draft.content, quote, state)
-                    or (
-                        operation.memory_type is not MemoryType.INSTRUCTION
-                        and lacks_its_subject(draft.content, span, message.content)
-                    )
-                )
-            )
-        ),
+        else origin == "extraction" and _is_doubtful(draft, span, message.content, state, policy),
         sentence=sentence_around(span, message.content),
     )
+
+
+def _is_doubtful(draft: Draft, span: Span, message: str, state: State, policy: Policy) -> bool:
+    quote = message[span.start : span.end]
+    if fit(draft.content, quote) is Fit.FOREIGN:
+        return True
+    if not policy.about_the_user:
+        return False
+    is_wish = draft.memory_type == MemoryType.INSTRUCTION
+    return _invents(draft.content, quote, state) or (not is_wish and lacks_its_subject(draft.content, span, message))
 
 
 def _invents(content: str, quote: str, state: State) -> bool:

@@ -51,7 +51,7 @@ def canonical_fact_key(raw: str | None, category: str | None = None) -> str | No
 
 
 def earlier_fact_key(raw: str | None) -> str | None:
-    """The key as it was before attributes kept their signs, for old tombstones."""
+    """Return the key as it was before attributes kept their signs, for old tombstones."""
     return _fact_key(raw, None, signed=False)
 
 

@@ -18,7 +18,7 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
 
 def pasted_spans(message: str) -> list[Span]:
-    """The parts of a message that are quoted text: fenced, quoted at length, a letter, or given to be worked on."""
+    """Return the parts of a message that are quoted text: fenced, quoted at length, a letter, or given to work on."""
     text = message[:_MOST_SEARCHED]
     spans = [Span(*found.span()) for pattern in (FENCED, QUOTED, LETTER) for found in pattern.finditer(text)]
     if work := TEXT_WORK.match(text):
@@ -26,24 +26,24 @@ def pasted_spans(message: str) -> list[Span]:
     return spans
 
 
-def is_handed_on(span: Span, message: str) -> bool:
-    """Whether a quote touches pasted text, a transcript or a forwarded e-mail: nobody is told there what to do."""
+def is_pasted(span: Span, message: str) -> bool:
+    """Tell whether a quote touches pasted text, a transcript or a forwarded e-mail: nobody is told there what to do."""
     return any(
-        part.start < span.end and span.start < part.end for part in (*pasted_spans(message), *_labelled(message))
+        part.start < span.end and span.start < part.end for part in (*pasted_spans(message), *_transcripts(message))
     )
 
 
-def labelled(span: Span, message: str) -> str:
-    """A quote with the words before it on its line, or on the line before, if a colon or the like joins them: they say
-    what it is."""
+def label_and_quote(span: Span, message: str) -> str:
+    """Return a quote with the words before it on its line, or on the line before, if a colon or the like joins them:
+    they say what it is."""
     before = message[: span.start].rstrip(" \t\n*_`\"'")
     label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
     return label + message[span.start : span.end]
 
 
-def _labelled(message: str) -> list[Span]:
-    """From the first of several lines with names before them to the end of the last one's paragraph; if they have
-    addresses or dates, as the head of an e-mail has, to the end of the message."""
+def _transcripts(message: str) -> list[Span]:
+    """Return the part from the first of several lines with names before them to the end of the last one's paragraph; if
+    they have addresses or dates, as the head of an e-mail has, to the end of the message."""
     lines = list(_LABEL.finditer(message[:_MOST_SEARCHED]))
     if len(lines) < 2:
         return []

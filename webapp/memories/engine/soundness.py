@@ -170,7 +170,7 @@ def is_miscounted(content: str, quote: str) -> bool:
 
 
 def is_spliced(content: str, quote: str) -> bool:
-    """Whether a statement cuts a clause of its quote short and goes on with another: "allergic to live in Leeds"."""
+    """Tell whether a statement cuts short a clause of its quote and goes on with another: "allergic to live in"."""
     clauses, made = [words(clause) for clause in CLAUSE.split(quote)], words(content)
     for left, right in pairwise(made):
         cut = [clause[clause.index(left) + 1 :] for clause in clauses if left in clause]

@@ -187,7 +187,7 @@ def with_whom(span: Span, message: str, content: str) -> Span:
 
 
 def with_subject(span: Span, message: str, content: str) -> Span:
-    """A quote from within a sentence about somebody close, from the beginning of the sentence, unless the statement
+    """Return a quote from within a sentence about somebody close from the beginning of that, unless the statement
     names them: "My daughter Ada is 4 and [allergic to peanuts]"."""
     before = before_quote(span, message)
     if SUBJECT_I.search(before + message[span.start : span.end]) or not CLOSE_SUBJECT.search(before):
@@ -196,7 +196,7 @@ def with_subject(span: Span, message: str, content: str) -> Span:
 
 
 def before_quote(span: Span, message: str) -> str:
-    """The sentence in which a quote begins, up to the quote."""
+    """Return the sentence in which a quote begins, up to the quote."""
     return _upto(Span(span.start, span.start), message)
 
 

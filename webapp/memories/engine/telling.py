@@ -123,7 +123,7 @@ def _is_of(sentence: str, statement: str) -> bool:
 
 
 def lacks_its_subject(statement: str, span: Span, message: str) -> bool:
-    """Whether a quote in English leaves out the beginning of its clause, which the statement says nothing of, in a
+    """Tell whether a quote in English leaves out the beginning of its clause, which the statement says nothing of, in a
     sentence that is not about the speaker: "Ada is 4 and [allergic to peanuts]"."""
     begun = telling(re.split(r"[,;:–—()]", before_quote(span, message))[-1])
     sentence = sentence_around(span, message)

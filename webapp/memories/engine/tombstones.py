@@ -63,7 +63,7 @@ class Version:
     key: Callable[[str | None], str | None]
 
     def name_of(self, kind: TombstoneKind) -> str:
-        """The kind as it is hashed."""
+        """Return the kind as it is hashed."""
         return f"{kind}{self.mark}"
 
 

@@ -23,7 +23,7 @@ from webapp.memories.engine.soundness import says_more, telling, value_stands
 from webapp.memories.engine.speech import names_language, split_language
 from webapp.memories.engine.state import KnownMemory
 from webapp.memories.engine.turning import denies
-from webapp.text.canonical import parted_at_signs, signs
+from webapp.text.canonical import signs, split_at_signs
 from webapp.text.words import stems, words
 
 LEAST_FRAME = 2
@@ -132,7 +132,7 @@ def noted_as(claim: Claim, board: Board) -> list[KnownMemory]:
 
 
 def _spaced(text: str) -> str:
-    parts = (run if is_run else " ".join(words(run)) for run, is_run in parted_at_signs(text))
+    parts = (run if is_run else " ".join(words(run)) for run, is_run in split_at_signs(text))
     return f" {' '.join(filter(None, parts))} "
 
 
