@@ -14,6 +14,8 @@ from flask.testing import FlaskClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.memories.conversing import converse
+from tests.sharing.test_uses import replies, use
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person
 from webapp.accounts import tokens
@@ -22,6 +24,7 @@ from webapp.accounts.scopes import Scope
 from webapp.audit.models import AuditEvent
 from webapp.database import db, write_transaction
 from webapp.mcp.schemas import TOOLS
+from webapp.mcp.writing import REWORDED
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -123,7 +126,19 @@ def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: Flas
     number = done["structuredContent"]["memory"]["memory_id"]
     call(anonymous, secret, "update_memory", memory_id=number, content="Plays the viola")
     assert contents(app, user) == [("Plays the viola", False)]
-    assert call(anonymous, secret, "forget", memory_id=number)["isError"] is False
+    talk = converse(app, user.user_id, "What do I play?")
+    (reply,) = replies(app, talk)
+    use(app, number, reply)
+    done = call(anonymous, secret, "forget", memory_id=number)
+    assert done["isError"] is False
+    assert done["structuredContent"] == {
+        "status": "forgotten",
+        "memory_ids": [number],
+        "used_in": [{"message_id": reply, "conversation_id": talk, "is_shared": False}],
+        "used_in_count": 1,
+        "used_by_others": 0,
+        "detail": REWORDED,
+    }
     assert contents(app, user) == []
     assert len(audit(app, user)) == 3
 

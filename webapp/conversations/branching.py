@@ -10,7 +10,7 @@ from webapp.conversations.messages import get_message, in_order
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
-from webapp.conversations.signals import messages_changed
+from webapp.conversations.signals import messages_changed, messages_copied
 from webapp.database import db
 from webapp.errors import Conflict
 from webapp.languages.marks import say
@@ -71,6 +71,7 @@ def _copy(rows: Sequence[Message], made: Conversation) -> list[Message]:
         copies[row.message_id] = copy
         last_id = copy.message_id
     made.extracted_through = last_id
+    messages_copied.send(None, copies={source: copy.message_id for source, copy in copies.items()})
     messages_changed.send(None, conversation=made, first_id=min(copy.message_id for copy in copies.values()))
     db.session.flush()
     return list(copies.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from sqlalchemy import delete, insert, select
 
 from webapp.conversations import messages
 from webapp.conversations.models import Message
+from webapp.conversations.signals import messages_copied
 from webapp.database import db, now, table_of
 from webapp.errors import Invalid, NotFound
 from webapp.memories import service
@@ -121,6 +122,22 @@ def store(message_id: int, items: Iterable[Item]) -> None:
     ]
     if rows:
         # Into the table: given the class, the rows without a revision would need a separate statement.
+        db.session.execute(insert(table_of(TurnReceipt)), rows)
+
+
+def init_receipts() -> None:
+    """React to messages being copied."""
+    messages_copied.connect(_copied)
+
+
+def _copied(_sender: object, *, copies: Mapping[int, int]) -> None:
+    """Give copied replies the lines about memories that their prompts held: forgetting one must find every reply."""
+    columns = [column for column in table_of(TurnReceipt).columns if column.name != "receipt_id"]
+    used = select(*columns).where(
+        TurnReceipt.message_id.in_(copies), TurnReceipt.kind == "memory", TurnReceipt.injected
+    )
+    rows = [{**row, "message_id": copies[row["message_id"]]} for row in db.session.execute(used).mappings()]
+    if rows:
         db.session.execute(insert(table_of(TurnReceipt)), rows)
 
 

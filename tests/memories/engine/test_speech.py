@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.memories.engine.grounding import find_quote
-from webapp.memories.engine.speech import Speech, about_somebody_close, is_one_off, pasted_spans, speech_of
+from webapp.memories.engine.pasting import pasted_spans
+from webapp.memories.engine.speech import Speech, about_somebody_close, is_one_off, speech_of
 
 
 def said(quote: str, message: str | None = None) -> Speech:

@@ -7,6 +7,7 @@ from tests.memories.keeping.test_forgetting import found_in
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.database import db
+from webapp.memories.learning.forget_tool import REWORDED
 
 
 def send(client, text: str, conversation_id: int | None = None, **new) -> dict:
@@ -100,7 +101,13 @@ def test_forget_needs_the_users_word_for_it_in_this_very_message(app, client, us
     assert current(app, user.user_id) == ["Lives in Porto."]
     calls_tool(model, "forget", memory_id=made["memory_id"], quote="Forget where I live")
     reply = send(client, "Forget where I live, please", reply["conversation_id"])
-    assert reply["tool_calls"][0]["output"] == {"status": "forgotten", "memories": 1}
+    assert reply["tool_calls"][0]["output"] == {
+        "status": "forgotten",
+        "memories": 1,
+        "replies_that_used_it": 1,
+        "of_them_shared_by_link": 0,
+        "detail": REWORDED,
+    }
     assert memories_of(app, user.user_id) == []
 
 

@@ -15,11 +15,21 @@ from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
+from webapp.memories.engine.pasting import is_pasted, label_and_quote
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.soundness import Fit, fit, is_said, names_unsaid, narrowed, telling
-from webapp.memories.engine.speech import Speech, is_one_off, names_language, sentence_around, speech_of, with_whom
+from webapp.memories.engine.speech import (
+    Speech,
+    is_one_off,
+    names_language,
+    sentence_around,
+    speech_of,
+    with_subject,
+    with_whom,
+)
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
+from webapp.memories.engine.telling import lacks_its_subject
 from webapp.memories.engine.turning import governed, is_longing
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.quotes import Span
@@ -122,9 +132,10 @@ def admit(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
+    if operation.memory_type is MemoryType.INSTRUCTION and is_pasted(span, message.content):
+        return Refusal.PASTED
     if origin == "extraction" and (refusal := _refused_as_said(operation, span, message, policy)):
         return refusal
-
     target = _target(operation, state)
     action = operation.action
     if operation.memory_number is not None and target is None and action is not Action.ADD:
@@ -138,7 +149,9 @@ def admit(
         # A number chosen at random must not cost the memory that has it.
         action, target = Action.ADD, None
     draft = _draft(operation, quote, target, origin)
-    if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, quote):
+    if find_secret(
+        draft.content, draft.fact_value, draft.fact_key, draft.category, label_and_quote(span, message.content)
+    ):
         return Refusal.SECRET
     if not retracts and is_borrowed(draft.content, message.content, _words_of_others(state, message)):
         return Refusal.BORROWED
@@ -154,13 +167,19 @@ def admit(
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
         is_doubtful=unrelated
         if retracts
-        else origin == "extraction"
-        and (
-            fit(draft.content, quote) is Fit.FOREIGN
-            or (policy.about_the_user and _invents(draft.content, quote, state))
-        ),
+        else origin == "extraction" and _is_doubtful(draft, span, message.content, state, policy),
         sentence=sentence_around(span, message.content),
     )
+
+
+def _is_doubtful(draft: Draft, span: Span, message: str, state: State, policy: Policy) -> bool:
+    quote = message[span.start : span.end]
+    if fit(draft.content, quote) is Fit.FOREIGN:
+        return True
+    if not policy.about_the_user:
+        return False
+    is_wish = draft.memory_type == MemoryType.INSTRUCTION
+    return _invents(draft.content, quote, state) or (not is_wish and lacks_its_subject(draft.content, span, message))
 
 
 def _invents(content: str, quote: str, state: State) -> bool:
@@ -194,6 +213,7 @@ def place_of(
             span = said  # the user said the statement itself elsewhere in the same message
         span = governed(narrowed(span, message.content, operation.content), message.content)
         span = with_whom(span, message.content, operation.content)
+        span = with_subject(span, message.content, operation.content)
     return message, span
 
 

@@ -15,6 +15,7 @@ from webapp.memories.engine.soundness import (
     is_bare,
     is_complete,
     is_miscounted,
+    is_spliced,
     is_translated,
     own_words,
     places,
@@ -221,6 +222,7 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         is_turned(content, quote)
         or says_otherwise(content, quote)
         or is_miscounted(content, quote)
+        or is_spliced(content, quote)
         or (kind is not MemoryType.INSTRUCTION and key not in NAME_KEYS and is_wish(quote) and not is_wish(content))
     ):
         content, key = own_words(quote), None

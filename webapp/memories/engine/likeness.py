@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from difflib import SequenceMatcher
 from enum import StrEnum
 
 import numpy as np
 
+from webapp.text.canonical import signs
 from webapp.text.words import stems, words
 
 _NEGATION_WORDS = (
@@ -149,11 +149,10 @@ def particulars_of(statement: str) -> frozenset[str]:
 
 
 def _particulars(statement: str) -> frozenset[str]:
-    """Numbers, names (capitals within the sentence) and emoji: what makes a statement about this and not that."""
+    """Numbers, names (capitals within the sentence) and signs: what makes a statement about this and not that."""
     found = set()
     for match in _WORD.finditer(statement):
         word = match.group()
         if any(ch.isdigit() for ch in word) or (match.start() > 0 and word[0].isupper() and word not in {"I", "I'm"}):
             found.add(re.sub(r"['’]s$", "", word).casefold())
-    found.update(ch for ch in statement if unicodedata.category(ch) == "So")
-    return frozenset(found)
+    return frozenset(found) | signs(statement)

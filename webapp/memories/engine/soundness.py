@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import pairwise
 
 from webapp.memories.engine.normal_forms import numerals, same_day
+from webapp.memories.engine.phrases import CLAUSE
 from webapp.memories.engine.speech import is_question
-from webapp.text.canonical import canonical_statement, plain_text
+from webapp.text.canonical import canonical_statement, plain_text, signs
 from webapp.text.quotes import Span
 from webapp.text.words import MONTHS, WEEKDAYS, stems, words
 
@@ -129,6 +131,8 @@ def value_stands(value: str | None, quote: str) -> bool:
     """Whether the quote contains the value of a key, or its normal form (dates, numbers, plurals)."""
     wanted = stems(words(value or "")) or words(value or "")
     said = set(stems(words(quote))) | set(words(quote)) | numerals(quote)
+    if not signs(value or "") <= signs(quote):
+        return False
     return bool(wanted) and (all(is_said(term, said) for term in wanted) or same_day(value or "", quote))
 
 
@@ -163,6 +167,16 @@ def is_miscounted(content: str, quote: str) -> bool:
     """Whether a statement has another number, in figures or words, in place of one of its quote's."""
     made, said = numerals(content), numerals(quote)
     return bool(made - said) and bool(said - made)
+
+
+def is_spliced(content: str, quote: str) -> bool:
+    """Tell whether a statement cuts short a clause of its quote and goes on with another: "allergic to live in"."""
+    clauses, made = [words(clause) for clause in CLAUSE.split(quote)], words(content)
+    for left, right in pairwise(made):
+        cut = [clause[clause.index(left) + 1 :] for clause in clauses if left in clause]
+        if cut and not any(right in rest for rest in cut) and any(right in clause for clause in clauses):
+            return all(set(telling(" ".join(rest))) - set(stems(made)) for rest in cut)
+    return False
 
 
 def _part_of(content: str, quote: str) -> str:

@@ -10,6 +10,7 @@ import re
 from enum import StrEnum
 
 from webapp.memories.engine.asides import DAYDREAM, IN_JEST, ON_CONDITION, REQUEST, WILL_DO
+from webapp.memories.engine.pasting import pasted_spans
 from webapp.memories.engine.phrases import (
     ANSWERING,
     ASKING,
@@ -19,19 +20,16 @@ from webapp.memories.engine.phrases import (
     CLOSE_SUBJECT,
     CLOSE_WORD,
     CONDITION,
-    FENCED,
     FIRST_PERSON,
     IF,
     JOKE,
     LANGUAGE,
-    LETTER,
     MOOD,
     NOW,
     OTHERS_SUBJECT,
     OWNED,
     PASSING_NOW,
     POSSESSIVE,
-    QUOTED,
     ROLE,
     SAID,
     SENTENCE,
@@ -39,7 +37,6 @@ from webapp.memories.engine.phrases import (
     SUBJECT_I,
     SUBJECT_THEY,
     TASK,
-    TEXT_WORK,
     THIRD,
     UNSPACED,
     WH,
@@ -63,7 +60,6 @@ class Speech(StrEnum):
     PASSING = "passing"
 
 
-_MOST_SEARCHED = 20_000
 _NAME = r"[A-ZÀ-ÞА-Я][\w’'-]+"
 _NAMED_CLOSE = re.compile(
     rf"(?<!\w)(?i:{CLOSE})(?!\w),?\s+(?i:(?:is|are|was)?\s*(?:called|named)\s+|heißt\s+|s['’]appelle\s+|se\s+llama\s+|si\s+chiama\s+|"
@@ -190,6 +186,20 @@ def with_whom(span: Span, message: str, content: str) -> Span:
     return Span(start + len(message[start:]) - len(message[start:].lstrip()), span.end)
 
 
+def with_subject(span: Span, message: str, content: str) -> Span:
+    """Return a quote from within a sentence about somebody close from the beginning of that, unless the statement
+    names them: "My daughter Ada is 4 and [allergic to peanuts]"."""
+    before = before_quote(span, message)
+    if SUBJECT_I.search(before + message[span.start : span.end]) or not CLOSE_SUBJECT.search(before):
+        return span
+    return span if names_somebody(content, before) else Span(span.start - len(before.lstrip()), span.end)
+
+
+def before_quote(span: Span, message: str) -> str:
+    """Return the sentence in which a quote begins, up to the quote."""
+    return _upto(Span(span.start, span.start), message)
+
+
 def of_them(quote: str) -> str:
     """The last sentence of a quote that names somebody and continues about them, with the name in place of "she"."""
     *before, last = [part.group().strip() for part in SENTENCE.finditer(quote)] or [quote]
@@ -227,15 +237,6 @@ def names_somebody(content: str, quote: str) -> bool:
     if any(found.group().casefold() not in others for found in CLOSE_WORD.finditer(content)):
         return True
     return any((found["after"] or found["before"]) in content for found in _NAMED_CLOSE.finditer(quote))
-
-
-def pasted_spans(message: str) -> list[Span]:
-    """The parts of a message that are quoted text: fenced, quoted at length, a letter, or given to be worked on."""
-    text = message[:_MOST_SEARCHED]
-    spans = [Span(*found.span()) for pattern in (FENCED, QUOTED, LETTER) for found in pattern.finditer(text)]
-    if work := TEXT_WORK.match(text):
-        spans.append(Span(work.end(), len(message)))
-    return spans
 
 
 def _is_condition(span: Span, message: str, sentence: str) -> bool:

@@ -20,11 +20,12 @@ from webapp.memories.engine.phrases import (
     UNSPACED,
     any_of,
 )
-from webapp.memories.engine.speech import Speech, about_somebody_close, speech_of
+from webapp.memories.engine.soundness import is_said, telling
+from webapp.memories.engine.speech import Speech, about_somebody_close, before_quote, sentence_around, speech_of
 from webapp.text.languages import ENGLISH
 from webapp.text.quotes import Span
 from webapp.text.vocabulary import query_language
-from webapp.text.words import words
+from webapp.text.words import stems, words
 
 _KEEP = any_of(
     "remember memori[sz]e note keep_in_mind bear_in_mind don['’]?t_forget do_not_forget fyi merk\\w*_dir denk_daran "
@@ -119,3 +120,14 @@ def _is_of(sentence: str, statement: str) -> bool:
     """Whether a statement names the relative or possession that its sentence is about: "my boss is Eve"."""
     named = any(names_it(found["who"], statement) for found in _WHOSE.finditer(sentence))
     return named or about_somebody_close(statement)
+
+
+def lacks_its_subject(statement: str, span: Span, message: str) -> bool:
+    """Tell whether a quote in English leaves out the beginning of its clause, which the statement says nothing of, in a
+    sentence that is not about the speaker: "Ada is 4 and [allergic to peanuts]"."""
+    begun = telling(re.split(r"[,;:–—()]", before_quote(span, message))[-1])
+    sentence = sentence_around(span, message)
+    if not begun or SUBJECT_I.search(sentence) or FIRST_PERSON.search(message[span.start : span.end]):
+        return False
+    said = set(stems(words(statement)))
+    return query_language(words(sentence)) == ENGLISH and not any(is_said(term, said) for term in begun)

@@ -98,7 +98,11 @@ def denies(value: str | None, quote: str) -> bool:
     held = set(stems(words(value)))
     if negates_in_cjk(quote):
         return any(value in clause and negates_in_cjk(clause) for clause in _CLAUSES.split(quote))
-    return any(any(is_said(term, held) for term in denied) for denied, _ in denied_in(quote, _FAR))
+    # A word that is itself in the quote is not meant by one that is only like it: "Alexander, not Alex".
+    in_another_form = held - set(stems(words(quote)))
+    return any(
+        any(term in held or is_said(term, in_another_form) for term in denied) for denied, _ in denied_in(quote, _FAR)
+    )
 
 
 def is_turned(content: str, quote: str) -> bool:

@@ -23,6 +23,7 @@ from webapp.memories.engine.soundness import says_more, telling, value_stands
 from webapp.memories.engine.speech import names_language, split_language
 from webapp.memories.engine.state import KnownMemory
 from webapp.memories.engine.turning import denies
+from webapp.text.canonical import signs, split_at_signs
 from webapp.text.words import stems, words
 
 LEAST_FRAME = 2
@@ -94,6 +95,8 @@ def holds(memory: KnownMemory, claim: Claim) -> bool:
         return True
     if is_negative(memory.content) != is_negative(claim.draft.content):
         return False
+    if signs(memory.content) != signs(claim.draft.content):
+        return False  # "C", "C++" and "C#" have the same words
     mine, theirs = set(telling(claim.draft.content)), set(telling(memory.content))
     subset = bool(mine and theirs) and (mine <= theirs or (theirs <= mine and not is_more_than(claim, memory)))
     return _spaced(claim.draft.content) in known or (memory.rests_on(claim.evidence) and subset)
@@ -129,7 +132,8 @@ def noted_as(claim: Claim, board: Board) -> list[KnownMemory]:
 
 
 def _spaced(text: str) -> str:
-    return f" {' '.join(words(text))} "
+    parts = (run if is_run else " ".join(words(run)) for run, is_run in split_at_signs(text))
+    return f" {' '.join(filter(None, parts))} "
 
 
 def near(claim: Claim, board: Board, policy: Policy, likeness: Likeness) -> list[KnownMemory]:

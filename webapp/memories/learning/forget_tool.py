@@ -22,6 +22,10 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
 ASKS_FIRST = (
     "Not forgotten yet. Tell the user exactly what would be forgotten and ask. When they say yes, call forget again."
 )
+REWORDED = (
+    "Earlier replies were written with it and may still say it in other words. Tell the user how many; the change log "
+    "of their memory links to them."
+)
 
 # Something irreversible must be asked for by name; for languages not listed there is the memory panel.
 _ASKS_TO_FORGET = re.compile(
@@ -77,7 +81,11 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
                 "memories": [{"memory_id": row.memory_id, "content": row.content} for row in rows],
             }
     report = forgetting.forget(conversation.user_id, ids, cause="tool", conversation_id=conversation.conversation_id)
-    return {"status": "forgotten", "memories": len(report.memory_ids)}
+    done: dict[str, Any] = {"status": "forgotten", "memories": len(report.memory_ids)}
+    if report.used_in_count:
+        shared = sum(reply.is_shared for reply in report.used_in)
+        done |= {"replies_that_used_it": report.used_in_count, "of_them_shared_by_link": shared, "detail": REWORDED}
+    return done
 
 
 def _was_offered(turn: Message, args: Forget, said: str) -> bool:
