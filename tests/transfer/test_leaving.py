@@ -30,7 +30,7 @@ def _close(browser, password=PASSWORD):
     return post_form(browser, "/settings/delete", page="/settings/delete", password=password)
 
 
-def _come_due(app) -> None:
+def come_due(app) -> None:
     with app.app_context(), write_transaction():
         for row in db.session.query(AccountDeletion):
             row.due_at = now() - timedelta(seconds=1)
@@ -148,7 +148,7 @@ def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, use
         assert stored.exists()
     address = _close(login(user)).location
     run_jobs()
-    _come_due(app)
+    come_due(app)
     client.post("/api/nothing")
     with app.app_context():
         assert closing.owed() == [user.user_id]
@@ -175,7 +175,7 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
     with app.app_context():
         furnish(user.user_id, [[f"Talk {n}", "x"] for n in range(5)], ["Tea"])
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     monkeypatch.setattr(leaving, "CONVERSATIONS", 2)
     monkeypatch.setattr(leaving, "ROWS", 2)
     with app.app_context():
@@ -211,7 +211,7 @@ def test_what_others_have_stays(app, login, user, make_user):
             db.session.add(SpaceMember(space_id=space_id, user_id=other.user_id, role="member", status="active"))
             db.session.add(Memory(user_id=other.user_id, memory_type="fact", content="Theirs", statement_hash="x"))
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     with app.app_context():
         assert leaving.delete_account(user.user_id) == "done"
         assert db.session.query(SpaceMember).one().role == "owner"
@@ -253,7 +253,7 @@ def test_without_a_time_to_think_it_is_done_by_the_next_job(app, login, user, ru
 
 def test_reports_go_after_their_time(app, login, user):
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     with app.app_context():
         leaving.delete_account(user.user_id)
         with write_transaction():

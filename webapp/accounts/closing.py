@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import AccountDeletion
@@ -80,6 +80,7 @@ def end(user_id: int) -> None:
     user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"
     db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
     _add(user_id, now())
+    begin(user_id)
 
 
 def pending(user_id: int) -> AccountDeletion | None:
@@ -88,21 +89,21 @@ def pending(user_id: int) -> AccountDeletion | None:
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account that is due, so that it cannot be restored; returns whether to go ahead."""
+    """Begin to delete an account that is due, so that it cannot be restored and others have nothing of it any more;
+    returns whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False
-    row.begun_at = row.begun_at or now()
+    if row.begun_at is None:
+        row.begun_at, row.report = now(), signals.end_account(user_id)
     return True
 
 
 def concluded(user_id: int, report: dict[str, Any]) -> None:
-    """Mark the deletion as done and store its report, which names no one."""
-    db.session.execute(
-        update(AccountDeletion)
-        .where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
-        .values(done_at=now(), report=report)
-    )
+    """Mark the deletion as done and complete its report, which names no one."""
+    row = db.session.scalar(_pending(user_id))
+    if row is not None:
+        row.done_at, row.report = now(), {**(row.report or {}), **report}
 
 
 def by_secret(secret: str) -> AccountDeletion:

@@ -21,7 +21,6 @@ from webapp.accounts.schemas import (
     UserQuery,
     UserSettings,
 )
-from webapp.accounts.signals import account_deleted
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
@@ -171,7 +170,8 @@ def end_session(user_id: int, session_id: int) -> None:
 def delete_user(user_id: int) -> None:
     """Delete an account and everything in it, in one transaction. Raises Conflict as `keep_an_admin` does."""
     keep_an_admin(user_id)
-    account_deleted.send(None, user_id=user_id)
+    signals.end_account(user_id)
+    signals.account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))
     db.session.expire_all()
     if not has_users():
