@@ -47,10 +47,7 @@ def close(user_id: int, password: str) -> str:
 
 def keep(user_id: int) -> None:
     """Restore the account as it was; its owner signs in again. Raises Conflict once deleting has begun."""
-    waiting = delete(AccountDeletion).where(
-        AccountDeletion.user_id == user_id, AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
-    )
-    if not rows_changed(waiting):
+    if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.CAN_BE_KEPT)):
         raise Conflict("This account is already being deleted.")
     user = service.get_user(user_id)
     user.is_active = True
