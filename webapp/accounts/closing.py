@@ -40,6 +40,7 @@ def close(user_id: int, password: str) -> str:
     user = service.get_user(user_id)
     user.is_active = False
     user.auth_version += 1
+    signals.account_closed.send(None, user_id=user_id)
     secret = _add(user_id, now() + timedelta(days=days))
     signals.note(user_id, "deletion_asked", f"in {days} day{'' if days == 1 else 's'}" if days else "")
     return secret
@@ -76,6 +77,7 @@ def end(user_id: int) -> None:
     user.is_active, user.auth_version = False, user.auth_version + 1
     user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"
     db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+    signals.account_closed.send(None, user_id=user_id)
     _add(user_id, now())
     begin(user_id)
 

@@ -197,7 +197,9 @@ def update_user(user_id: int, changes: UserChanges) -> User:
         user.is_admin = changes.is_admin
     if changes.is_active is not None and changes.is_active != user.is_active:
         user.is_active = changes.is_active
-        if changes.is_active:  # an admin restores it on its owner's behalf
+        if not changes.is_active:
+            signals.account_closed.send(None, user_id=user_id)
+        else:  # an admin restores it on its owner's behalf
             db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         # A reactivated account must not get back its sessions from before.
         user.auth_version += 1
