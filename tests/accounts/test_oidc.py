@@ -310,7 +310,9 @@ def test_a_mapping_that_is_none_is_refused_at_the_start(given):
 
 
 @pytest.mark.parametrize("has_two_steps", [False, True])
-def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(app, configure, provider, anonymous, has_two_steps):
+def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(
+    app, configure, provider, anonymous, has_two_steps
+):
     configure()
     with app.app_context(), write_transaction():
         ann = create_user(Registration(email="ann@example.org", name="Ann", password=PASSWORD)).user_id

@@ -40,12 +40,14 @@ def is_deleted_by_an_admin(app: Flask, anna: ApiClient, ben: ApiClient, space_id
         closing.end(anna.person.user_id)
 
 
-def closes_it_and_waits(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> None:
+def closes_it_and_waits(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> str:
+    """Returns the address of the report."""
     browser = browser_client(app, anna.person)
-    assert post_form(browser, "/settings/delete", page="/settings/delete", password=PASSWORD).status_code == 303
+    answer = post_form(browser, "/settings/delete", page="/settings/delete", password=PASSWORD)
     come_due(app)
     with app.app_context():
         assert leaving.delete_account(anna.person.user_id) == "done"
+    return answer.location
 
 
 def leaves(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> None:
@@ -133,11 +135,14 @@ def test_no_table_and_no_key_holds_what_a_deleted_account_shared(app: Flask, fam
 def test_the_report_counts_what_others_lost_and_what_they_quote(app: Flask, family: Family) -> None:
     anna, ben, space_id, talk = family
     say(ben, talk, f"I read: {FACT}. Is that so?")
-    closes_it_and_waits(app, anna, ben, space_id)
+    shown = closes_it_and_waits(app, anna, ben, space_id)
     with app.app_context():
         report = db.session.scalars(select(AccountDeletion.report)).one()
     assert report["left"] == {}
     assert (report["replies_of_others"], report["quoted_by_others"]) == (1, 1)
+    page = browser_client(app).get(shown).text
+    assert "1 reply to other members no longer says what you had shared." in page
+    assert "1 message in which somebody else repeats it is theirs and stays." in page
 
 
 def test_a_large_account_takes_it_along_before_its_job_has_run(

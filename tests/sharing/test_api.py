@@ -259,7 +259,9 @@ def test_visitors_without_an_account_see_diagrams_and_images(app, path):
 @pytest.mark.parametrize("way", WAYS_OUT)
 def test_links_work_only_while_their_owners_account_is_in_use(app, client, user, other, talk, way):
     """For visitors, for those with an account, and for the owner's own browser; however old the link."""
-    links = [_share(client, talk[0], live=live, audience=who) for live in (False, True) for who in ("anyone", "accounts")]
+    links = [
+        _share(client, talk[0], live=live, audience=who) for live in (False, True) for who in ("anyone", "accounts")
+    ]
     visitors = [browser_client(app), browser_client(app, other), browser_client(app, user)]
     put_out_of_use(app, user, way)
     for visitor in visitors:

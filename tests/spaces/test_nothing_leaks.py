@@ -249,7 +249,9 @@ def talk(world: World, who: int, space: int | None) -> None:
         assert all(word in prompt for word in known), "what may be seen is there"
     told = " ".join(f"{fact.content}." for fact in world.facts if fact.word in prompt)
     with write_transaction():
-        finish_turn(turn, Outcome("complete", f"{told} I see.", steps=[made.step], receipt=made.receipt, seen=made.seen))
+        finish_turn(
+            turn, Outcome("complete", f"{told} I see.", steps=[made.step], receipt=made.receipt, seen=made.seen)
+        )
         ends = {"message_range_start": turn, "message_range_end": turn}
         chunk = {"conversation_id": conversation.conversation_id, "user_id": person, "space_id": place}
         db.session.add(ConversationChunk(**chunk, **ends, content=f"They spoke. {told}"))

@@ -48,9 +48,7 @@ def _by_hash() -> Select[User, UserSession]:
     return (
         select(User, UserSession)
         .join(User, User.user_id == UserSession.user_id)
-        .where(
-            UserSession.secret_hash == bindparam("hash"), User.is_active, *living(bindparam("now", type_=Timestamp))
-        )
+        .where(UserSession.secret_hash == bindparam("hash"), User.is_active, *living(bindparam("now", type_=Timestamp)))
     )
 
 

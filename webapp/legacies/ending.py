@@ -116,7 +116,8 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
     """The account leaves all its spaces."""
     hold_spaces(user_id)
-    hold_reached(user_id, db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)).all())
+    shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
+    hold_reached(user_id, db.session.scalars(shared).all())
     reach = reach_of(leave_all(user_id))
     return {"replies_of_others": reach.replies, "quoted_by_others": reach.quoted}
 
