@@ -1,4 +1,4 @@
-"""However somebody goes, what they shared is theirs again or gone: nobody else is told it, and what told it loses it."""
+"""However somebody goes, what they shared is theirs again or gone: nobody is told it, and what told it loses it."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from webapp.legacies import facts
 from webapp.memories import service as memories
 from webapp.retrieval import receipts
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.service import search
 from webapp.retrieval.models import ConversationChunk
+from webapp.retrieval.service import search
 from webapp.spaces import documents, members
 from webapp.spaces import service as spaces
 from webapp.spaces.models import SpaceMember

@@ -43,9 +43,10 @@ class Vouched:
 
 
 def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
-    """The account of this person, who may sign in: known, taken over by its verified address, or new. The caller commits.
+    """The account of this person, who may sign in: known, taken over by its verified address, or new.
 
-    With an `admin_group`, exactly its members are admins, once they are in. Raises Forbidden, with a sentence for them.
+    With an `admin_group`, exactly its members are admins, once they are in. The caller commits. Raises Forbidden,
+    with a sentence for them.
     """
     user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
     if user is None:

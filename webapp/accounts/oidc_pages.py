@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, redirect, render_template, request, session, url_for
+from flask import Blueprint, Flask, current_app, render_template, request, session, url_for
 
 from webapp.accounts import auth, identities, signals
 from webapp.accounts.auth import public

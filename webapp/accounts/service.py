@@ -27,7 +27,6 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticate
 from webapp.languages.marks import say
 from webapp.paging import Keyset, Page
 
-
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 CAN_BE_KEPT = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
 """The deletions that their owners can still take back."""
@@ -74,7 +73,7 @@ def log_in(data: Credentials) -> User:
 
 
 def may_sign_in(user: User) -> bool:
-    """Whether the account is in use, or its owner has closed it and can still keep it, which is then all they can do."""
+    """Whether the account is in use, or its owner closed it and can still keep it, which is then all they can do."""
     return db.session.scalar(select(User.user_id).where(User.user_id == user.user_id, _MAY_SIGN_IN)) is not None
 
 

@@ -8,11 +8,11 @@ account_deleted = Signal()
 """`user_id=`: the account is about to be deleted, and with it everything that is its owner's alone."""
 
 account_ends = Signal()
-"""`user_id=`: it is certain that the account will be deleted, and nothing of it may be with others any more. Receivers
+"""`user_id=`: it is certain that the account will be deleted, and others may have nothing of it any more. Receivers
 return how much they took from others, by name, for the report."""
 
 account_closed = Signal()
-"""`user_id=`: the account has just gone out of use: an admin stopped it, its owner closed it, or it is being deleted."""
+"""`user_id=`: the account is out of use from now on: an admin stopped it, its owner closed it, or it is deleted."""
 
 account_event = Signal()
 """`user_id=, action=, what=`: something happened to an account that its owner should be able to read about later."""

@@ -220,7 +220,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
-    """A new conversation that begins with what was said up to a message, with its files and the receipts of its replies.
+    """A new conversation that begins with what was said up to a message, with its files and receipts.
 
     Raises as `branching`.
     """

@@ -58,7 +58,7 @@ def _told(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
 
 
 def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
-    """The conversations of other users in whose prompts some passages were, given by kind and ids, with their owners."""
+    """The conversations of other users in whose prompts passages of these kinds and ids were, with their owners."""
     found: dict[int, int] = {}
     for kind, ids in passages:
         used = (

@@ -84,7 +84,10 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """The code, locked, if it is valid and its account in use. A second use ends the grant it was exchanged for: somebody stole it."""
+    """The code, locked, if it is valid and its account in use.
+
+    A second use ends the grant it was exchanged for: somebody stole it.
+    """
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None

@@ -165,8 +165,8 @@ def revoke_share(user_id: int, share_id: int) -> None:
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
     """What a link shows after the message `after`; None if the visitor has to sign in first.
 
-    Raises NotFound for a link that is unknown, revoked or expired, whose conversation is gone, or whose owner's account is
-    stopped or closed.
+    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
+    of use.
     """
     found = db.session.execute(
         select(ConversationShare, Conversation.title)

@@ -8,8 +8,8 @@ from typing import Any
 from blinker import Signal
 
 membership_ends = Signal()
-"""`space=`, `user_id=`, `forget=`: somebody's membership is about to end, for whatever reason: they leave or are removed,
-their account is deleted, or the space is."""
+"""`space=`, `user_id=`, `forget=`: somebody's membership is about to end, for whatever reason: they leave or are
+removed, their account is deleted, or the space is."""
 
 Answers = list[tuple[Any, Any]]
 """What a signal's receivers answered, each with its receiver."""
