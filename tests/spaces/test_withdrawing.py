@@ -111,10 +111,11 @@ def test_what_another_member_keeps_themselves_is_not_taken_from_their_replies(fa
     assert WORD in str(ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"])
 
 
+@pytest.mark.parametrize("is_in_space", [True, False])
 @pytest.mark.parametrize("take_back", [withdraw, forget])
-def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(app, family, take_back):
+def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(app, family, take_back, is_in_space):
     anna, ben, space_id, fact_id = family
-    talk = converse(ben, space_id)
+    talk = converse(ben, space_id if is_in_space else None)
     with app.app_context():
         with write_transaction():
             _, reply = messages.add_exchange(db.session.get(Conversation, talk), "What may Ylva eat?", parent_id=None)

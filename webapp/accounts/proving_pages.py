@@ -51,11 +51,8 @@ def returning() -> User | None:
 @public
 def code() -> ViewResult:
     """The second step of signing in."""
-    return (
-        _code_form()
-        if _remembered(SECOND_STEP, SECOND_STEP_SECONDS)
-        else redirect(url_for("accounts_pages.login"), 303)
-    )
+    user = _remembered(SECOND_STEP, SECOND_STEP_SECONDS)
+    return _code_form() if user else redirect(url_for("accounts_pages.login"), 303)
 
 
 @blueprint.post("/login/code")
