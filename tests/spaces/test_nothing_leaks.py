@@ -68,6 +68,7 @@ class World:
     facts: list[Told] = field(default_factory=list)
     documents: list[Told] = field(default_factory=list)
     turns: list[tuple[int, int]] = field(default_factory=list)
+    told: set[tuple[int, str]] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     words: int = 0
@@ -91,9 +92,13 @@ class World:
             if self.may_read(reader, told) and space in (None, told.space)
         }
 
+    def take_back(self, word: str, owner: int) -> None:
+        """Whom a reply told a word while they could read it keeps that reply, until its owner takes it back."""
+        self.told = {(person, told) for person, told in self.told if told != word or person == owner}
+
     def unreadable(self, text: str, reader: int, space: int | None = None) -> set[str]:
         """The words in a text that the reader may not see, of facts and documents that are gone too."""
-        allowed = self.readable(reader, space)
+        allowed = self.readable(reader, space) | {word for person, word in self.told if person == reader}
         return {f"zq{n}qz" for n in range(1, self.words + 1) if f"zq{n}qz" in text} - allowed
 
 
@@ -130,6 +135,7 @@ def take_along(world: World, person: int, place: int) -> None:
     for told in world.facts:
         if told.owner == person and told.space == place:
             told.space, told.shared = None, False
+            world.take_back(told.word, person)
 
 
 def close(world: World, who: int, way: str) -> None:
@@ -190,6 +196,8 @@ def toggle(world: World, who: int, which: int) -> None:
         return
     assert told.owner == person
     told.shared = not told.shared
+    if not told.shared:
+        world.take_back(told.word, person)
 
 
 def forget(world: World, who: int, which: int) -> None:
@@ -206,6 +214,7 @@ def forget(world: World, who: int, which: int) -> None:
         return
     assert told.owner == person
     world.facts.remove(told)
+    world.told = {pair for pair in world.told if pair[1] != told.word}
 
 
 def write(world: World, who: int, space: int) -> None:
@@ -248,6 +257,7 @@ def talk(world: World, who: int, space: int | None) -> None:
         known = {told.word for told in world.facts if told.space == place and world.may_read(person, told)}
         assert all(word in prompt for word in known), "what may be seen is there"
     told = " ".join(f"{fact.content}." for fact in world.facts if fact.word in prompt)
+    world.told |= {(person, fact.word) for fact in world.facts if fact.word in prompt}
     with write_transaction():
         finish_turn(
             turn, Outcome("complete", f"{told} I see.", steps=[made.step], receipt=made.receipt, seen=made.seen)
