@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qs, urlsplit
 
+import pyotp
 import pytest
 import requests
 from sqlalchemy import func, select
 
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from tests.support.people import PASSWORD, post_form
+from webapp.accounts import closing, second_factor
 from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
@@ -304,3 +307,29 @@ def test_a_full_space_keeps_nobody_out_of_their_account(app, spaces, configure, 
 def test_a_mapping_that_is_none_is_refused_at_the_start(given):
     with pytest.raises(ConfigError, match="OIDC_SPACES"):
         Settings.from_env({"OIDC_SPACES": given})
+
+
+@pytest.mark.parametrize("has_two_steps", [False, True])
+def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(
+    app, configure, provider, anonymous, has_two_steps
+):
+    configure()
+    with app.app_context(), write_transaction():
+        ann = create_user(Registration(email="ann@example.org", name="Ann", password=PASSWORD)).user_id
+    with app.app_context(), write_transaction():
+        if has_two_steps:
+            second_factor.begin(ann)
+            codes = second_factor.confirm(ann, pyotp.TOTP(second_factor.pending_secret(ann)).now())
+        closing.close(ann, PASSWORD)
+    answer = anonymous.get(at_the_provider(anonymous))
+    if has_two_steps:
+        assert answer.location.endswith("/login/code")
+        assert anonymous.get("/account/keep").location.endswith("/login")
+        answer = post_form(anonymous, "/login/code", page="/login/code", code=codes[0])
+    assert answer.location.endswith("/account/keep")
+    assert me(anonymous).get("user_id") is None, "not signed in by that"
+    assert post_form(anonymous, "/account/keep", page="/account/keep").status_code == 303
+    anonymous.get(at_the_provider(anonymous))
+    if has_two_steps:
+        post_form(anonymous, "/login/code", page="/login/code", code=codes[1])
+    assert me(anonymous)["user_id"] == ann

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from tests.mcp.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
-from tests.support.people import ApiClient, Person, browser_client, post_form
+from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from webapp import outbound
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
@@ -470,3 +470,19 @@ def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskCli
     with app.app_context(), write_transaction():
         service.purge(now() + service.IDLE + timedelta(days=1))
     assert counts(app) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_program_gets_nothing_while_the_account_is_out_of_use(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, way: str
+) -> None:
+    """Neither by its token, nor for a refresh token, nor for a code that it was given before."""
+    got = connect(browser, anonymous)
+    code = came_back(decide(browser, address(got["client_id"])))["code"]
+    put_out_of_use(app, user, way)
+    refused = post(anonymous, got["access_token"], "tools/list")
+    assert refused.status_code == 401
+    assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 400
+    assert exchange(anonymous, got["client_id"], code).status_code == 400
+    put_back(app, user, way)
+    assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 200

@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person
-from webapp.accounts import tokens
+from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
+from webapp.accounts import sessions, tokens
 from webapp.database import write_transaction
 from webapp.webhooks import feed, streaming
 
@@ -123,3 +123,29 @@ def test_there_are_only_so_many(client: ApiClient) -> None:
         stream.close()
     opened(client).close()
     assert client.person.user_id not in streaming._open
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Also before the next heartbeat."""
+    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    streams = [opened(client), opened(browser_client(app, client.person))]
+    remember(client, "Keeps bees")
+    put_out_of_use(app, client.person, way)
+    for stream in streams:
+        assert until(stream, 1) == []
+        stream.close()
+
+
+def test_an_open_stream_tells_nothing_once_its_session_has_ended(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    stream = opened(browser_client(app, client.person))
+    with app.app_context(), write_transaction():
+        sessions.end_others(client.person.user_id, None)
+    remember(client, "Keeps bees")
+    assert until(stream, 1) == []
+    stream.close()

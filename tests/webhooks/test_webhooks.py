@@ -16,7 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person, browser_client, post_form
+from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent
@@ -432,3 +432,21 @@ def test_what_is_past_goes(app: Flask, client: ApiClient, receiver: Receiver, ru
         db.session.execute(db.update(WebhookDelivery).values(created_at=now() - timedelta(days=15)))
         service.purge()
     assert deliveries(app) == []
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards(
+    app: Flask, user: Person, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any], way: str
+) -> None:
+    made = hook(client, receiver.url, kinds=["memory.changed"])
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    put_out_of_use(app, user, way)
+    run_jobs()
+    with app.app_context():
+        assert delivering.owed() == []
+        assert delivering.deliver(made["webhook_id"]) == 0
+    assert receiver.got == []
+    put_back(app, user, way)
+    with app.app_context():
+        assert delivering.owed() == [made["webhook_id"]]
+        assert delivering.deliver(made["webhook_id"]) == 1

@@ -43,16 +43,17 @@ class Vouched:
 
 
 def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
-    """The active account of this person: known, taken over by its verified address, or new. The caller commits.
+    """The account of this person, who may sign in: known, taken over by its verified address, or new.
 
-    With an `admin_group`, exactly its members are admins. Raises Forbidden, with a sentence for them.
+    With an `admin_group`, exactly its members are admins, once they are in. The caller commits. Raises Forbidden,
+    with a sentence for them.
     """
     user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
-    if not user.is_active:
+    if not service.may_sign_in(user):
         raise Forbidden("This account is deactivated. Ask an admin.")
-    if admin_group and user.is_admin != (admin_group in vouched.groups):
+    if admin_group and user.is_active and user.is_admin != (admin_group in vouched.groups):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))
     user.last_seen_at = now()

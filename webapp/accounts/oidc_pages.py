@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, redirect, render_template, request, session, url_for
+from flask import Blueprint, Flask, current_app, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, second_factor, signals
+from webapp.accounts import auth, identities, signals
 from webapp.accounts.auth import public
 from webapp.accounts.first import first_account
-from webapp.accounts.proving_pages import ask_for_code
+from webapp.accounts.proving_pages import let_in
 from webapp.config import ConfigError, Settings
 from webapp.database import db
 from webapp.errors import Forbidden, NotFound, Unavailable
@@ -86,15 +86,13 @@ def callback() -> ViewResult:
     vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
     try:
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
-        signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
+        if user.is_active:
+            signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
         return _refused(error.detail), 403
-    if second_factor.is_on(user.user_id):
-        return ask_for_code(user, then)
-    auth.start_session(user)
-    return redirect(then, 303)
+    return let_in(user, then)
 
 
 def _creates(vouched: identities.Vouched) -> bool:

@@ -10,6 +10,7 @@ from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
 from webapp.accounts.passkeys import Place
+from webapp.accounts.proving_pages import let_in
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
 from webapp.languages.speaking import gettext as _
@@ -45,8 +46,7 @@ def sign_in() -> ViewResult:
         return render_template("accounts/passkey_failed.html", said=error.detail, next=request.args.get("next")), 401
     db.session.commit()
     auth.forgive_attempts("passkey", "")
-    auth.start_session(user)
-    return redirect(then, 303)
+    return let_in(user, then, has_two_steps=False)
 
 
 @blueprint.get("/settings/passkeys")

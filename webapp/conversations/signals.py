@@ -7,9 +7,6 @@ from blinker import Signal
 messages_changed = Signal()
 """`conversation=` and `first_id=`: messages from that id on were taken out of the conversation or put back into it."""
 
-messages_copied = Signal()
-"""`copies=`: the ids of messages of a new branch, by the ids of those they were copied from."""
-
 conversation_moved = Signal()
 """`conversation=`, `to=` (a space or None) and `confirmed=`: it is about to be moved; a receiver may raise Conflict."""
 

@@ -84,14 +84,18 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """The code, locked, if it is valid. A second use ends the grant it was exchanged for: somebody stole it."""
+    """The code, locked, if it is valid and its account in use.
+
+    A second use ends the grant it was exchanged for: somebody stole it.
+    """
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None
     if row.grant_id is not None:
         _end(db.session.get(OAuthGrant, row.grant_id), "a code was used twice")
         return None
-    return row if row.expires_at > now() else None
+    is_in_use = db.session.scalar(select(User.is_active).where(User.user_id == row.user_id))
+    return row if row.expires_at > now() and is_in_use else None
 
 
 def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:

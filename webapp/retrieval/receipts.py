@@ -11,7 +11,6 @@ from sqlalchemy import delete, insert, select
 
 from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.conversations.signals import messages_copied
 from webapp.database import db, now, table_of
 from webapp.errors import Invalid, NotFound
 from webapp.memories import service
@@ -27,6 +26,7 @@ from webapp.retrieval.passages import Found, Key
 from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
+COPIED_AT_ONCE = 40
 
 
 class Item(Protocol):
@@ -125,20 +125,16 @@ def store(message_id: int, items: Iterable[Item]) -> None:
         db.session.execute(insert(table_of(TurnReceipt)), rows)
 
 
-def init_receipts() -> None:
-    """React to messages being copied."""
-    messages_copied.connect(_copied)
-
-
-def _copied(_sender: object, *, copies: Mapping[int, int]) -> None:
-    """Give copied replies the lines about memories that their prompts held: forgetting one must find every reply."""
+def copy(replies: Mapping[int, int]) -> None:
+    """Give replies that are copies the receipts of their originals, by whose ids they are."""
     columns = [column for column in table_of(TurnReceipt).columns if column.name != "receipt_id"]
-    used = select(*columns).where(
-        TurnReceipt.message_id.in_(copies), TurnReceipt.kind == "memory", TurnReceipt.injected
-    )
-    rows = [{**row, "message_id": copies[row["message_id"]]} for row in db.session.execute(used).mappings()]
-    if rows:
-        db.session.execute(insert(table_of(TurnReceipt)), rows)
+    originals = sorted(replies)
+    for at in range(0, len(originals), COPIED_AT_ONCE):
+        wanted = TurnReceipt.message_id.in_(originals[at : at + COPIED_AT_ONCE])
+        rows = db.session.execute(select(*columns).where(wanted).order_by(TurnReceipt.receipt_id)).mappings().all()
+        if rows:
+            copied = [{**row, "message_id": replies[row["message_id"]]} for row in rows]
+            db.session.execute(insert(table_of(TurnReceipt)), copied)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:

@@ -18,7 +18,6 @@ from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
 from webapp.retrieval.documents_used import init_documents_used
 from webapp.retrieval.embedding import make_query_vectors, query_vectors
-from webapp.retrieval.receipts import init_receipts
 
 
 def init_retrieval(app: Flask, settings: Settings) -> None:
@@ -28,7 +27,6 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     init_changes()
     init_announcing()
     init_documents_used()
-    init_receipts()
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, func, select, update
 
+from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
@@ -164,12 +165,14 @@ def revoke_share(user_id: int, share_id: int) -> None:
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
     """What a link shows after the message `after`; None if the visitor has to sign in first.
 
-    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone.
+    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
+    of use.
     """
     found = db.session.execute(
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
-        .where(ConversationShare.token == token, Conversation.deleted_at.is_(None))
+        .join(User, User.user_id == ConversationShare.user_id)
+        .where(ConversationShare.token == token, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
     if found is None or (found[0].expires_at is not None and found[0].expires_at <= now()):
         raise NotFound("This link no longer exists.")

@@ -44,8 +44,13 @@ class _Letter:
 
 
 def owed() -> Sequence[int]:
-    """The ids of webhooks with deliveries that are due."""
-    due = select(WebhookDelivery.webhook_id).where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now())
+    """The ids of webhooks with deliveries that are due. Those of an account that is stopped or closed wait for it."""
+    due = (
+        select(WebhookDelivery.webhook_id)
+        .join(Webhook, Webhook.webhook_id == WebhookDelivery.webhook_id)
+        .join(User, User.user_id == Webhook.user_id)
+        .where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now(), User.is_active)
+    )
     return db.session.scalars(due.distinct().limit(200)).all()
 
 
@@ -72,6 +77,8 @@ def _claim(webhook_id: int) -> _Letter | None:
     """The next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
+        return None
+    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
         return None
     if reason := _ended(hook):
         service.disable(hook, reason)
@@ -108,8 +115,6 @@ def _claim(webhook_id: int) -> _Letter | None:
 
 def _ended(hook: Webhook) -> str:
     """Why nothing may be sent to a webhook any more; empty if it may."""
-    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
-        return "the account is stopped"
     if hook.token_id is None:
         return ""
     token = db.session.get(ApiToken, hook.token_id)

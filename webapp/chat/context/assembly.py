@@ -139,7 +139,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
         receipt=made.context.receipt,
-        seen=Seen(_shown(made), stands.memory_version),
+        seen=Seen(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
         tokens=made.context.tokens + tail.tokens,
