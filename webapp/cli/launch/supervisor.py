@@ -9,7 +9,8 @@ import sys
 import time
 
 from .child import Child
-from .plan import LaunchError, Plan
+from .environment import LaunchError
+from .plan import Plan
 from .probe import Probe, accepts_connections
 from .processes import children as own_children
 from .processes import kill_all_children
