@@ -288,6 +288,11 @@ def database_is_full(error: BaseException) -> bool:
     return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
 
 
+def database_address() -> str:
+    """Which database is used, without its password."""
+    return db.engine.url.set(query={}).render_as_string()
+
+
 def database_is_away(error: BaseException) -> bool:
     """Whether the database failed temporarily, rather than our statement being wrong."""
     if isinstance(error, PoolTimeoutError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, FromClause, event
@@ -131,6 +133,12 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
     cursor.close()
 
 
+def database_file(engine: Engine) -> Path | None:
+    """The file that SQLite uses; None for a server's database, or one in memory."""
+    path = engine.url.database or ""
+    return None if engine.dialect.name != "sqlite" or path.startswith(("file:", ":memory:")) else Path(path)
+
+
 class _HintedCompiler(SQLiteCompiler):
     """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 
@@ -147,6 +155,12 @@ def prepare_engine(engine: Engine) -> None:
         event.listen(engine, "connect", catch_up)
         return
     engine.dialect.statement_compiler = _HintedCompiler
+
+    @event.listens_for(engine, "do_connect")
+    def _find(*_given: Any) -> None:
+        # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
+        if (file := database_file(engine)) and not file.exists():
+            raise sqlite3.OperationalError(f"{file} doesn't exist: `flask --app wsgi prepare` makes it")
 
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

@@ -19,7 +19,7 @@ from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
-from webapp.database import db
+from webapp.database import database_address, db
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
@@ -130,7 +130,7 @@ def servers() -> Iterator[Finding]:
     """What requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
     advice = {
-        "database": "Check DATABASE_URL, that the server runs, and that its user may write and has room.",
+        "database": f"Check DATABASE_URL ({database_address()}), that the server runs, that its user may write and has room.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
@@ -141,6 +141,7 @@ def servers() -> Iterator[Finding]:
 def database() -> Iterator[Finding]:
     """The database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
+    yield ok("database", f"{database_address()} is used")
     if dialect == "sqlite":
         yield ok("database", "SQLite: for one machine, all of whose processes use the same disk")
         return
