@@ -14,6 +14,7 @@ from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
 LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
+    "ENV_FILE",  # of webapp/cli/launch/environment.py
     "DATABASE_WAIT_SECONDS",  # of migrations/env.py
     "REQUIRE_HASHES",  # of webapp/cli/prepare
 }
