@@ -290,7 +290,8 @@ def database_is_full(error: BaseException) -> bool:
 
 def database_address() -> str:
     """Which database is used, without its password."""
-    return db.engine.url.set(query={}).render_as_string()
+    url = db.engine.url
+    return url.set(query={name: place for name, place in url.query.items() if name == "unix_socket"}).render_as_string()
 
 
 def database_is_away(error: BaseException) -> bool:

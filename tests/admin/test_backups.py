@@ -293,7 +293,9 @@ DAMAGE: dict[str, Callable[[dict[str, bytes]], object]] = {
     "a row that is none": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"] + b"{"}),
     "an unknown column": lambda parts: changed(parts, "tables/users.jsonl", b'"email"', b'"mail"'),
     "a value missing": lambda parts: changed(parts, "tables/users.jsonl", b'@example.org"', b'@example.org",null'),
-    "a row that refers to none": lambda parts: changed(parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"),
+    "a row that refers to none": lambda parts: changed(
+        parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"
+    ),
     "two rows with one id": lambda parts: changed(
         parts, "tables/messages.jsonl", rb"\n\[(\d+)(,.*)\n\[\d+", rb"\n[\1\2\n[\1"
     ),

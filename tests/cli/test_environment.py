@@ -93,7 +93,9 @@ def test_a_launch_that_has_ended_is_not_asked(launch: int, tmp_path: Path) -> No
     assert completed(VAR_DIR=tmp_path) == {"VAR_DIR": str(tmp_path), "ENV_FILE": ""}
 
 
-@pytest.mark.parametrize("text", ["4711", "", "4711\n[1]", "4711\nnonsense", "\xff", '4711\n{"REDIS_URL": "unix:///a"}'])
+@pytest.mark.parametrize(
+    "text", ["4711", "", "4711\n[1]", "4711\nnonsense", "\xff", '4711\n{"REDIS_URL": "unix:///a"}']
+)
 def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(
     launch: int, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,7 +130,7 @@ def servers() -> Iterator[Finding]:
     """What requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
     advice = {
-        "database": f"Check DATABASE_URL ({database_address()}), that the server runs, that its user may write and has room.",
+        "database": f"Check that {database_address()} (DATABASE_URL) runs, and that its user may write and has room.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
