@@ -7,11 +7,13 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.live import as_environment
+from tests.support.people import Person
 from tests.support.processes import ROOT
 from webapp.cli.launch.environment import LOCK, LaunchError, complete, env_file, fill, pid_in, record
 from webapp.config import ConfigError, Settings
@@ -169,3 +171,21 @@ def test_the_web_listens_on_loopback_unless_told(host: str, bind: str, monkeypat
     monkeypatch.setenv("HOST", host)
     monkeypatch.delenv("PORT", raising=False)
     assert runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))["bind"] == bind
+
+
+def test_a_command_beside_a_launch_works_with_what_that_runs_with(
+    launch: int, settings: Settings, make_user: Callable[..., Person], tmp_path: Path
+) -> None:
+    make_user(email="launched@example.org")
+    record(launch, {**as_environment(settings), "VAR_DIR": str(tmp_path)})
+    done = subprocess.run(
+        [sys.executable, "-m", "flask", "--app", "wsgi", "backup", "create", str(tmp_path / "b.zip")],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "ENV_FILE": "", "FLASK_SKIP_DOTENV": "1", "VAR_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 accounts" in done.stdout
+    assert not list(tmp_path.glob("*.sqlite3"))
