@@ -135,8 +135,10 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
 
 def database_file(engine: Engine) -> Path | None:
     """The file that SQLite uses; None for a server's database, or one in memory."""
-    path = engine.url.database or ""
-    return None if engine.dialect.name != "sqlite" or path.startswith(("file:", ":memory:")) else Path(path)
+    path = engine.url.database
+    if engine.dialect.name != "sqlite" or not path or path.startswith(("file:", ":memory:")):
+        return None
+    return Path(path)
 
 
 class _HintedCompiler(SQLiteCompiler):

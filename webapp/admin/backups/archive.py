@@ -33,6 +33,12 @@ class BackupError(Exception):
     """A backup cannot be made, read or restored; the text says why and what to do."""
 
 
+def reason(error: Exception) -> str:
+    """What a file, a disk or a database says is wrong, on one line."""
+    said = str(getattr(error, "orig", None) or error) or type(error).__name__
+    return said.partition("\n")[0].rstrip(".")
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What a backup holds. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made with."""
@@ -88,7 +94,7 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         try:
             yield archive
         except _DAMAGE as error:
-            raise BackupError(f"{path} is damaged: {str(error).splitlines()[0]}") from error
+            raise BackupError(f"{path} is damaged: {reason(error)}.") from error
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from webapp.admin.backups.archive import (
     open_archive,
     read_manifest,
     read_table,
+    reason,
     write_manifest,
     write_table,
 )
@@ -83,11 +84,6 @@ def check_backup(path: Path) -> Manifest:
     return manifest
 
 
-def reason(error: Exception) -> str:
-    """What a database or a disk says is wrong, on one line."""
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
-
-
 def key_mark() -> str:
     """A fingerprint of this installation's SECRET_KEY, which does not reveal it."""
     return hashlib.sha256(b"backup:" + str(current_app.config["SECRET_KEY"]).encode()).hexdigest()[:16]
@@ -106,10 +102,10 @@ def _revision(may_be_empty: bool) -> str:
     """The version of a database that is worth a backup. Raises BackupError."""
     place = database_address()
     try:
-        db.session.rollback()
         if (revision := current_revision()) != newest_revision():
             raise BackupError(f"{place} is not at this version. Run flask --app wsgi prepare first.")
         is_empty = not has_users()
+        db.session.rollback()  # nobody waits for what this has read
     except SQLAlchemyError as error:
         raise BackupError(f"{place} cannot be read: {reason(error)}.") from error
     if is_empty and not may_be_empty:

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.site import has_users
-from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table
-from webapp.admin.backups.making import ROWS_AT_ONCE, check_backup, columns_of, key_mark, reason
+from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
+from webapp.admin.backups.making import ROWS_AT_ONCE, check_backup, columns_of, key_mark
 from webapp.database import database_address, db, expect_writes
 from webapp.extensions import app_settings
 from webapp.files.storing import file_storage
