@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from webapp.cli.launch.environment import LaunchError, complete
+from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
 from webapp.redis_address import SentinelAddress

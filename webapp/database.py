@@ -288,12 +288,6 @@ def database_is_full(error: BaseException) -> bool:
     return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
 
 
-def database_address() -> str:
-    """Which database is used, without its password."""
-    url = db.engine.url
-    return url.set(query={name: place for name, place in url.query.items() if name == "unix_socket"}).render_as_string()
-
-
 def database_is_away(error: BaseException) -> bool:
     """Whether the database failed temporarily, rather than our statement being wrong."""
     if isinstance(error, PoolTimeoutError):

@@ -141,6 +141,12 @@ def database_file(engine: Engine) -> Path | None:
     return Path(path)
 
 
+def database_address(engine: Engine) -> str:
+    """Which database is used, without its password."""
+    query = {name: place for name, place in engine.url.query.items() if name == "unix_socket"}
+    return engine.url.set(query=query).render_as_string()
+
+
 class _HintedCompiler(SQLiteCompiler):
     """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 

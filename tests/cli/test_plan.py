@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from webapp.cli.launch.environment import LaunchError
 from webapp.cli.launch.plan import Plan, make_plan, open_port, whole_number
+from webapp.environment import LaunchError
 from webapp.llm.offline import wire
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import ROOT
-from webapp.cli.launch.environment import env_file
 from webapp.cli.prepare import assets, database, installing, locking, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
+from webapp.environment import env_file
 
 LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
-    "ENV_FILE",  # of webapp/cli/launch/environment.py
+    "ENV_FILE",  # of webapp/environment.py
     "DATABASE_WAIT_SECONDS",  # of migrations/env.py
     "REQUIRE_HASHES",  # of webapp/cli/prepare
 }

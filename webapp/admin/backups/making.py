@@ -27,7 +27,8 @@ from webapp.admin.backups.archive import (
     write_manifest,
     write_table,
 )
-from webapp.database import database_address, db, expect_writes, now
+from webapp.database import db, expect_writes, now
+from webapp.engine import database_address
 from webapp.extensions import app_settings
 from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, newest_revision
@@ -100,7 +101,7 @@ def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
 
 def _revision(may_be_empty: bool) -> str:
     """The version of a database that is worth a backup. Raises BackupError."""
-    place = database_address()
+    place = database_address(db.engine)
     try:
         if (revision := current_revision()) != newest_revision():
             raise BackupError(f"{place} is not at this version. Run flask --app wsgi prepare first.")

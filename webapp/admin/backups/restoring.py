@@ -16,7 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.accounts.site import has_users
 from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
 from webapp.admin.backups.making import ROWS_AT_ONCE, check_backup, columns_of, key_mark
-from webapp.database import database_address, db, expect_writes
+from webapp.database import db, expect_writes
+from webapp.engine import database_address
 from webapp.extensions import app_settings
 from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, known_revisions, newest_revision
@@ -40,7 +41,7 @@ def restore(path: Path) -> Manifest:
         if manifest.revision != newest_revision():
             upgrade()
     except (OSError, SQLAlchemyError) as error:
-        raise BackupError(f"{database_address()} cannot be filled: {reason(error)}.") from error
+        raise BackupError(f"{database_address(db.engine)} cannot be filled: {reason(error)}.") from error
     return manifest
 
 

@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from .environment import LOCK, ROOT, LaunchError, env_file, fill, pid_in, record
+from webapp.environment import LOCK, ROOT, LaunchError, env_file, fill, pid_in, record
+
 from .plan import make_plan
 from .privacy import keep_private
 from .processes import adopt_orphans, follow_parent

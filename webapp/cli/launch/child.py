@@ -6,7 +6,8 @@ import subprocess
 import time
 from collections import deque
 
-from .environment import ROOT
+from webapp.environment import ROOT
+
 from .plan import Spec
 from .processes import die_with_parent, signal_group
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .environment import ROOT, LaunchError
+from webapp.environment import ROOT, LaunchError
+
 from .redis_programs import newest_redis
 
 # The offline server's names for its models; it is not imported here, to stay small.

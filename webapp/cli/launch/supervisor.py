@@ -8,8 +8,9 @@ import socket
 import sys
 import time
 
+from webapp.environment import LaunchError
+
 from .child import Child
-from .environment import LaunchError
 from .plan import Plan
 from .probe import Probe, accepts_connections
 from .processes import children as own_children

@@ -5,7 +5,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from webapp.cli.launch.environment import LaunchError, env_file, fill
+from webapp.environment import LaunchError, env_file, fill
 
 from .assets import assets_are_built, build_assets, path_with_node
 from .machine import install_system_packages

@@ -13,7 +13,7 @@ from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[1]
 LOCK = "launch.lock"
 """Locked for as long as the launch lives; holds its pid, then its settings, as JSON."""
 ENV_FILE = "ENV_FILE"

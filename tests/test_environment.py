@@ -15,8 +15,8 @@ import pytest
 from tests.support.live import as_environment
 from tests.support.people import Person
 from tests.support.processes import ROOT
-from webapp.cli.launch.environment import LOCK, LaunchError, complete, env_file, fill, pid_in, record
 from webapp.config import ConfigError, Settings
+from webapp.environment import LOCK, LaunchError, complete, env_file, fill, pid_in, record
 
 STARTED = {
     "REDIS_URL": "unix:///var/redis.sock?db=0",
