@@ -123,6 +123,8 @@ def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> St
     model_port = free_port()
     environment = {
         **os.environ,
+        "ENV_FILE": "",  # not the .env of this clone, neither for us nor for Flask
+        "FLASK_SKIP_DOTENV": "1",
         "VAR_DIR": str(servers.directory),
         "DATABASE_URL": servers.database_url,
         "REDIS_URL": servers.redis_url,

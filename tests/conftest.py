@@ -123,6 +123,16 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], those: list[pyte
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No process of a test reads the `.env` of this clone, or uses what a `make run` in it has started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENV_FILE", "")
+        patch.setenv("FLASK_SKIP_DOTENV", "1")
+        patch.setenv("VAR_DIR", str(tmp_path_factory.mktemp("var")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _only_this_machine() -> Iterator[None]:
     network.forbid_network()
     yield

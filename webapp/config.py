@@ -1,4 +1,4 @@
-"""Typed settings, read once from the environment."""
+"""Typed settings, read once from the environment and `.env`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
 from webapp.redis_address import SentinelAddress
@@ -38,7 +39,7 @@ FIRST_TOKEN_SECONDS = 60.0
 
 
 class Settings(BaseModel):
-    """Everything an installation can set; each field is read from the environment variable of its name in capitals."""
+    """Everything an installation can set; each field is read from the variable of its name in capitals."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -258,11 +259,16 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Settings of this process; an empty variable counts as unset.
+        """Settings of this process, whose environment is completed from `.env`; an empty variable counts as unset.
 
         Raises ConfigError, which names every variable that cannot be parsed.
         """
-        environ = os.environ if environ is None else environ
+        if environ is None:
+            environ = os.environ
+            try:
+                complete(os.environ)
+            except LaunchError as error:
+                raise ConfigError(str(error)) from None
         found = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}
         try:
             return cls(**found)

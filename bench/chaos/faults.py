@@ -17,14 +17,14 @@ from sqlalchemy import create_engine, text
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
 from tests.support.processes import descendants, end
+from webapp.chat.turns.durable import LOSS_SECONDS
 from webapp.config import Settings
 
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
 """Causes a fault; what it returns is called once it is known how long it took to serve again without it."""
-UNSAVED = {"everything_killed": int(3.0 / TOKEN_DELAY * len(WORDS[-1]))}
-"""How many characters of a reply (three seconds' worth) may be lost if everything that held them dies: it is stored
-every two seconds."""
+UNSAVED = {"everything_killed": int(LOSS_SECONDS / TOKEN_DELAY * len(WORDS[-1]))}
+"""How many characters of a reply may be lost if everything that held them dies."""
 
 
 def web_killed(stack: Stack, _random: random.Random) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from webapp.cli.launch.plan import LaunchError, Plan, make_plan, open_port, read_env_file, whole_number
+from webapp.cli.launch.plan import Plan, make_plan, open_port, whole_number
+from webapp.environment import LaunchError
 from webapp.llm.offline import wire
 
 
@@ -81,24 +82,6 @@ def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, 
     assert plan.redis_socket is not None
     assert len(plan.redis_socket) < 100
     Path(plan.redis_socket).parent.rmdir()
-
-
-def test_env_file_yields_to_the_environment(tmp_path: Path) -> None:
-    file = tmp_path / ".env"
-    file.write_text(
-        '# a comment\n#REPLY_TOKENS=1\nexport PORT=9000\nCHAT_MODEL="a # b"  # said\n\nEMPTY=   # nothing\nNONE=\n'
-        "REDIS_URL=redis://a?b=c#d  # e\nSINGLE='x y'\nnonsense\n"
-    )
-    environ = {"PORT": "8001"}
-    read_env_file(file, environ)
-    assert environ == {
-        "PORT": "8001",
-        "CHAT_MODEL": "a # b",
-        "EMPTY": "",
-        "NONE": "",
-        "REDIS_URL": "redis://a?b=c#d",
-        "SINGLE": "x y",
-    }
 
 
 def test_an_address_that_is_not_ours_is_refused() -> None:

@@ -17,6 +17,8 @@ from webapp.config import Settings
 from webapp.llm.sdk import warm_up
 from webapp.process_memory import return_free_memory
 
+settings = Settings.from_env()  # completes the environment, which the lines below read
+
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
 if "MALLOC_ARENA_MAX" not in os.environ and hasattr(libc, "mallopt"):
@@ -27,7 +29,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
-bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
+host = os.environ.get("HOST") or "127.0.0.1"
+bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "gthread"
 threads = int(os.environ.get("WEB_THREADS") or 600)
@@ -37,7 +40,7 @@ keepalive = 30
 control_socket_disable = True
 
 # A worker that is told to stop finishes its turns, and is killed a little later.
-drain_seconds = Settings.from_env().turn_drain_seconds
+drain_seconds = settings.turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
 
 # Several workers share what is loaded once, until one writes to a page; a single one has none to share with, and so

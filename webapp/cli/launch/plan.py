@@ -4,33 +4,24 @@ The launcher lives as long as they do, so what it imports takes memory: dataclas
 """
 
 import os
-import re
 import socket
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from webapp.environment import ROOT, LaunchError
+
 from .redis_programs import newest_redis
 
-ROOT = Path(__file__).resolve().parents[3]
 # The offline server's names for its models; it is not imported here, to stay small.
 OFFLINE_MODELS = {
     "CHAT_MODEL": "offline-demo",
     "BACKGROUND_MODEL": "offline-demo",
     "EMBEDDING_MODEL": "all-minilm-l6-v2",
 }
-_ENV_LINE = re.compile(
-    r"""^[ \t]* (?:export[ \t]+)? ([A-Za-z_]\w*) [ \t]*=[ \t]*
-    (?: "([^"\n]*)" | '([^'\n]*)' | (?!["']) ([^\n]*?) ) [ \t]* (?: (?<=[\s=]) \#[^\n]* )? $""",
-    re.MULTILINE | re.VERBOSE,
-)
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
-
-
-class LaunchError(Exception):
-    """Commonplace cannot be started; the text says why and what to do."""
 
 
 class Spec(NamedTuple):
@@ -56,18 +47,6 @@ class Plan(NamedTuple):
     listener: socket.socket
     redis_socket: str | None
     notes: list[str]
-
-
-def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
-    """Add the NAME=value lines of a file to the environment; what is already set there takes precedence.
-
-    A value may be quoted; anything after white space and `#` is a comment.
-    """
-    if not path.is_file():
-        return
-    for found in _ENV_LINE.finditer(path.read_text()):
-        name, double, single, plain = found.groups()
-        environ.setdefault(name, next(value for value in (double, single, plain) if value is not None))
 
 
 def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
@@ -116,6 +95,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
 
     settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
+    settings["FLASK_SKIP_DOTENV"] = "1"  # .env has been read; Flask would print that it needs a package for that
     specs: list[Spec] = []
     notes: list[str] = []
 
