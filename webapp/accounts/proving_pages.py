@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, second_factor, service, sessions
+from webapp.accounts import auth, linking, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -26,7 +26,8 @@ PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"
 
 def ask_for_code(user: User, then: str) -> ViewResult:
     """Remember that the password was right, and ask for the second step."""
-    session.clear()
+    for key in session.keys() - {linking.WAITING}:
+        del session[key]
     session[SECOND_STEP] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
     return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
 
@@ -63,7 +64,7 @@ def confirm() -> ViewResult:
 
 
 @blueprint.post("/confirm")
-@signed_in(session_only=True)
+@signed_in
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
     identity, user_id = current_identity(), current_user_id()
@@ -87,7 +88,7 @@ def new_password() -> ViewResult:
 
 
 @blueprint.post("/new-password")
-@signed_in(session_only=True)
+@signed_in
 def set_new_password() -> ViewResult:
     """Set it; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -103,14 +104,14 @@ def set_new_password() -> ViewResult:
 
 
 @blueprint.get("/settings/two-step")
-@signed_in(session_only=True)
+@signed_in
 def two_step() -> ViewResult:
     """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 
 @blueprint.post("/settings/two-step/start")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
@@ -120,7 +121,7 @@ def start_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/confirm")
-@signed_in(session_only=True)
+@signed_in
 def confirm_two_step() -> ViewResult:
     """Turn it on; the response is the only page that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
@@ -134,7 +135,7 @@ def confirm_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/off")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def end_two_step() -> ViewResult:
     """Turn it off."""
