@@ -24,14 +24,14 @@ WAY_BACK_SECONDS = 600
 
 
 @blueprint.get("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def ask() -> ViewResult:
     """What goes when the account is deleted, what stays, and a field for the password."""
     return _form()
 
 
 @blueprint.post("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()
