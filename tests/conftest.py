@@ -22,7 +22,7 @@ from sqlalchemy import text
 
 from tests.support import network, repeats
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, session_client
 from tests.support.servers import Servers, test_servers
 from tests.support.tables import empty_tables
 from tests.support.work import work_off
@@ -290,6 +290,12 @@ def anonymous(app: Flask) -> FlaskClient:
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
     """`login(person)`: a client with cookies, signed in through the form."""
     return lambda person: browser_client(app, person)
+
+
+@pytest.fixture
+def session_api(app: Flask) -> Callable[[Person], FlaskClient]:
+    """`session_api(person)`: a client of the JSON API in that person's signed-in browser."""
+    return lambda person: session_client(app, person)
 
 
 @pytest.fixture

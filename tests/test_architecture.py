@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -232,6 +233,13 @@ def test_every_job_has_a_function_and_limits(name):
     assert spec.retries
     assert all(wait > 0 for wait in spec.retries)
     assert not (spec.every and spec.cron)
+
+
+def test_addresses_of_the_site_are_made_in_one_place():
+    """By `webapp.web.absolute`, which uses SITE_URL: the host of a request is whatever its sender wrote there."""
+    made = re.compile(r"request\.(host_url|url_root|root_url|base_url|url)\b|_external")
+    files = [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "templates").rglob("*.html")]
+    assert [str(file.relative_to(ROOT)) for file in files if made.search(file.read_text())] == ["webapp/web.py"]
 
 
 def test_every_job_function_has_a_spec():

@@ -66,14 +66,15 @@ class Settings(BaseModel):
     oidc_create: bool = True
     # Which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
     oidc_spaces: str = ""
-    # E-mail about accounts, and the address that its links lead to
+    # The address of the site: where links in mail, shared links and other programs lead
+    site_url: str = ""
+    # E-mail about accounts
     smtp_host: str = ""
     smtp_port: int = Field(587, ge=1, le=65_535)
     smtp_user: str = ""
     smtp_password: str = ""
     smtp_from: str = ""
     smtp_tls: Literal["starttls", "tls", "none"] = "starttls"
-    site_url: str = ""
     session_max_days: int = Field(90, ge=1)
     # Hosts and networks inside this one where webhooks and program descriptions may be: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""
@@ -183,6 +184,13 @@ class Settings(BaseModel):
     @classmethod
     def _names_a_master(cls, value: str) -> str:
         SentinelAddress.parse(value)
+        return value
+
+    @field_validator("site_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must be the address of the site, such as https://chat.example.org")
         return value
 
     @field_validator("oidc_spaces")

@@ -18,6 +18,7 @@ from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.extensions import app_settings
 from webapp.paging import LONGEST_CURSOR
 from webapp.validation import MAX_ID
 
@@ -44,9 +45,20 @@ JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 
 
+def bearer() -> str | None:
+    """The token that the request carries, if it carries one."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else None
+
+
+def is_for_programs() -> bool:
+    """Whether programs are answered at this address, and with JSON; pages are for browsers."""
+    return request.path.startswith(JSON_PREFIXES)
+
+
 def wants_json() -> bool:
-    """Whether the caller is a program: the JSON API's paths, or a request that asks for JSON."""
-    if request.path.startswith(JSON_PREFIXES):
+    """Whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
+    if is_for_programs() or bearer() is not None:
         return True
     best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
     return best == "application/json"
@@ -184,6 +196,13 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
         abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
+
+
+def absolute(path: str = "") -> str:
+    """The URL of a path of this site, as others open it: at SITE_URL if it is set, since anybody may choose the host
+    that a request names."""
+    site = app_settings().site_url or request.url_root
+    return site.rstrip("/") + path.removeprefix(request.script_root)
 
 
 def asked_cursor() -> str | None:

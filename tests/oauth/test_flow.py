@@ -452,9 +452,9 @@ def test_why_a_description_cannot_be_had_is_said_in_the_readers_language(browser
 def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, anonymous: FlaskClient) -> None:
     page = browser.get(address(register(anonymous)["client_id"]), headers=GERMAN).text
     assert "Du wirst zu diesem Computer geleitet." in page
-    app_of_its_own = register(anonymous, redirect_uris=["notebook:/back"])["client_id"]
-    page = browser.get(address(app_of_its_own, redirect_uri="notebook:/back"), headers=GERMAN).text
-    assert "Du wirst zu einer App (notebook:) geleitet." in page
+    app_of_its_own = register(anonymous, redirect_uris=["com.example.notebook:/back"])["client_id"]
+    page = browser.get(address(app_of_its_own, redirect_uri="com.example.notebook:/back"), headers=GERMAN).text
+    assert "Du wirst zu einer App (com.example.notebook:) geleitet." in page
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:

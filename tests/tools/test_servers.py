@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.learning.test_tools import chats
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.mcp_server import RealServer, serve_mcp
@@ -43,12 +43,13 @@ def garden() -> Iterator[RealServer]:
 
 def add(client: ApiClient, url: str, *on: str, **more: Any) -> dict[str, Any]:
     """A server of the caller's with some of its tools on."""
-    made = client.post("/api/tool-servers", json={"name": "Garden", "url": url, **more})
+    browser = session_client(client.application, client.person)
+    made = browser.post("/api/tool-servers", json={"name": "Garden", "url": url, **more})
     assert made.status_code == 201, made.text
     path = f"/api/tool-servers/{made.json['server_id']}"
     tested = client.post(f"{path}/test").json
     assert not any(tool["is_on"] for tool in tested["tools"])
-    return client.patch(path, json={"tools_on": list(on)}).json if on else tested
+    return browser.patch(path, json={"tools_on": list(on)}).json if on else tested
 
 
 def send(client: ApiClient, text: str = "Hello") -> dict[str, Any]:
@@ -243,7 +244,7 @@ def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(
 
 
 def test_who_keeps_a_server(
-    app: Flask, api: Callable, make_user: Callable, login: Callable, garden: RealServer
+    app: Flask, api: Callable, session_api: Callable, make_user: Callable, login: Callable, garden: RealServer
 ) -> None:
     owner, stranger, admin = make_user(), make_user(), make_user(is_admin=True)
     secret = "quagga-token-of-the-owner"
@@ -252,9 +253,9 @@ def test_who_keeps_a_server(
     shared = add(api(admin), garden.url, for_everyone=True, name="Everybody's")
     common = f"/api/tool-servers/{shared['server_id']}"
     body = {"name": "x", "url": garden.url, "for_everyone": True}
-    assert api(owner).post("/api/tool-servers", json=body).status_code == 403
+    assert session_api(owner).post("/api/tool-servers", json=body).status_code == 403
     for person, path in ((stranger, theirs), (admin, theirs), (owner, common), (stranger, common)):
-        caller = api(person)
+        caller = session_api(person)
         page = path.replace("/api/tool-servers", "/settings/tools/servers")
         assert caller.get(path).status_code == 404 and caller.delete(path).status_code == 404
         assert caller.patch(path, json={"name": "Mine"}).status_code == 404
@@ -274,10 +275,11 @@ def test_who_keeps_a_server(
     assert "Garden" in pages and "Everybody" in pages and secret not in pages + json.dumps(api(owner).get(theirs).json)
     with app.app_context():
         assert secret not in str(db.session.get(ToolServer, made["server_id"]).secrets)
-    assert api(owner).patch(theirs, json={"url": "https://example.org/mcp"}).status_code == 422
-    moved = api(owner).patch(theirs, json={"url": "https://example.org/mcp", "token": ""}).json
+    keeper = session_api(owner)
+    assert keeper.patch(theirs, json={"url": "https://example.org/mcp"}).status_code == 422
+    moved = keeper.patch(theirs, json={"url": "https://example.org/mcp", "token": ""}).json
     assert moved["tools"] == [] and moved["key_set"] is False
-    assert api(owner).delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
+    assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
 def test_a_server_is_kept_in_the_browser(

@@ -223,15 +223,17 @@ def test_what_others_have_stays(app, login, user, make_user):
         assert db.session.query(Memory).one().content == "Theirs"
 
 
-def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(app, api, make_user, monkeypatch, run_jobs):
+def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
+    app, api, session_api, make_user, monkeypatch, run_jobs
+):
     little, much = make_user(), make_user()
     with app.app_context():
         furnish(much.user_id, [["One", "Two", "Three"]], ["Tea"])
-    assert api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
+    assert session_api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     with app.app_context():
         assert db.session.get(User, little.user_id) is None
     monkeypatch.setattr(closing, "AT_ONCE", 2)
-    assert api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
+    assert session_api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     assert api(much).get("/api/account").status_code == 401
     _, answer = _try_to_sign_in(app, much)
     assert answer.status_code == 401

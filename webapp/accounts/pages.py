@@ -187,7 +187,7 @@ def password() -> ViewResult:
 
 
 @blueprint.post("/settings/tokens")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def create_token() -> ViewResult:
     """Create an API token; the response is the only page that ever shows it."""

@@ -50,14 +50,14 @@ def sign_in() -> ViewResult:
 
 
 @blueprint.get("/settings/passkeys")
-@signed_in(session_only=True)
+@signed_in
 def index() -> ViewResult:
     """The passkeys of the user."""
     return _index()
 
 
 @blueprint.get("/settings/passkeys/new")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def new() -> ViewResult:
     """The form for another one; the browser creates the key."""
@@ -65,7 +65,7 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
@@ -82,7 +82,7 @@ def add() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
-@signed_in(session_only=True)
+@signed_in
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
@@ -91,7 +91,7 @@ def rename(passkey_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""

@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, second_factor, service, sessions
+from webapp.accounts import auth, linking, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -79,7 +79,7 @@ def confirm() -> ViewResult:
 
 
 @blueprint.post("/confirm")
-@signed_in(session_only=True)
+@signed_in
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
     identity, user_id = current_identity(), current_user_id()
@@ -103,7 +103,7 @@ def new_password() -> ViewResult:
 
 
 @blueprint.post("/new-password")
-@signed_in(session_only=True)
+@signed_in
 def set_new_password() -> ViewResult:
     """Set it; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -119,14 +119,14 @@ def set_new_password() -> ViewResult:
 
 
 @blueprint.get("/settings/two-step")
-@signed_in(session_only=True)
+@signed_in
 def two_step() -> ViewResult:
     """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 
 @blueprint.post("/settings/two-step/start")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
@@ -136,7 +136,7 @@ def start_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/confirm")
-@signed_in(session_only=True)
+@signed_in
 def confirm_two_step() -> ViewResult:
     """Turn it on; the response is the only page that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
@@ -150,7 +150,7 @@ def confirm_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/off")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def end_two_step() -> ViewResult:
     """Turn it off."""
@@ -162,7 +162,8 @@ def end_two_step() -> ViewResult:
 
 def _remember(what: str, user: User) -> None:
     """Remember, in this browser and for a short while, that this user has proved who they are."""
-    session.clear()
+    for key in session.keys() - {linking.WAITING}:
+        del session[key]
     session[what] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
 
 

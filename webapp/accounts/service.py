@@ -45,9 +45,14 @@ def register(data: Registration) -> User:
     return _add(data, password_hash)
 
 
-def create_user(data: Registration, *, is_admin: bool = False) -> User:
-    """Create an account as an admin, whether or not registration is open."""
-    return _add(data, hash_password(data.password), is_admin=is_admin)
+def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool = True) -> User:
+    """Create an account for somebody, whether or not registration is open.
+
+    `is_verified`: whoever creates it vouches that the address is that person's.
+    """
+    user = _add(data, hash_password(data.password), is_admin=is_admin)
+    user.email_verified_at = now() if is_verified else None
+    return user
 
 
 def log_in(data: Credentials) -> User:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flask import request
-
 from webapp.accounts.service import user_settings
 from webapp.audit.actions import Action
 from webapp.audit.service import record
@@ -28,6 +26,7 @@ from webapp.retrieval.passages import KINDS, Found
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
 from webapp.validation import parse_id, utc_text
+from webapp.web import absolute
 
 READ_ONCE_IN = 600
 """If one token reads the same number of things again within so many seconds, the audit has one line for both."""
@@ -207,8 +206,8 @@ def _title(item: Found) -> str:
 
 def _url(item: Found) -> str:
     if item.kind != "memory" and item.conversation_id:
-        return f"{request.host_url}c/{item.conversation_id}" + (f"#m-{item.message_id}" if item.message_id else "")
-    return f"{request.host_url}memory"
+        return absolute(f"/c/{item.conversation_id}") + (f"#m-{item.message_id}" if item.message_id else "")
+    return absolute("/memory")
 
 
 def _resource(uri: str, name: str, description: str) -> dict[str, Any]:

@@ -184,6 +184,13 @@ def disconnect(user_id: int, grant_id: int) -> None:
     end(grant)
 
 
+def disconnect_all(user_id: int) -> None:
+    """End all of a person's grants, and the codes that would begin another."""
+    db.session.execute(delete(OAuthCode).where(OAuthCode.user_id == user_id))
+    for grant, _client, _token in list_grants(user_id):
+        end(grant)
+
+
 def end(grant: OAuthGrant) -> None:
     """End a grant and both of its tokens now."""
     _end(grant, "")

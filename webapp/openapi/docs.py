@@ -67,6 +67,7 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
             found[method.lower(), path] = ViewFacts(
                 access=getattr(view, "access", "user"),
                 services=getattr(view, "services", False),
+                session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
                 problems=_described(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.accounts.auth import admin_only, current_user_id, session_only, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
 from webapp.tools import servers
@@ -77,6 +77,7 @@ def list_tool_servers() -> dict[str, Any]:
 
 @blueprint.post("/tool-servers", responses={201: ToolServerOut})
 @signed_in
+@session_only
 @idempotency.idempotent
 def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
@@ -93,6 +94,7 @@ def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
 
 @blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
 @signed_in
+@session_only
 def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[str, Any]:
     """Change a server, or which of its tools are on."""
     row = _row(path)
@@ -104,6 +106,7 @@ def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[st
 
 @blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
 @signed_in
+@session_only
 def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
     """Delete a server with what was allowed on it."""
     servers.delete_server(_row(path))

@@ -18,14 +18,14 @@ blueprint = Blueprint("leaving_pages", __name__)
 
 
 @blueprint.get("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def ask() -> ViewResult:
     """What goes when the account is deleted, what stays, and a field for the password."""
     return _form()
 
 
 @blueprint.post("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()
