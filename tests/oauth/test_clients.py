@@ -14,6 +14,7 @@ GOOD = [
     "http://[::1]:5/x?y=z",
     "com.example.app:/oauth",
     "org.example.some-app://oauth/callback",
+    "cursor://anysphere.cursor-retrieval/oauth/user-x/callback",
 ]
 BAD = [
     "",
@@ -31,6 +32,8 @@ BAD = [
     "view-source://example.org/",
     "jar:https://example.org/x!/y",
     "app:/callback",
+    "intent://example.org/#Intent",
+    "chrome-extension://abcdef/x",
     "com.:/callback",
     ".com:/callback",
     "com..example:/callback",

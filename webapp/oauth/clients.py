@@ -12,6 +12,11 @@ from webapp.validation import Line
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES = ("authorization_code", "refresh_token")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_OF_BROWSERS = frozenset(
+    "about blob brave chrome chrome-extension content data edge file filesystem ftp intent jar javascript mailto "
+    "moz-extension opera resource view-source vbscript ws wss".split()
+)
+"""Schemes that browsers, or Android for them, open by themselves."""
 MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 
@@ -58,7 +63,7 @@ def trouble_with(uri: str) -> str:
     """Why an address cannot be a redirect target; empty if it can.
 
     Allowed are https, http to the person's own machine, and apps' own schemes: a domain name backwards (RFC 8252, 7.1),
-    whose dot no scheme of a browser has.
+    or one followed by `//` and a host, as editors use (`cursor://anysphere…`), if no browser handles it itself.
     """
     try:
         parts = urlsplit(uri)
@@ -74,7 +79,8 @@ def trouble_with(uri: str) -> str:
         return "" if host else "holds an address without a host"
     if parts.scheme == "http":
         return "" if host in _LOOPBACK else "may be http only on the person's own machine"
-    return "" if _is_reversed_domain(parts.scheme) else "holds a scheme that cannot be used"
+    is_an_apps = _is_reversed_domain(parts.scheme) or (bool(parts.netloc) and parts.scheme not in _OF_BROWSERS)
+    return "" if is_an_apps else "holds a scheme that cannot be used"
 
 
 def is_registered(uri: str, registered: list[str]) -> bool:
