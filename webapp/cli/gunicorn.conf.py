@@ -15,7 +15,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-import gunicorn.util
+import gunicorn.util  # type: ignore[import-untyped]
 
 from webapp.config import Settings
 from webapp.llm.sdk import warm_up

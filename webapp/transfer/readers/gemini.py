@@ -182,7 +182,10 @@ def _of_json(name: str, item: Any) -> _Asked | None:
     if not isinstance(item, dict) or not (title := text_or_none(item.get("title"))) or not _is_of_gemini(name, item):
         return None
     answers = [part.get("html") or "" for part in item.get("safeHtmlItem") or [] if isinstance(part, dict)]
-    places = [item.get("titleUrl"), *(value for part in item.get("details") or [] if isinstance(part, dict) for value in part.values())]
+    places = [
+        item.get("titleUrl"),
+        *(value for part in item.get("details") or [] if isinstance(part, dict) for value in part.values()),
+    ]
     threads = (_THREAD.search(place) for place in places if isinstance(place, str))
     thread = next((found[1] or found[2] for found in threads if found), None)
     return _Asked(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
