@@ -10,7 +10,7 @@ from typing import Any
 from .wire import text_of
 
 _BLOCK = re.compile(r"\A\s*<([\w-]+)[^>]*>(.*?)</\1>\s*", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S(?:.*\S)?)\s*$")
 _HEADING = re.compile(r"^\s*(?:#+\s+.+|<[\w-][^>]*>|\*\*.+\*\*:?|[^-*•\d\s].{0,80}:)\s*$")
 _ABOUT_USER = re.compile(
     r"memor|remember|\bknow|fact|profile|about the (?:user|person)|retrieved|recall|learn", re.IGNORECASE

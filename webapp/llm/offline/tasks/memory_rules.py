@@ -187,7 +187,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _about(r"\bi\s+(?:just\s+|have\s+)*got\s+(?P<rest>married|divorced|engaged)\b", _STATE, "Is {value}"),
     _about(rf"{_I_AM}(?P<rest>retired)\b", "work/job", "Is {value}"),
     _rule(
-        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{ABLE})\b.*"
+        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{ABLE})\b.{{0,200}}?"
         r"\b(?:because\s+of|due\s+to)\s+my\s+\S.*)",
         maker.plainly("cannot"),
     ),
