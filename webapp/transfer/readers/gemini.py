@@ -165,7 +165,7 @@ def _html(upload: Upload) -> list[str]:
 
 
 def _is_of_gemini(name: str, item: dict[str, Any]) -> bool:
-    """Whether the product that a record names is Gemini; without one, whether the file's folder is."""
+    """Return whether the product that a record names is Gemini; without one, whether the file's folder is."""
     named = [item.get("header") or "", *(item.get("products") or ())]
     return all(_is_product(one) for one in named if one) if any(named) else _is_in_folder(name)
 
