@@ -123,7 +123,6 @@ def stay_on_one_core(number: int) -> None:
 def post_worker_init(worker: Any) -> None:
     """Set a worker up, and let it drain its turns as soon as it is told to stop, not once its last visitor has left."""
     from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
-    from webapp.webhooks.streaming import end_all  # noqa: PLC0415
 
     stay_on_one_core(worker.number)
     warm_up()
@@ -138,7 +137,7 @@ def post_worker_init(worker: Any) -> None:
         traces.keep_sending()
 
     def finish() -> None:
-        end_all()
+        worker.wsgi.extensions["end_event_streams"]()
         runner.drain(drain_seconds)
 
     drain = threading.Thread(target=finish, daemon=True)
