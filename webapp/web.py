@@ -14,7 +14,7 @@ from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
 from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
-from werkzeug.exceptions import NotFound, RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
@@ -106,7 +106,12 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
         """The body as JSON. No body counts as an empty object: if all of it is optional, nothing need be sent."""
-        return super().get_json(force, silent, cache) if has_body(self) else {}
+        try:
+            return super().get_json(force, silent, cache) if has_body(self) else {}
+        except RecursionError:  # nested too deep
+            if silent:
+                return None
+            raise BadRequest("The body is not valid JSON.") from None
 
 
 def has_body(sent: Request) -> bool:

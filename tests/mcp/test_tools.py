@@ -339,3 +339,10 @@ def test_what_is_no_json_is_a_parse_error(app: Flask, user: Person) -> None:
     )
     assert sent.status_code == 400
     assert sent.json["error"]["code"] == -32700
+
+
+@pytest.mark.parametrize("body", ["[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_what_is_nested_too_deep_is_not_read(app: Flask, user: Person, anonymous: FlaskClient, body: str) -> None:
+    headers = {"Authorization": f"Bearer {token(app, user, 'mcp')}"}
+    answer = anonymous.post("/mcp", data=body, headers=headers, content_type="application/json")
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, -32700)  # type: ignore[index]  # it is an error

@@ -94,6 +94,15 @@ def test_a_range_shows_only_its_messages(app, client, talk):
         assert "Words 1" not in text and "Words 4" not in text
 
 
+@pytest.mark.parametrize("edge", ["from", "to"])
+@pytest.mark.parametrize("live", [False, True])
+def test_the_title_of_the_whole_is_not_shown_of_a_range(app, client, talk, edge, live):
+    conversation_id, ids = talk
+    made = _share(client, conversation_id, live=live, **{edge: ids[1]})
+    assert "Lisbon" not in _page(browser_client(app), made["url"]).text
+    assert made["title"] == "Trip to Lisbon"  # for its owner
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "LONGEST", 60.0)
     monkeypatch.setattr(streaming, "PAUSE", 0.02)
     monkeypatch.setattr(streaming, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(streaming, "_ending", threading.Event())
 
 
 def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
@@ -148,4 +150,16 @@ def test_an_open_stream_tells_nothing_once_its_session_has_ended(
         sessions.end_others(client.person.user_id, None)
     remember(client, "Keeps bees")
     assert until(stream, 1) == []
+    stream.close()
+
+
+def test_they_end_with_their_server(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "PAUSE", 600.0)
+    stream = opened(client)
+    found: list[list[Event]] = []
+    reader = threading.Thread(target=lambda: found.append(until(stream, 1)), daemon=True)
+    reader.start()
+    streaming.end_all()
+    reader.join(60)
+    assert found == [[]]
     stream.close()

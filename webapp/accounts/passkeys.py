@@ -195,7 +195,7 @@ def _use(challenge: str) -> None:
 def _parsed(credential: str) -> dict[str, Any]:
     try:
         given = json.loads(credential[:MAX_CREDENTIAL])
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise Invalid("The browser sent no passkey.")

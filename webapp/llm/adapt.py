@@ -34,7 +34,7 @@ _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
     r"|additional propert|not implemented|requires? -"
     r"|not a multi-?modal|must be a string|expected a string"
-    r"|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
+    r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
 _DROPPED = (

@@ -34,7 +34,10 @@ EXCHANGE_WORDS = 60
 
 @dataclass(frozen=True)
 class Shared:
-    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any."""
+    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any.
+
+    A range has no title: the conversation's may tell what is said outside the range.
+    """
 
     title: str | None
     is_live: bool
@@ -182,7 +185,8 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | No
     rows = _shown(share, after)
     more = len(rows) > SHOWN_AT_ONCE
     rows = rows[:SHOWN_AT_ONCE]
-    return Shared(title, share.is_live, rows, rows[-1].message_id if more else None)
+    is_range = share.first_message_id is not None or share.last_message_id is not None
+    return Shared(None if is_range else title, share.is_live, rows, rows[-1].message_id if more else None)
 
 
 def _note_live(conversation_id: int) -> None:

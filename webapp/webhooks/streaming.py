@@ -32,6 +32,12 @@ PAUSE = 1.0
 
 _open: Counter[int] = Counter()
 _lock = threading.Lock()
+_ending = threading.Event()
+
+
+def end_all() -> None:
+    """End every open stream of this process, and each new one at once; clients reconnect by themselves."""
+    _ending.set()
 
 
 class EventQuery(BaseModel):
@@ -87,7 +93,7 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
     if lost:
         yield sse.event("missed", {}, after)
     began = last = time.monotonic()
-    while time.monotonic() - began < LONGEST:
+    while time.monotonic() - began < LONGEST and not _ending.is_set():
         try:
             with app.app_context():
                 found = list(feed.read(identity.user_id, after))
@@ -99,7 +105,7 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
             if not wanted or kind in wanted:
                 yield sse.event(kind, data, after)
         if not found:
-            time.sleep(PAUSE)
+            _ending.wait(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
             if not _may_go_on(app, identity):
                 return

@@ -8,7 +8,10 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-_EXPRESSION = re.compile(r"[-+(]?\s*[\d(][\d\s.,()+\-*/^%×÷xX·−]*[\d)%]")
+_SIGNS = r"[\d\s.,()+\-*/^%×÷xX·−]"
+_RUN = re.compile(rf"{_SIGNS}+")
+_EXPRESSION = re.compile(rf"[-+(]?\s{{0,9}}[\d(]{_SIGNS}{{0,100}}[\d)%]")
+_LONGEST = 80
 _WORDS = (
     (r"\bplus\b", "+"),
     (r"\bminus\b", "-"),
@@ -30,12 +33,13 @@ def solve(text: str) -> tuple[str, str] | None:
     """The first sum in `text` and its result, both as text; None if there is none or it cannot be worked out."""
     for pattern, sign in _WORDS:
         text = re.sub(pattern, sign, text, flags=re.IGNORECASE)
-    for found in _EXPRESSION.finditer(text):
-        shown = found[0].strip()
+    for run in _RUN.findall(text):
+        found = _EXPRESSION.search(run) if len(run.strip()) <= _LONGEST else None
+        shown = found[0].strip() if found else ""
         source = re.sub(r"(?<=\d),(?=\d{3}\b)", "", shown)
         source = re.sub(r"(?<=[\d\s)])[x×·](?=[\d\s(])", "*", source, flags=re.IGNORECASE)
         source = source.replace("÷", "/").replace("−", "-").replace("^", "**").strip()
-        if not re.search(r"[\d)]\s*(?:\*\*|[-+*/%])\s*[-(\d]", source) or len(source) > 80:
+        if not re.search(r"[\d)]\s*(?:\*\*|[-+*/%])\s*[-(\d]", source):
             continue
         try:
             return shown.replace("/100*", "% of"), _shown(_value(ast.parse(source, mode="eval").body))

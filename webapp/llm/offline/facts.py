@@ -10,7 +10,7 @@ from typing import Any
 from .wire import text_of
 
 _BLOCK = re.compile(r"\A\s*<([\w-]+)[^>]*>(.*?)</\1>\s*", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S(?:.*\S)?)\s*$")
 _HEADING = re.compile(r"^\s*(?:#+\s+.+|<[\w-][^>]*>|\*\*.+\*\*:?|[^-*•\d\s].{0,80}:)\s*$")
 _ABOUT_USER = re.compile(
     r"memor|remember|\bknow|fact|profile|about the (?:user|person)|retrieved|recall|learn", re.IGNORECASE
@@ -29,7 +29,9 @@ _NAME_SAID = re.compile(
     re.IGNORECASE,
 )
 _SAID = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|mine|we|our)\b", re.IGNORECASE)
-_META = re.compile(r"\s*[\[(](?:confidence|importance|since|id|#|\d|source|said|pinned)[^\])]*[\])]\s*$", re.IGNORECASE)
+_META = re.compile(
+    r"(?<!\s)\s*[\[(](?:confidence|importance|since|id|#|\d|source|said|pinned)[^\])]{0,200}[\])]\s*$", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W_]+")
 _VERB_WORDS = """
 lives works prefers wants likes loves hates enjoys dislikes adores has does is was plays owns keeps speaks

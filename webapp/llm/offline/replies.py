@@ -17,7 +17,7 @@ _GREETING = re.compile(
 )
 _NAME = re.compile(r"\b(?:what(?:['’]s| is)|do you (?:know|remember)|tell me|say) my name\b|\bwho am i\b", _I)
 _ABOUT_ME = re.compile(
-    r"\bwhat do you (?:know|remember|have)\b.*\b(?:me|i)\b"
+    r"\bwhat do you (?:know|remember|have)\b.{0,200}?\b(?:me|i)\b"
     r"|\b(?:tell me|what have i told you|facts) about (?:me|myself)\b"
     r"|\bwhat have (?:i told you|you (?:learned|learnt))\b|\bmy memor(?:y|ies)\b",
     _I,
@@ -27,10 +27,14 @@ _SELF = re.compile(
     r"|\b(?:which|what) model\b|^\W*help\W*$",
     _I,
 )
-_CONNECT = re.compile(r"\b(?:connect|configure|set up|add|use)\b.*\b(?:model|openai|api key|key|llm)\b|OPENAI_", _I)
+_CONNECT = re.compile(
+    r"\b(?:connect|configure|set up|add|use)\b.{0,200}?\b(?:model|openai|api key|key|llm)\b|OPENAI_", _I
+)
 _STORY = re.compile(r"\b(?:story|tale|essay|novel)\b|\blong (?:answer|reply|text|response)\b", _I)
 _MARKDOWN = re.compile(r"\bmarkdown\b|\bformatting\b", _I)
-_CODE = re.compile(r"\b(?:write|show|give|example|sample|some)\b.*\b(?:code|function|script|program|python)\b", _I)
+_CODE = re.compile(
+    r"\b(?:write|show|give|example|sample|some)\b.{0,200}?\b(?:code|function|script|program|python)\b", _I
+)
 _TABLE = re.compile(r"\btable\b", _I)
 _LIST = re.compile(r"\b(?:bullet(?:ed|s)?|a list|list of)\b", _I)
 _THANKS = re.compile(r"^\W*(?:thanks|thank you|cheers|merci|danke|gracias)\b", _I)

@@ -79,7 +79,7 @@ def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
     for text in _events(data):
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if _is_answer(found, number):
             answer: dict[str, Any] = found

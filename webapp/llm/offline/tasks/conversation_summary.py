@@ -23,7 +23,7 @@ _RETOLD = re.compile(rf"^(?:\(\d{{1,2}} \w+ \d{{4}}\) )?(?:{BEGINS})?")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
 # Sentences in which the user says something about themselves, which a summary should keep before others.
 _OWN = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b|\d", re.IGNORECASE)
-_PERSON = re.compile(r"with a memorial agent and about (.+?)\. (?:Besides the summary|Give)")
+_PERSON = re.compile(r"with a memorial agent and about (.{1,300}?)\. (?:Besides the summary|Give)")
 _PRONOUN = re.compile(r"^(she|he|her|his)\b", re.IGNORECASE)
 _CATEGORIES = tuple(
     (category, re.compile(rf"\b(?:{words})", re.IGNORECASE))

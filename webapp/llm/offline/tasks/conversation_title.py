@@ -15,6 +15,8 @@ _MAX_CHARS_UNSPACED = 20
 _FALLBACK = "New conversation"
 _QUESTION_WORDS = 4
 _CLAUSE_WORDS = 3
+_BEGINNING = 4_000
+"""Characters that are looked at."""
 
 _NOISE = re.compile(r"```.*?(?:```|\Z)|<[^>\n]{1,80}>", re.DOTALL)
 _URL = re.compile(r"https?://(?:www\.)?([^\s/?#)]+)[^\s)]*")
@@ -47,12 +49,12 @@ _FILLER = re.compile(
 _ARTICLE = re.compile(r"(?:a|an|the|some)\s+(?=\S+\s+\S)", re.IGNORECASE)
 _ADDRESS = re.compile(r"^(?:how)\s+(?:do|can|should|would|could)\s+(?:i|we|you|one)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(
-    r"[\s,]+(?:please|pls|at length|in (?:some |more )?detail|briefly|thanks|thank you|to me|for me|bitte|por favor"
-    r"|s['’]il (?:te|vous) pla[iî]t)$",
+    r"(?<![\s,])[\s,]+(?:please|pls|at length|in (?:some |more )?detail|briefly|thanks|thank you|to me|for me|bitte"
+    r"|por favor|s['’]il (?:te|vous) pla[iî]t)$",
     re.IGNORECASE,
 )
 _NEXT_CLAUSE = re.compile(
-    r",?\s+(?:and|but|so|because)\s+(?:i|my|we|our|you|he|she|it|they|how|what|why|when|where|who|which|work)\b",
+    r"(?<!\s),?\s+(?:and|but|so|because)\s+(?:i|my|we|our|you|he|she|it|they|how|what|why|when|where|who|which|work)\b",
     re.IGNORECASE,
 )
 _AS_A_PHRASE = (
@@ -76,7 +78,7 @@ def run(request: TaskRequest) -> dict[str, Any]:
 
 def title_of(text: str) -> str:
     """At most six words in sentence case, without greetings, politeness or final punctuation; never empty."""
-    cleaned = _URL.sub(r"\1", _NOISE.sub(" ", text))
+    cleaned = _URL.sub(r"\1", _NOISE.sub(" ", text[:_BEGINNING]))
     cleaned = _MARKUP.sub("", cleaned)
     sentences = [" ".join(part.split()) for part in _SENTENCE.split(cleaned)]
     # Someone who introduces themselves and then asks is there for the question.

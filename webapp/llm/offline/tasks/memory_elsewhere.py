@@ -30,7 +30,7 @@ _GERMAN: _Said = (
     (r"\bmir\s+tut\s+(?P<rest>(?:der|die|das)\s+\w+)\s+weh\b", "{value} tut weh", None),
     (r"\bmeine?\s+(?P<rest>\w+)\s+tut\s+(?:\w+\s+)?weh\b", "{value} tut weh", None),
     (rf"\b(?:ich\s+)?(?:wohne|lebe)\s+(?:jetzt\s+)?in\s+{_REST}", "Wohnt in {value}", _PLACE),
-    (r"\bich\s+bin\s+nach\s+(?P<rest>\S.*?)\s+(?:um)?gezogen", "Wohnt in {value}", _PLACE),
+    (r"\bich\s+bin\s+nach\s+(?P<rest>\S.{0,80}?)\s+(?:um)?gezogen", "Wohnt in {value}", _PLACE),
     (rf"\b(?:ich\s+)?arbeite\s+als\s+{_REST}", "Arbeitet als {value}", _JOB),
     (r"\bich\s+bin\s+(?P<rest>(?:vegetarier|veganer)(?:in)?|vegetarisch|vegan)\b", "Ist {value}", _DIET),
     (r"\bich\s+ernähre\s+mich\s+(?P<rest>vegetarisch|vegan)", "Ernährt sich {value}", _DIET),

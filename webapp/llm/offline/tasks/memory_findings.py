@@ -10,16 +10,18 @@ from .memory_perspective import as_noted
 
 _PETS = frozenset(["dog", "cat", "horse", "parrot", "hamster", "rabbit"])
 _TAIL = re.compile(
-    r"[\s,]*(?:\b(?:please|though|by the way|btw|now|nowadays|these days|currently|actually|too|as well|from now on|"
-    r"any ?more|after all|and you|if possible|thanks|thank you)\b|[.!,;:…。！]|:\)|\))+\s*$",
+    r"(?<![\s,])[\s,]*(?:\b(?:please|though|by the way|btw|now|nowadays|these days|currently|actually|too|as well|"
+    r"from now on|any ?more|after all|and you|if possible|thanks|thank you)\b|[.!,;:…。！]|:\)|\)){1,20}\s*$",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(r"(?:it|that|this|these|those|how|what|your|you|to\s+know|when|the\s+way)\b", re.IGNORECASE)
 # Where the name of a place or company ends and the story continues.
 _CUT = re.compile(
-    r"[.!;]\s|,?\s+(?:since|with|because|where|which|who|and|but|so|while|until|last|this|recently|a\s+\w+\s+ago|in\s+\d{4})\b",
+    r"[.!;]\s|(?<!\s),?\s+(?:since|with|because|where|which|who|and|but|so|while|until|last|this|recently|a\s+\w+\s+ago|in\s+\d{4})\b",
     re.IGNORECASE,
 )
+_LONGEST = 480
+"""Characters that are looked at; half of them without what is taken off the end."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ Maker = Callable[[re.Match[str]], Iterator[Finding]]
 
 def tidy(text: str, words: int = 24) -> str:
     """A phrase without filler and punctuation at its end; empty if it is too long to be a statement."""
-    trimmed = text.strip(" \t\"'“”")
+    trimmed = text[:_LONGEST].strip(" \t\"'“”")
     while (shorter := _TAIL.sub("", trimmed)) != trimmed:
         trimmed = shorter
-    return trimmed if len(trimmed.split()) <= words and len(trimmed) <= 240 else ""
+    return trimmed if len(trimmed.split()) <= words and len(trimmed) <= _LONGEST / 2 else ""
 
 
 def _fact(key: str, value: str, content: str, importance: float = 0.6, confidence: float = 0.9) -> Iterator[Finding]:
@@ -113,7 +115,7 @@ def relative_told(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def allergies(match: re.Match[str]) -> Iterator[Finding]:
-    for item in re.split(r",\s*(?:and\s+)?|\s+and\s+|\s+or\s+", tidy(match["rest"], words=12)):
+    for item in re.split(r",\s*(?:and\s+)?|(?<!\s)\s+(?:and|or)\s+", tidy(match["rest"], words=12)):
         if item := tidy(item.removeprefix("to "), words=4):
             yield from _fact(f"health/allergy_{_slug(item)}", item, "Allergic to {value}", 1.0, 0.95)
 
@@ -193,13 +195,13 @@ def works_on(match: re.Match[str]) -> Iterator[Finding]:
 
 
 _TAIL_ELSEWHERE = re.compile(
-    r"[\s,]*(?:\b(?:bitte|danke|s['’]il\s+te\s+pla[iî]t|merci|por\s+favor|gracias|grazie|per\s+favore|obrigad[oa])|[.!,;:…。！])+\s*$",
+    r"(?<![\s,])[\s,]*(?:\b(?:bitte|danke|s['’]il\s+te\s+pla[iî]t|merci|por\s+favor|gracias|grazie|per\s+favore|obrigad[oa])|[.!,;:…。！]){1,20}\s*$",
     re.IGNORECASE,
 )
 
 
 _AT = re.compile(r"^(?:à|en|aux?|em|no|na)\s+", re.IGNORECASE)
-_WITH = re.compile(r"\s+(?:avec|mit|con|com)\s.*", re.IGNORECASE)
+_WITH = re.compile(r"(?<!\s)\s+(?:avec|mit|con|com)\s.*", re.IGNORECASE)
 
 
 def noted(told: str, key: str | None, language: str) -> Maker:

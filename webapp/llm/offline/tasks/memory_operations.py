@@ -21,13 +21,13 @@ NAME = "memory_operations"
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(
-    r"(?:\s*;\s*|,?\s+(?:and|but|also|so|und|et|y|e)\s+|,\s+|\s+-\s+)"
+    r"(?:(?<!\s)(?:\s*;\s*|\s+(?:and|but|also|so|und|et|y|e)\s+|\s+-\s+)|,\s+(?:(?:and|but|also|so|und|et|y|e)\s+)?)"
     # "I love my wife and my two dogs" is one statement, "I love Oslo and my dog is old" is two.
     r"(?!my\s+(?:(?:\w+\s+)?(?:kids|children|family|friends|parents|\w+s)|wife|husband|partner|son|daughter|dog|cat|mother|mum|"
     r"mom|father|dad|brother|sister|garden|job|work|home)\W*$)"
     r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for)|allergic|allergisch|allergique|"
     r"al[ée]rgic[oa]|allergic[oa]|ich|wohne|lebe|arbeite|lerne|spiele|meine?|je|j['’]\w+|mon|ma|vivo|trabajo|tengo|soy|mi|moro|trabalho|tenho|"
-    r"sou|meu|minha|abito|lavoro|sono|me\s+gustan?)\b)|[，,]\s*(?=我)|\s+و(?=(?:أعيش|أسكن|أعمل|أتعلم|أحب|عندي|لدي))",
+    r"sou|meu|minha|abito|lavoro|sono|me\s+gustan?)\b)|[，,]\s*(?=我)|(?<!\s)\s+و(?=(?:أعيش|أسكن|أعمل|أتعلم|أحب|عندي|لدي))",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
@@ -54,12 +54,12 @@ _REPORTED = re.compile(
     re.IGNORECASE,
 )
 _NOT_OWN = re.compile(
-    r"```.*?(?:```|\Z)|<([\w-]+)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)|^\s*>.*?$|[\"“][^\"”\n]{8,}[\"”]",
+    r"```.*?(?:```|\Z)|<([\w-]+)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)|^[^\S\n]*>.*?$|(?:\"[^\"”\n]{8,}|“[^\"“”\n]{8,})[\"”]",
     re.DOTALL | re.MULTILINE,
 )
 _ENDED = re.compile(
-    r"\b(?:i|i['’]m|we)\b.*?\b(?:no\s+longer|not\b.*\bany\s?more|anymore|stopped|quit|gave\s+up)\b|"
-    r"\bi['’]m\s+not\s+(?:allergic|vegan|vegetarian)\b|\b(?:i|we)\s+(?:don['’]t|do\s+not|am\s+not)\b.*\bany\s?more\b|"
+    r"\b(?:i|i['’]m|we)\b.{0,100}?\b(?:no\s+longer|not\b.{0,60}?\bany\s?more|anymore|stopped|quit|gave\s+up)\b|"
+    r"\bi['’]m\s+not\s+(?:allergic|vegan|vegetarian)\b|\b(?:i|we)\s+(?:don['’]t|do\s+not|am\s+not)\b.{0,200}?\bany\s?more\b|"
     r"\b(?:is|are)\s+no\s+longer\s+my\b",
     re.IGNORECASE,
 )

@@ -50,7 +50,7 @@ _PERSPECTIVES: dict[str, _Rules] = {
 # Only for nouns known to be relatives or possessions: many other words end in the same letter.
 _ARABIC_OWN = re.compile(r"(?<!\w)((?:ال)?(?:عمل|بيت|أخ|أب|أم|ابن|صديق|كلب|طفل|أولاد|أطفال|والد|جد|منزل|عائل))ي(?!\w)")
 _GOES_ON = re.compile(
-    r",?\s+(?:weil|dass|wenn|wo|seit|parce\s+que|depuis\s+que|quand|lorsque|car|où|qu[ei]|porque|cuando|desde\s+que|donde|"
+    r"(?<!\s),?\s+(?:weil|dass|wenn|wo|seit|parce\s+que|depuis\s+que|quand|lorsque|car|où|qu[ei]|porque|cuando|desde\s+que|donde|"
     r"quando|onde|perché|che|dove)\b.*",
     re.IGNORECASE | re.DOTALL,
 )

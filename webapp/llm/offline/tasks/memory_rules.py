@@ -21,7 +21,7 @@ _STATE = "identity/relationship"
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
-    r"instead|to correct)\b|^\s*no[,.!;]|\b(?:not|n['’]t)\b.+\bit(?:['’]s|\s+is)\b",
+    r"instead|to correct)\b|^\s*no[,.!;]|\b(?:not|n['’]t)\b.{1,200}?\bit(?:['’]s|\s+is)\b",
     re.IGNORECASE,
 )
 
@@ -64,7 +64,7 @@ def _about(pattern: str, key: str, content: str, importance: float = 0.7) -> tup
 # The first rule that finds something decides for the sentence; specific rules come before general ones.
 _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(
-        rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name\s+(?:is\s+not|isn['’]t)\s+.+?(?:,|\bbut\b|it['’]s)\s*(?:it\s+is\s+|"
+        rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name\s+(?:is\s+not|isn['’]t)\s+.{{1,80}}?(?:,|\bbut\b|it['’]s)\s*(?:it\s+is\s+|"
         rf"it['’]s\s+|but\s+)*{_NAME}",
         maker.name,
     ),
@@ -112,13 +112,13 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.instruction,
     ),
     _rule(
-        rf"\bi\s+(?:no\s+longer\s+live\s+in\s+.+?\bbut\s+in|(?:have\s+|just\s+|recently\s+)*moved\s+(?:from\s+.+?\s+)?to|"
+        rf"\bi\s+(?:no\s+longer\s+live\s+in\s+.{{1,80}}?\bbut\s+in|(?:have\s+|just\s+|recently\s+)*moved\s+(?:from\s+.{{1,80}}?\s+)?to|"
         rf"now\s+live\s+in)\s+{_REST}",
         maker.moved,
     ),
-    _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.+?\s+)?to\s+{_REST}", maker.moved),
+    _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.{{1,80}}?\s+)?to\s+{_REST}", maker.moved),
     _rule(
-        rf"\b(?:i|we)\s+live\s+in\s+(?P<rest>\S.*?)\s+with\s+(?:my|our)\s+(?P<relation>{RELATIONS})\s+"
+        rf"\b(?:i|we)\s+live\s+in\s+(?P<rest>\S.{{0,80}}?)\s+with\s+(?:my|our)\s+(?P<relation>{RELATIONS})\s+"
         r"(?P<name>(?-i:[A-ZÀ-ÞА-Я])[\w'’-]+)",
         maker.lives_with,
     ),
@@ -139,7 +139,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}", "work/job", "Job is {value}"),
     _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}", "identity/birthday", "Birthday is {value}", 0.8),
     _about(
-        r"\bi\s+was\s+born\s+on\s+(?:the\s+)?(?P<rest>\S.*\d.*)",
+        r"\bi\s+was\s+born\s+on\s+(?:the\s+)?(?P<rest>\S.{0,80}?\d.*)",
         "identity/birthday",
         "Birthday is {value}",
         0.8,
@@ -187,7 +187,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _about(r"\bi\s+(?:just\s+|have\s+)*got\s+(?P<rest>married|divorced|engaged)\b", _STATE, "Is {value}"),
     _about(rf"{_I_AM}(?P<rest>retired)\b", "work/job", "Is {value}"),
     _rule(
-        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{ABLE})\b.*"
+        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{ABLE})\b.{{0,200}}?"
         r"\b(?:because\s+of|due\s+to)\s+my\s+\S.*)",
         maker.plainly("cannot"),
     ),
@@ -221,8 +221,8 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.reminder,
     ),
     _rule(
-        rf"{_I_AM}(?:a\s+)?(?:\w+\s+)?fan\s+of\s+(?P<rest>\S.*?)(?:\s+and\s+(?P<verb>study|work|play|speak|teach|live)\s+"
-        r"(?P<more>.*))?$",
+        rf"{_I_AM}(?:a\s+)?(?:\w+\s+)?fan\s+of\s+(?P<rest>\S.{{0,120}}?)(?:\s+and\s+(?P<verb>study|work|play|speak|teach|live)\s+"
+        r"(?P<more>.{0,120}))?$",
         maker.fan,
     ),
     _rule(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..wire import text_of
 
 # In JSON mode and plain text, the schema is in the prompt, as the application's client writes it.
-_DESCRIBED = re.compile(r'the "([\w-]{1,64})", and nothing else.*?JSON schema:\s*(?=\{)', re.DOTALL)
+_DESCRIBED = re.compile(r'the "([\w-]{1,64})", and nothing else.{0,500}?JSON schema:\s*(?=\{)', re.DOTALL)
 _ROLE_LINE = re.compile(
     r"^\W{0,3}(?:\[?\d+\]?\W{0,3})?(user|human|assistant|ai|system)\W{0,2}:[ \t]*", re.IGNORECASE | re.MULTILINE
 )
-_ROLE_TAG = re.compile(
-    r'<(?:message|turn|msg)\b[^>]*\brole="?(\w+)"?[^>]*>(.*?)</(?:message|turn|msg)>|<(user|assistant)\b[^>]*>(.*?)</\3>',
-    re.DOTALL | re.IGNORECASE,
-)
+_TAG = re.compile(r"<(/?)(message|turn|msg|user|assistant)\b([^<>]{0,200})>", re.IGNORECASE)
+_ROLE = re.compile(r'\brole="?(\w+)"?')
 _USERS = ("user", "human")
 
 
@@ -53,8 +52,7 @@ class TaskRequest:
 
 def transcript(text: str) -> list[tuple[str, str]]:
     """The turns of a transcript written into `text`; empty if it is not one."""
-    tagged = [(m[1] or m[3], m[2] if m[1] else m[4]) for m in _ROLE_TAG.finditer(text)]
-    if tagged:
+    if tagged := list(_tagged(text)):
         return [("user" if role.lower() in _USERS else role.lower(), body.strip()) for role, body in tagged]
     marks = list(_ROLE_LINE.finditer(text))
     if not any(mark[1].lower() in _USERS for mark in marks):
@@ -65,6 +63,33 @@ def transcript(text: str) -> list[tuple[str, str]]:
         body = text[mark.end() : following.start() if following else len(text)].strip()
         turns.append(("user" if role in _USERS else "assistant" if role in ("assistant", "ai") else role, body))
     return turns
+
+
+def _tagged(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the role and the text of each `<message role="user">…</message>` or `<user>…</user>`."""
+    tags = list(_TAG.finditer(text))
+    closed = {_kind(tag): tag.start() for tag in tags if tag[1]}  # where each kind is closed for the last time
+    opened: tuple[re.Match[str], str] | None = None
+    for tag in tags:
+        if opened is None:
+            role = "" if tag[1] else _role(tag)
+            if role and closed.get(_kind(tag), -1) > tag.start():
+                opened = tag, role
+        elif tag[1] and _kind(tag) == _kind(opened[0]):
+            yield opened[1], text[opened[0].end() : tag.start()]
+            opened = None
+
+
+def _kind(tag: re.Match[str]) -> str:
+    kind = tag[2].lower()
+    return kind if kind in ("user", "assistant") else "message"
+
+
+def _role(tag: re.Match[str]) -> str:
+    if _kind(tag) != "message":
+        return tag[2]
+    found = _ROLE.search(tag[3])
+    return found[1] if found else ""
 
 
 def task_request(body: dict[str, Any]) -> TaskRequest | None:
