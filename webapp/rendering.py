@@ -21,10 +21,10 @@ from webapp.languages import LANGUAGES, calendar
 from webapp.languages.marks import N_
 from webapp.languages.scripts import script_words
 from webapp.languages.speaking import FOLDER, init_speaking, language_of
-from webapp.llm import tour
 from webapp.markdown import render_stored
 from webapp.models.catalogue import known_label
 from webapp.templating import asset, init_templating
+from webapp.tour import answers
 
 UNKNOWN_PAGE = "There is no such file."
 TOUR_LABEL = N_("Screen tour, no language model")
@@ -85,7 +85,7 @@ def _account_language() -> str:
 
 def model_name(name: str) -> str:
     """How a model is named under a reply; the screen tour, and the demonstration before it, say what they are."""
-    return TOUR_LABEL if name in (tour.MODEL, "offline-demo") else known_label(name)
+    return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else known_label(name)
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:

@@ -14,9 +14,9 @@ from webapp.cli.launch.beside import LOCK, beside_a_launch, pid_in, tell
 STARTED = {
     "REDIS_URL": "unix:///var/redis.sock?db=0",
     "OPENAI_BASE_URL": "http://127.0.0.1:4711/v1",
-    "OPENAI_API_KEY": "offline",
+    "OPENAI_API_KEY": "none",
     "OFFLINE_MODEL": "1",
-    "CHAT_MODEL": "offline-demo",
+    "CHAT_MODEL": "screen-tour",
     "LOG_FORMAT": "text",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from webapp.cli.launch.plan import LaunchError, Plan, make_plan, open_port, read_env_file, whole_number
-from webapp.llm import tour, tour_server
+from webapp.tour import answers, server
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert names(plan) == ["redis", "model", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
-    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == tour.MODEL
-    assert plan.environment["EMBEDDING_MODEL"] == tour_server.EMBEDDING_MODEL
+    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == answers.MODEL
+    assert plan.environment["EMBEDDING_MODEL"] == server.EMBEDDING_MODEL
     assert plan.environment["VAR_DIR"] == str(tmp_path)
     assert any("screen tour" in note for note in plan.notes)
     assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)

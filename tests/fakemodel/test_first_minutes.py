@@ -1,4 +1,4 @@
-"""What the demonstration keeps of what strangers say in their first minutes, by its rules and the engine's."""
+"""What the fake model keeps of what strangers say in their first minutes, by its rules and the engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration's summary: the user's own sentences, nothing invented."""
+"""The fake model's summary: the user's own sentences, nothing invented."""
 
 from __future__ import annotations
 

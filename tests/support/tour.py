@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from webapp.llm.tour_server import TourServer
+from webapp.tour.server import TourServer
 
 
 @contextmanager

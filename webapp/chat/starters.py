@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.languages.marks import say
-from webapp.llm.tour import INTRODUCTION, SHOW_ME
+from webapp.tour.answers import INTRODUCTION, SHOW_ME
 
 MOST = 4
 LONGEST = 90

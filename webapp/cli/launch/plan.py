@@ -131,7 +131,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         model_port = free_port()
         settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "none"}
         settings |= {"OFFLINE_MODEL": "1", **TOUR_MODELS}
-        command = [sys.executable, "-m", "webapp.llm.tour_server", "--port", str(model_port)]
+        command = [sys.executable, "-m", "webapp.tour.server", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
         notes.append("No OPENAI_API_KEY: a screen tour answers until you connect a language model at /admin/models.")
     if not environ.get("DATABASE_URL"):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.languages import LANGUAGES
-from webapp.llm.tour import INTRODUCTION, SHOW_ME, in_language, reply_to, statements_in
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
+from webapp.tour.answers import INTRODUCTION, SHOW_ME, in_language, reply_to, statements_in
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
 

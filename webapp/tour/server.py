@@ -1,6 +1,6 @@
 """The server beside the product while no model is connected: the screen tour, and embeddings by a real model.
 
-Run it with `python -m webapp.llm.tour_server --port N`. It answers as OpenAI's API does, as far as the product asks.
+Run it with `python -m webapp.tour.server --port N`. It answers as OpenAI's API does, as far as the product asks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from webapp.languages import SOURCE
-
-from . import tour
+from webapp.tour import answers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from .local import LocalEmbedder
+    from webapp.llm.local import LocalEmbedder
 
 EMBEDDING_MODEL = "all-minilm-l6-v2"
 MAX_BODY = 32 * 1024 * 1024
@@ -70,7 +69,7 @@ class TourServer:
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._embedder.unload_if_idle, IDLE)
 
     async def _models(self, _request: web.Request) -> web.Response:
-        data = [{"id": name, "object": "model", "created": 0} for name in (tour.MODEL, EMBEDDING_MODEL)]
+        data = [{"id": name, "object": "model", "created": 0} for name in (answers.MODEL, EMBEDDING_MODEL)]
         return web.json_response({"object": "list", "data": data})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -81,10 +80,10 @@ class TourServer:
         wanted = body.get("response_format")
         if body.get("stream") and not wanted:
             told = body.get("metadata") or {}
-            said = tour.reply_to(messages, told.get("language", SOURCE), is_admin="is_admin" in told)
+            said = answers.reply_to(messages, told.get("language", SOURCE), is_admin="is_admin" in told)
             return await self._stream(request, said)
         name = wanted.get("json_schema", {}).get("name") if isinstance(wanted, dict) else ""
-        statements = tour.statements_in(messages) if name == tour.READING else None
+        statements = answers.statements_in(messages) if name == answers.READING else None
         if statements is None:
             return web.json_response(NO_MODEL, status=503)
         message = {"role": "assistant", "content": json.dumps({"statements": statements})}
@@ -118,14 +117,14 @@ class TourServer:
 
     def _embed(self, text: str) -> Any:
         if self._embedder is None:
-            from .local import LocalEmbedder  # noqa: PLC0415 - numpy and more, for a process that may never embed
+            from webapp.llm.local import LocalEmbedder  # noqa: PLC0415 - numpy and more, for a process that may never embed
 
             self._embedder = LocalEmbedder()
         return self._embedder.embed_query(text)
 
 
 def _head(kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{time.time_ns()}", "object": kind, "created": int(time.time()), "model": tour.MODEL}
+    return {"id": f"chatcmpl-{time.time_ns()}", "object": kind, "created": int(time.time()), "model": answers.MODEL}
 
 
 def _event(delta: dict[str, str], reason: str | None = None) -> bytes:

@@ -14,18 +14,18 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from tests.journeys.rows import ask, begin, load, points, write_fixture
-from tests.llm.test_tour import NOT_LEARNED
 from tests.support.people import ApiClient, Person
 from tests.support.tour import tour_in_thread
+from tests.tour.test_answers import NOT_LEARNED
 from webapp.chat.starters import FOR_THE_TOUR
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.jobspecs import JOBS, Queue, rq_queue
-from webapp.llm import tour
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import NoModel
 from webapp.models.catalogue import catalogue
 from webapp.queueing import enqueue
+from webapp.tour import answers
 from webapp.upkeep import READ_BY_A_MODEL, sweep
 
 QUESTION = "I'm Sam, I live in Leeds. My daughter is 4 and allergic to peanuts. What could we cook tonight?"
@@ -41,7 +41,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def touring(app: Flask, address: str) -> Iterator[pytest.MonkeyPatch]:
     """The application as the launcher starts it when nothing names a model; `undo()` connects the scripted one."""
-    named = {"openai_base_url": address, "chat_model": tour.MODEL, "background_model": tour.MODEL}
+    named = {"openai_base_url": address, "chat_model": answers.MODEL, "background_model": answers.MODEL}
     settings = app.extensions["settings"].model_copy(update={"offline_model": True, **named})
     completions = CompletionClient(settings.model)
     with pytest.MonkeyPatch.context() as patch:

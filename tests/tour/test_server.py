@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from tests.llm.helpers import ASK, listen
 from tests.support.processes import free_port
 from tests.support.tour import tour_in_thread
-from webapp.llm import tour
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import NoModel
 from webapp.llm.settings import ModelSettings
-from webapp.llm.tour_server import EMBEDDING_MODEL
+from webapp.tour import answers
+from webapp.tour.server import EMBEDDING_MODEL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,23 +35,23 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def settings(address: str) -> ModelSettings:
-    named = {"chat_model": tour.MODEL, "background_model": tour.MODEL, "embedding_model": EMBEDDING_MODEL}
+    named = {"chat_model": answers.MODEL, "background_model": answers.MODEL, "embedding_model": EMBEDDING_MODEL}
     return ModelSettings(base_url=address, api_key="none", **named)
 
 
 def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
     heard = listen(settings)
-    assert heard.text == tour.reply_to(ASK, "en", is_admin=False)
+    assert heard.text == answers.reply_to(ASK, "en", is_admin=False)
     assert len(heard.events) > 10
 
 
 def test_openais_own_client_understands_it(address: str) -> None:
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
-        assert [model.id for model in client.models.list()] == [tour.MODEL, EMBEDDING_MODEL]
+        assert [model.id for model in client.models.list()] == [answers.MODEL, EMBEDDING_MODEL]
         told = {"language": "fr", "is_admin": "yes"}
         with client.chat.completions.create(model="any", messages=ASK, stream=True, metadata=told) as stream:
             text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
-        assert text == tour.reply_to(ASK, "fr", is_admin=True)
+        assert text == answers.reply_to(ASK, "fr", is_admin=True)
         vectors = client.embeddings.create(model=EMBEDDING_MODEL, input=["a", "b"])
         assert [len(item.embedding) for item in vectors.data] == [384, 384]
 
@@ -96,7 +96,7 @@ def test_bad_requests_are_refused_as_openai_does(address: str, path: str, body: 
 def test_the_process_starts_light_and_stops_on_sigterm() -> None:
     port = free_port()
     # -X importtime lists every module on stderr: none of the heavy ones may be among them.
-    command = [sys.executable, "-X", "importtime", "-m", "webapp.llm.tour_server", "--port", str(port)]
+    command = [sys.executable, "-X", "importtime", "-m", "webapp.tour.server", "--port", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     try:
         end = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""The screen tour: what is answered until a model is connected. It understands nothing and says so; pure.
+"""What the screen tour answers. It understands nothing and says so; pure.
 
 It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
 """
@@ -15,8 +15,7 @@ from typing import Any
 
 from webapp.languages import LANGUAGES, SOURCE
 from webapp.languages.marks import N_
-
-from .events import text_of_parts
+from webapp.llm.events import text_of_parts
 
 MODEL = "screen-tour"
 READING = "memory_operations"
