@@ -32,8 +32,8 @@ _SHOWN = N_("This was written in advance, to show how a reply arrives, with a ta
 _KEYS = N_(
     {
         "Enter": "Send; while a reply is being written, send next",
-        "Esc": "Stop the reply, or close what is open",
-        "?": "This list",
+        "Shift+Enter": "New line",
+        "Ctrl+K": "Search and commands",
     }
 )
 _CODE = '```python\ndef greet(name: str) -> str:\n    return f"Hello, {name}!"\n```'
