@@ -78,7 +78,7 @@ def _name(pid: int) -> str:
         ("jobs.worker", "worker"),
         ("jobs.schedule", "scheduler"),
         ("gunicorn", "web"),
-        ("offline", "offline model"),
+        ("tour.server", "screen tour"),
         ("redis-server", "redis"),
         ("cli.launch", "launcher"),
     ):

@@ -19,7 +19,7 @@ from tests.support.servers import Servers, test_servers
 MODEL = "bench-model"
 LOG = "bench.log"
 PYTHON = [sys.executable, "-m"]
-SCRIPTED = ("webapp.llm.offline", "--scripted")
+SCRIPTED = ("fakemodel", "--scripted")
 
 
 @dataclass

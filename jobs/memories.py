@@ -6,6 +6,7 @@ from typing import Any
 
 from jobs.runner import follow_with, job, report
 from webapp.memories.learning import extraction, requests, tidying
+from webapp.models.catalogue import is_demonstration
 from webapp.queueing import enqueue
 
 
@@ -35,7 +36,7 @@ def tidy_memories(user_id: int) -> int:
 @job("tidying")
 def request_tidying() -> int:
     """Queue tidying for everybody whose memories changed; returns the number of people."""
-    people = tidying.people_to_tidy()
+    people = [] if is_demonstration() else tidying.people_to_tidy()
     for user_id in people:
         enqueue("tidy", user_id=user_id)
     return len(people)

@@ -20,6 +20,8 @@ from flask_migrate import upgrade
 from rq.job import Job
 from sqlalchemy import text
 
+from fakemodel.testing import ServerHandle, serve_in_thread
+from fakemodel.wire import EMBEDDING_MODEL
 from tests.support import network, repeats
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, session_client
@@ -32,8 +34,6 @@ from webapp.chat.turns import hub, turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
-from webapp.llm.offline.wire import EMBEDDING_MODEL
 from webapp.redis_clients import open_redis
 from webapp.webhooks import streaming
 

@@ -57,6 +57,7 @@ SHARED_ROOMS = {
     "llm",
     "markdown",
     "text",
+    "tour",
 }
 
 # The only reasons to skip a test: the set-up installs every program that a test needs.
@@ -85,6 +86,7 @@ PURE = {
     "webapp.library": "formats variables",
     "webapp.openapi": "document examples",
     "webapp.prompts": "numbered",
+    "webapp.tour": "answers",
     "webapp.tools": "addresses calculator calls days definitions toolset untrusted",
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
@@ -101,10 +103,10 @@ SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
 
 # Modules with imports of ours inside functions, and why.
 LAZY = {
-    "webapp",  # says so itself: the launcher and the offline model live in this package without needing Flask
+    "webapp",  # says so itself: the launcher and the screen tour live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
     "webapp.files.storing",  # boto3, 35 MB, where a bucket is set
-    "webapp.llm.offline.server",  # numpy and the embedding model's code, for a process that may never embed
+    "webapp.tour.server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
     "webapp.transfer.exporting",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }
@@ -157,6 +159,12 @@ def domain_of(name: str) -> str:
     """The domain a module belongs to; empty if it is for all domains."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[0] == "webapp" and parts[1] in DOMAINS else ""
+
+
+def test_the_product_never_uses_the_fake_model():
+    users = {name for name, found in IMPORTS.items() if any(other.split(".")[0] == "fakemodel" for other in found)}
+    assert not users
+    assert "fakemodel" in (ROOT / ".dockerignore").read_text().split()
 
 
 def test_every_view_says_who_may_call_it(app):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse, wait_for_end
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
@@ -18,7 +19,6 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 
 def _send(client: ApiClient, key: str, path: str = "/api/conversations", **body: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
 from tests.support.people import WAYS_OUT, ApiClient, put_out_of_use
 from tests.support.processes import wait_until
@@ -18,7 +19,6 @@ from webapp.chat.turns.follow import follow
 from webapp.chat.turns.hub import Hub
 from webapp.database import db
 from webapp.extensions import make_redis
-from webapp.llm.offline.testing import ServerHandle
 
 SLOW = {"token_delay": 0.03}
 

@@ -9,7 +9,7 @@ import pytest
 
 from webapp.cli.launch.plan import Plan, make_plan, open_port, whole_number
 from webapp.environment import LaunchError
-from webapp.llm.offline import wire
+from webapp.tour import answers, server
 
 
 @pytest.fixture
@@ -35,10 +35,10 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert names(plan) == ["redis", "model", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
-    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == wire.CHAT_MODEL
-    assert plan.environment["EMBEDDING_MODEL"] == wire.EMBEDDING_MODEL
+    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == answers.MODEL
+    assert plan.environment["EMBEDDING_MODEL"] == server.EMBEDDING_MODEL
     assert plan.environment["VAR_DIR"] == str(tmp_path)
-    assert any("offline model" in note for note in plan.notes)
+    assert any("screen tour" in note for note in plan.notes)
     assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)
 
 

@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle, serve_in_thread
 from tests.chat.helpers import parse
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.queries import count_queries
@@ -17,7 +18,6 @@ from webapp.database import db, write_transaction
 from webapp.extensions import app_settings
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import ModelError
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.model_clients import embedder

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from webapp import sealing
 from webapp.chat.turns import turn
 from webapp.chat.turns.runtime import runtime
-from webapp.llm.offline.testing import ServerHandle
 from webapp.model_clients import RedisCapabilities
 from webapp.models import catalogue
 from webapp.retrieval import lookup

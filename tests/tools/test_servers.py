@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from redis.exceptions import RedisError
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.learning.test_tools import chats
@@ -26,7 +27,6 @@ from webapp.chat.turns import asking, turnlog
 from webapp.config import Settings
 from webapp.database import db, write_transaction
 from webapp.extensions import limiter
-from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import servers
 from webapp.tools.mcp import cleaning, wire
 from webapp.tools.mcp import client as mcp

@@ -12,6 +12,7 @@ import blingfire
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
 from tests.support.people import ApiClient, Person, post_form
@@ -22,7 +23,6 @@ from webapp.chat.context import assembly
 from webapp.chat.service import start_turn
 from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.tools.toolset import BUILT_IN

@@ -16,6 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
@@ -24,7 +25,6 @@ from webapp.config import Settings
 from webapp.database import db, now, write_transaction
 from webapp.extensions import app_settings
 from webapp.happenings import Kind
-from webapp.llm.offline.testing import ServerHandle
 from webapp.webhooks import delivering, service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import ALL, NewWebhook

@@ -60,6 +60,14 @@ class MissingKey(ModelError):
     default_retryable = False
 
 
+class NoModel(ModelError):
+    """No model is connected: the screen tour is all there is."""
+
+    code = "no_model"
+    default_detail = "No language model is connected. An administrator connects one under Administration, Models."
+    default_retryable = False
+
+
 class Unauthorized(ModelError):
     """The server does not accept the key."""
 
@@ -173,6 +181,8 @@ def from_payload(
     status = status or inner_status
     text = message.lower()
     common: dict[str, Any] = {"status": status, "provider_code": _loggable(codes)}
+    if NoModel.code in codes:
+        return NoModel(**common)
     if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:

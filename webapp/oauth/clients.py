@@ -13,8 +13,9 @@ AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES = ("authorization_code", "refresh_token")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _OF_BROWSERS = frozenset(
-    "about blob brave chrome chrome-extension content data edge file filesystem ftp intent jar javascript mailto "
-    "moz-extension opera resource view-source vbscript ws wss".split()
+    ("about", "blob", "brave", "chrome", "chrome-extension", "content", "data", "edge", "file", "filesystem", "ftp")
+    + ("intent", "jar", "javascript", "mailto", "moz-extension", "opera", "resource", "view-source", "vbscript", "ws")
+    + ("wss",)
 )
 """Schemes that browsers, or Android for them, open by themselves."""
 MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255

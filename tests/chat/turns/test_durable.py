@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from redis.asyncio import Redis
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
 from tests.chat.test_stream import begin, wait_for_text
 from tests.support.people import ApiClient
@@ -22,7 +23,6 @@ from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 
 @pytest.fixture

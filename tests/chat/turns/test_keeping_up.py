@@ -17,6 +17,7 @@ from flask import Flask
 from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from fakemodel.testing import ServerHandle
 from tests.chat.test_stream import begin, wait_for_text
 from tests.memories.test_always import add, fill
 from tests.spaces.helpers import join, make_space
@@ -32,7 +33,6 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.extensions import make_redis
-from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.keeping import forgetting
 from webapp.redis_clients import open_redis
 from webapp.retrieval import lookup

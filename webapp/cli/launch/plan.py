@@ -15,10 +15,10 @@ from webapp.environment import ROOT, LaunchError
 
 from .redis_programs import newest_redis
 
-# The offline server's names for its models; it is not imported here, to stay small.
-OFFLINE_MODELS = {
-    "CHAT_MODEL": "offline-demo",
-    "BACKGROUND_MODEL": "offline-demo",
+# The screen tour's names for what it has; its server is not imported here, to stay small.
+TOUR_MODELS = {
+    "CHAT_MODEL": "screen-tour",
+    "BACKGROUND_MODEL": "screen-tour",
     "EMBEDDING_MODEL": "all-minilm-l6-v2",
 }
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
@@ -85,7 +85,7 @@ def whole_number(environ: Mapping[str, str], name: str, default: int, least: int
 
 
 def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
-    """Decide what to start: a Redis and an offline model only where the environment names none."""
+    """Decide what to start: a Redis and the screen tour only where the environment names none."""
     host = environ.get("HOST") or "127.0.0.1"
     port = whole_number(environ, "PORT", 8000, 0, 65_535)
     web_processes = whole_number(environ, "WEB_CONCURRENCY", 2, 1, 64)
@@ -109,11 +109,11 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         specs.append(Spec("redis", [server.path, *redis_options(redis_socket, var)], order=2, quiet=True))
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
-        settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}
-        settings |= {"OFFLINE_MODEL": "1", **OFFLINE_MODELS}
-        command = [sys.executable, "-m", "webapp.llm.offline", "--port", str(model_port)]
+        settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "none"}
+        settings |= {"OFFLINE_MODEL": "1", **TOUR_MODELS}
+        command = [sys.executable, "-m", "webapp.tour.server", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
-        notes.append("No OPENAI_API_KEY: the built-in offline model answers, a demonstration without a language model.")
+        notes.append("No OPENAI_API_KEY: a screen tour answers until you connect a language model at /admin/models.")
     if not environ.get("DATABASE_URL"):
         notes.append(f"No DATABASE_URL: data is kept with SQLite in {var}.")
 

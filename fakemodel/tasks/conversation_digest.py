@@ -64,4 +64,4 @@ def observation_of(said: list[str]) -> str:
         if asked == 1
         else (f"{asked} of them questions")
     )
-    return f"Wrote {messages}, {questions}. (Counted by the offline demonstration, not observed by a language model.)"
+    return f"Wrote {messages}, {questions}. (Counted by the fake model, not observed by a language model.)"

@@ -1,4 +1,4 @@
-"""The offline model's HTTP server: routes, embeddings, the script endpoints and the command line."""
+"""The fake model's HTTP server: routes, embeddings, the script endpoints and the command line."""
 
 from __future__ import annotations
 
@@ -27,29 +27,26 @@ from .wire import CHAT_MODEL, EMBEDDING_MODEL, count_tokens, error
 if TYPE_CHECKING:
     from webapp.llm.local import LocalEmbedder
 
-log = logging.getLogger("offline-model")
+log = logging.getLogger("fake-model")
 
 MAX_BODY = 32 * 1024 * 1024
 MAX_INPUTS = 2048
-DEFAULT_RATE = 45.0  # tokens a second: a pace to read along with
 DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is unloaded
 ACCEPTING = 10  # turns of the event loop within which asyncio hands over a connection it has accepted
 
 
-class OfflineServer:
+class FakeServer:
     """The state of one server: the embedding model, the pacer and, if scripted, the script."""
 
     def __init__(
         self,
         *,
         script: Script | None = None,
-        rate: float = DEFAULT_RATE,
         idle: float = DEFAULT_IDLE,
         temperament: Temperament = EVEN,
     ) -> None:
         self.script = script
         self._temperament = temperament
-        self._rate = rate
         self._idle = idle
         self._pacer: Pacer | None = None
         self._embedder: LocalEmbedder | None = None
@@ -94,9 +91,7 @@ class OfflineServer:
         return web.json_response({"status": "ok", "embedder_loaded": loaded, "scripted": self.script is not None})
 
     async def _models(self, request: web.Request) -> web.Response:
-        data = [
-            {"id": m, "object": "model", "created": 0, "owned_by": "offline"} for m in (CHAT_MODEL, EMBEDDING_MODEL)
-        ]
+        data = [{"id": m, "object": "model", "created": 0, "owned_by": "nobody"} for m in (CHAT_MODEL, EMBEDDING_MODEL)]
         return web.json_response({"object": "list", "data": data})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -111,7 +106,7 @@ class OfflineServer:
             temperament = self.script.temperament if self.script else self._temperament
             refuse(temperament.fault, body)
             refuse_as_scripted(rule, body)
-            answer = answer_for(body, rule, self.script, self._rate, temperament)
+            answer = answer_for(body, rule, temperament)
             if body.get("stream"):
                 response = await send_stream(request, body, answer, rule, self._pacer, call)
             else:
@@ -194,7 +189,7 @@ class OfflineServer:
 
 
 @contextlib.asynccontextmanager
-async def serving(server: OfflineServer, host: str, port: int) -> AsyncIterator[int]:
+async def serving(server: FakeServer, host: str, port: int) -> AsyncIterator[int]:
     """Serve until the block ends, and close every connection then; yields the port, which is chosen if 0 is given."""
     # A client that disconnects must end the stream, as with real servers: aiohttp does not do so on its own.
     runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.5)
@@ -215,14 +210,11 @@ async def serving(server: OfflineServer, host: str, port: int) -> AsyncIterator[
 
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser("offline-model", description="A demonstration model server, OpenAI-compatible.")
+    parser = argparse.ArgumentParser("fake-model", description="A scripted model server, OpenAI-compatible.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument(
         "--scripted", action="store_true", help="for tests: replies and faults are set through /_script"
-    )
-    parser.add_argument(
-        "--rate", type=float, default=DEFAULT_RATE, help="tokens a second of the demonstration; 0: at once"
     )
     parser.add_argument(
         "--idle", type=float, default=DEFAULT_IDLE, help="seconds until an unused embedding model is unloaded"
@@ -233,13 +225,13 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     script, temperament = (Script() if options.scripted else None), TEMPERAMENTS.get(options.temperament, EVEN)
-    server = OfflineServer(script=script, rate=options.rate, idle=options.idle, temperament=temperament)
+    server = FakeServer(script=script, idle=options.idle, temperament=temperament)
     asyncio.run(_serve(server, options.host, options.port))
 
 
-async def _serve(server: OfflineServer, host: str, port: int) -> None:
+async def _serve(server: FakeServer, host: str, port: int) -> None:
     async with serving(server, host, port) as bound:
-        log.info("offline model on http://%s:%d/v1", host, bound)
+        log.info("fake model on http://%s:%d/v1", host, bound)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):

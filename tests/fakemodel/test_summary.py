@@ -1,13 +1,13 @@
-"""The demonstration's summary: the user's own sentences, nothing invented."""
+"""The fake model's summary: the user's own sentences, nothing invented."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakemodel.tasks import conversation_summary
+from fakemodel.tasks.request import TaskRequest
 from webapp.legacies.telling import fact_task
-from webapp.llm.offline.tasks import conversation_summary
-from webapp.llm.offline.tasks.request import TaskRequest
 
 
 def asked(*turns: tuple[str, str]) -> TaskRequest:

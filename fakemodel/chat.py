@@ -12,15 +12,12 @@ from typing import Any
 from aiohttp import web
 
 from .pace import Flow, Pacer
-from .replies import reply_to
 from .script import Rule, Script
 from .script_faults import Fault, alternates, has_bare_calls, has_images, refused_parameter
 from .tasks import run_task
 from .tasks.request import task_request
 from .temperaments import Temperament
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
-
-FIRST_DELAY = 0.25  # seconds: long enough to see that something is coming
 
 Frame = bytes | Callable[[], bytes]
 
@@ -94,20 +91,14 @@ def refuse(fault: Fault, body: dict[str, Any]) -> None:
         raise Refusal(fault.http_status, error("scripted fault") if fault.body is None else fault.body, fault.headers)
 
 
-def answer_for(
-    body: dict[str, Any], rule: Rule | None, script: Script | None, rate: float, temperament: Temperament
-) -> Answer:
-    """What to answer, by script, by structured task or by the demonstration's rules, in a temperament."""
+def answer_for(body: dict[str, Any], rule: Rule | None, temperament: Temperament) -> Answer:
+    """What to answer, by script, by structured task or with numbered tokens, in a temperament."""
     if rule is not None:
         answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:
         answer = Answer(tokens_of(json.dumps(run_task(task), ensure_ascii=False)))
-    elif script is not None:
-        answer = Rule().answer()
     else:
-        answer = Answer(
-            tokens_of(reply_to(body["messages"])), first_delay=FIRST_DELAY, token_delay=1 / rate if rate else 0
-        )
+        answer = Rule().answer()
     answer.reasoning = answer.reasoning or tokens_of(temperament.reasoning)
     answer.tells_usage = temperament.tells_usage
     limit = body.get("max_tokens") or body.get("max_completion_tokens")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.llm.offline.tasks import run_task
-from webapp.llm.offline.tasks.memory_operations import operations_of
-from webapp.llm.offline.tasks.request import TaskRequest
+from fakemodel.tasks import run_task
+from fakemodel.tasks.memory_operations import operations_of
+from fakemodel.tasks.request import TaskRequest
 from webapp.llm.parts import Part, schema_of
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.state import State, apply_effects

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.offline.tasks.conversation_digest import NAME, actions_of, observation_of, run, topics_of
-from webapp.llm.offline.tasks.request import TaskRequest
+from fakemodel.tasks.conversation_digest import NAME, actions_of, observation_of, run, topics_of
+from fakemodel.tasks.request import TaskRequest
 from webapp.prompts.transcript import transcript
 
 
@@ -23,7 +23,7 @@ def test_topics_actions_and_what_can_be_counted():
     assert len(found["main_topics"]) == 2
     assert found["action"] == ["Try growing seeds at your window"]
     assert found["typical_observation"].startswith("Wrote 3 messages, 3 of them questions.")
-    assert "offline demonstration" in found["typical_observation"]
+    assert "fake model" in found["typical_observation"]
 
 
 @pytest.mark.parametrize("said", [[], ["👋"], ["?!"]])

@@ -1,12 +1,12 @@
-"""What the demonstration keeps of what strangers say in their first minutes, by its rules and the engine's."""
+"""What the fake model keeps of what strangers say in their first minutes, by its rules and the engine's."""
 
 from __future__ import annotations
 
 import pytest
 
 from bench.extraction.memory import Bench
-from webapp.llm.offline.tasks import run_task
-from webapp.llm.offline.tasks.request import TaskRequest
+from fakemodel.tasks import run_task
+from fakemodel.tasks.request import TaskRequest
 from webapp.llm.parts import schema_of
 from webapp.memories.engine.statements import FIELD
 from webapp.memories.learning.model_call import SCHEMA_NAME

@@ -1,4 +1,4 @@
-"""The offline server within a test: in a thread, on a free port, with its script at hand."""
+"""The fake model within a test: in a thread, on a free port, with its script at hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .script import Rule, Script
-from .server import OfflineServer, serving
+from .server import FakeServer, serving
 from .temperaments import TEMPERAMENTS
 
 
@@ -53,17 +53,15 @@ class ServerHandle:
 
 
 @contextmanager
-def serve_in_thread(
-    scripted: bool = True, *, port: int = 0, rate: float = 0.0, idle: float = 600.0
-) -> Iterator[ServerHandle]:
-    """Serve on 127.0.0.1 until the block ends; `rate` is the demonstration's pace, 0 for at once."""
+def serve_in_thread(scripted: bool = True, *, port: int = 0, idle: float = 600.0) -> Iterator[ServerHandle]:
+    """Serve on 127.0.0.1 until the block ends."""
     script = Script() if scripted else None
     ready = threading.Event()
     state: dict[str, Any] = {}
 
     async def serve() -> None:
         stop = asyncio.Event()
-        async with serving(OfflineServer(script=script, rate=rate, idle=idle), "127.0.0.1", port) as bound:
+        async with serving(FakeServer(script=script, idle=idle), "127.0.0.1", port) as bound:
             state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
             ready.set()
             await stop.wait()
@@ -76,15 +74,15 @@ def serve_in_thread(
         finally:
             ready.set()
 
-    thread = threading.Thread(target=run, name="offline-model", daemon=True)
+    thread = threading.Thread(target=run, name="fake-model", daemon=True)
     thread.start()
     ready.wait(30)
     if "port" not in state:
-        raise RuntimeError("the offline server did not start") from state.get("problem")
+        raise RuntimeError("the fake model did not start") from state.get("problem")
     try:
         yield ServerHandle(f"http://127.0.0.1:{state['port']}/v1", script)
     finally:
         state["loop"].call_soon_threadsafe(state["stop"].set)
         thread.join(30)
     if "problem" in state:
-        raise RuntimeError("the offline server failed") from state["problem"]
+        raise RuntimeError("the fake model failed") from state["problem"]

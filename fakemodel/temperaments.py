@@ -1,4 +1,4 @@
-"""Temperaments of real providers, which the offline server can imitate in all its answers, whatever a script says."""
+"""Temperaments of real providers, which the fake model can imitate in all its answers, whatever a script says."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.offline.tasks import memory_operations
-from webapp.llm.offline.tasks.conversation_title import MAX_CHARS, MAX_WORDS, NAME, run, title_of
-from webapp.llm.offline.tasks.request import TaskRequest
+from fakemodel.tasks import memory_operations
+from fakemodel.tasks.conversation_title import MAX_CHARS, MAX_WORDS, NAME, run, title_of
+from fakemodel.tasks.request import TaskRequest
 
 
 @pytest.mark.parametrize(

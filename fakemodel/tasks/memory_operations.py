@@ -1,4 +1,4 @@
-"""Memory extraction by rules: the demonstration's stand-in for the memory engine's structured call.
+"""Memory extraction by rules: the fake model's stand-in for the memory engine's structured call.
 
 Reads the documented sections of the call's user message (headings, then one JSON object per line): `{"message": n,
 "role": "user", "text": …}` is evidence, `{"memory": n, …}` is known, `{"point": n, …}` is open. What the rules find is
