@@ -13,4 +13,4 @@ def index_document(document_id: int) -> int:
     made = documents.index_document(document_id, last_try=is_last_try())
     if made.more:
         enqueue("index_document", document_id=document_id)
-    return made.count
+    return made.vectors

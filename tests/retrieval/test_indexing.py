@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.support.dialogue import START, write_dialogue
-from webapp.conversations.models import Conversation, Message
 from webapp import slices
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories import service

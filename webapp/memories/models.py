@@ -166,9 +166,9 @@ class MemoryEvidence(Base):
 class MemoryChangeSet(Base):
     """Everything one job or one action of a user did to memories.
 
-    `memory_version` is the version of the user's memory in which it was last written: a turn adds to its change set, so
-    whoever follows changes follows these and not the ids. `changes` lists {memory_id, before, after}: revision numbers, `before` null for a memory it created. It names ids
-    only, so that forgetting a memory leaves no text here.
+    `changes` lists {memory_id, before, after}: revision numbers, `before` null for a memory it created. It names ids
+    only, so that forgetting a memory leaves no text here. `memory_version` is the version of the user's memory in which
+    it was last written: a turn adds to its change set, so whoever follows changes follows these and not the ids.
     """
 
     __tablename__ = "memory_change_sets"
@@ -261,13 +261,17 @@ class MemoryVersion(Base):
 
 def version_of(user_id: int) -> ScalarSelect[int]:
     """The present version of a user's memory, for use in other statements."""
-    return select(func.coalesce(func.max(MemoryVersion.version), 0)).where(MemoryVersion.user_id == user_id).scalar_subquery()
+    return (
+        select(func.coalesce(func.max(MemoryVersion.version), 0))
+        .where(MemoryVersion.user_id == user_id)
+        .scalar_subquery()
+    )
 
 
 @event.listens_for(MemoryChangeSet, "before_insert")
 @event.listens_for(MemoryChangeSet, "before_update")
 def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
-    row.memory_version = version_of(row.user_id)  # type: ignore[assignment]  # read by the statement itself
+    row.memory_version = version_of(row.user_id)  # read by the statement itself
 
 
 class AdminAccess(Base):

@@ -67,7 +67,7 @@ def store_message_vectors(
     are_some: bool = False,
 ) -> None:
     """Store the vectors (n × dimensions) of all pieces of some messages, replacing the old ones; messages deleted in
-    the meantime are ignored. `are_some`: the pieces are not all of their messages, so the vectors of the others stay."""
+    the meantime are ignored. `are_some`: not all pieces of their messages, so the vectors of the others stay."""
     ids = {piece.message_id for piece in pieces}
     if not ids:
         return

@@ -55,7 +55,7 @@ _COLUMNS = tuple(
 class Made(NamedTuple):
     """How many vectors of a document were made, and whether some are still to be made."""
 
-    count: int
+    vectors: int
     more: bool
 
 
@@ -223,7 +223,6 @@ def _cut(document_id: int) -> bool:
             select(
                 SpaceDocument.space_id,
                 SpaceDocument.title,
-                SpaceDocument.content,
                 SpaceDocument.pages,
                 SpaceDocument.media_type,
                 SpaceDocument.status,
@@ -238,7 +237,8 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = parts_of(row.content, row.pages, row.title, row.media_type)
+            content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
+            parts = parts_of(content or "", row.pages, row.title, row.media_type)
             db.session.execute(
                 insert(DocumentChunk),
                 [
