@@ -131,12 +131,8 @@ def test_nobody_waits_for_all_that_another_has_asked_for(
     with app.app_context(), write_transaction():
         row = db.session.get(Import, large)
         assert row.status == "reading", "it is looked at in slices"
-        row.format, row.status, row.preview, row.options = (
-            "claude",
-            "running",
-            {"total": 2_000},
-            {"take": ["conversations"]},
-        )
+        row.format, row.status, row.options = "claude", "running", {"take": ["conversations"]}
+    with app.app_context():
         talk = write_dialogue(other.user_id, [("user", "I moved to Hvar."), ("assistant", "Nice.")], START)
     assert lane.others_before(other, "index") <= 1
     with app.app_context():
