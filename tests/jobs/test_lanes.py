@@ -113,6 +113,7 @@ def many(count: int) -> bytes:
     return zipped({"conversations.json": talks})
 
 
+@pytest.mark.once
 def test_nobody_waits_for_all_that_another_has_asked_for(
     app: Flask, make_user: Callable[[], Person], api: Callable[[Person], ApiClient], lane: Lane
 ) -> None:
