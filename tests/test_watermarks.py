@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from tests.support.dialogue import START, write_dialogue
-from tests.support.interleaving import ON_MARIADB, in_each_gap
+from tests.support.interleaving import in_each_gap
 from tests.support.people import Person
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
@@ -31,7 +31,7 @@ from webapp.spaces.document_vectors import owe_documents
 from webapp.spaces.models import SpaceDocument
 from webapp.summaries import service as summaries
 
-pytestmark = ON_MARIADB
+pytestmark = pytest.mark.mysql_only  # SQLite has one writer
 
 
 class Talk:

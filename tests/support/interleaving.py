@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from flask import Flask
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 
 from webapp.database import db
 
-ON_MARIADB = pytest.mark.skipif(
-    os.environ.get("TEST_DB") == "sqlite", reason="SQLite has one writer, and gives a reader one state of all tables"
-)
 _LOCK_WAIT = 1205
 
 
