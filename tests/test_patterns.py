@@ -40,7 +40,7 @@ def test_a_bad_one_is_found(text: str, anchored: bool) -> None:
     assert list(slow([Found("here", re.compile(text), anchored)])) != []
 
 
-@pytest.mark.parametrize("text", [r"(?<!\s)\s+$", r"<[^<>]*>", r"\s+", r"a{1,20}b", r"[ \t]*+\|"])
+@pytest.mark.parametrize("text", [r"(?<!\s)\s+$", r"<[^<>]*>", r"\s+", r"a{1,20}b"])
 def test_a_good_one_is_not(text: str) -> None:
     assert list(slow([Found("here", re.compile(text), False)])) == []
 

@@ -133,6 +133,17 @@ def database_read_only(stack: Stack, random: random.Random) -> None:
     engine.dispose()
 
 
+def database_stutters(stack: Stack, random: random.Random) -> None:
+    """MariaDB stops for a moment again and again, so that much is committed between two statements of a job, and
+    replies begin and end there; on SQLite as `database_restarted`."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 6))
+        return
+    for _ in range(random.randrange(20, 60)):
+        stand_still([stack.servers.mariadb.pid], random.uniform(0.02, 0.2))
+        time.sleep(random.uniform(0.005, 0.05))
+
+
 def model_killed(stack: Stack, random: random.Random) -> None:
     """The model server dies in the middle of its answers and is back after a while."""
     kill(stack, "model")
@@ -171,6 +182,7 @@ FAULTS: tuple[Fault, ...] = (
     database_killed,
     database_silent,
     database_read_only,
+    database_stutters,
     model_killed,
     model_silent,
     everything_killed,

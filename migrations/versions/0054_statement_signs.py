@@ -1,7 +1,7 @@
 """Hashes of statements in which signs count: "C" is not "C++", "80 kg" not "-80 kg"
 
 Revision ID: 0054
-Revises: 0048
+Revises: 0052
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0054"
-down_revision = "0048"
+down_revision = "0052"
 branch_labels = None
 depends_on = None
 

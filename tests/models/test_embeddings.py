@@ -203,6 +203,6 @@ def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
         # Not failed: what it was found by is still there, and it is asked for again.
         assert client.get(f"{place}/{number}").get_json()["status"] != "failed"
         other.reset()
-        assert documents.index_document(number) == 1
+        assert documents.index_document(number).vectors == 1
         assert counts()["documents"] == {name_of(other): 1}
     assert client.get(f"{place}/{number}").get_json()["status"] == "ready"

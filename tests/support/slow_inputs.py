@@ -26,6 +26,8 @@ SIZE, TIMES = 12_000, 750
 """The characters, and how often a run is repeated, at least."""
 LITTLE = 0.04
 """Seconds of CPU below which a pattern is not slow."""
+LONGEST = 100_000
+"""Characters; work that is still little at this length is no danger."""
 MUCH = 2.0
 """Seconds of CPU after which a pattern is stopped: no linear one needs a tenth of that."""
 GROWTH = 3.0
@@ -81,8 +83,11 @@ def _growth(found: Found, before: str, run: str, after: str) -> str:
     """Return how the work grew, if it was more than linear; else an empty string."""
     times = max(TIMES, SIZE // len(run))
     lowest = float("inf")
-    for _ in range(4):
+    once = _work(found, before, run, after, times)
+    while LITTLE / 8 <= once < LITTLE and times * len(run) < LONGEST:
+        times *= 2  # on a fast machine it takes more to tell
         once = _work(found, before, run, after, times)
+    for _ in range(4):
         if once < LITTLE:
             return ""
         if once >= MUCH:
@@ -90,6 +95,7 @@ def _growth(found: Found, before: str, run: str, after: str) -> str:
         lowest = min(lowest, _work(found, before, run, after, 2 * times) / once)
         if lowest < GROWTH:
             return ""
+        once = _work(found, before, run, after, times)
     return f"{lowest:.1f} times the work for twice the input"
 
 

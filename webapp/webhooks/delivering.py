@@ -20,14 +20,13 @@ from webapp.happenings import Kind
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.models.vault import unseal
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice
 from webapp.validation import utc_text
 from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.signing import headers, wait_after
 
 SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
-AT_ONCE = 10
-"""The most deliveries in one run of the job, since others wait behind it; another run continues."""
 MOST_TEXT = 100_000
 GONE = 410
 
@@ -55,22 +54,25 @@ def owed() -> Sequence[int]:
 
 
 def deliver(webhook_id: int) -> int:
-    """Deliver what is due, oldest first, until one fails; returns how many. Safe to run twice at the same time."""
-    told = 0
-    while told < AT_ONCE:
+    """Deliver what is due, oldest first, until one fails or the slice is over; returns how many. Safe to run twice at
+    the same time."""
+    told, turn = 0, Slice()
+    while True:
         with write_transaction():
             letter = _claim(webhook_id)
         if letter is None:
-            break
+            return told
         outcome = _send(letter)
         with write_transaction():
             _note(webhook_id, letter, outcome)
-            told += outcome.status == "delivered"
-            if told == AT_ONCE:
+            if outcome.status != "delivered":
+                return told
+            told += 1
+            is_over = not turn.goes_on()
+            if is_over:
                 enqueue_after_commit("deliver", webhook_id=webhook_id)
-        if outcome.status != "delivered":
-            break
-    return told
+        if is_over:
+            return told
 
 
 def _claim(webhook_id: int) -> _Letter | None:

@@ -370,7 +370,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
         tried.append("listen")
         if len(tried) == 1:
             raise RedisConnectionError("away")
-        if len(tried) > 20 or (entry and entry.position.change_set_id):
+        if len(tried) > 20 or (entry and entry.position.memory_version):
             raise SystemExit  # the end of the test's thread
         listen(told)
 
@@ -400,7 +400,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
         assert has_broken.wait(10)
         add(user.user_id, 8)
     thread.join(20)
-    assert entry is not None and entry.position.change_set_id
+    assert entry is not None and entry.position.memory_version
     assert [record.message for record in caplog.records if record.name == keeping_up.__name__] == [
         "changes of memory are not heard of, retrying",
         "memory was not read ahead",
