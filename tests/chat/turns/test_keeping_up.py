@@ -133,8 +133,9 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(
         keeper.work()
         prompt, prepared = next_turn()
         assert "Number 7 is a heron." in prompt and "Number 8 is a heron." in prompt
-        # The facts that the question names are read from the table every time; nothing else is.
-        named = [statement for statement in prepared if statement not in quiet]
+        # The facts that the question names are read from the table every time; nothing else of memory is. Which models
+        # there are is read now and then, by the clock.
+        named = [sent for sent in prepared if sent not in quiet and "model_connections" not in sent]
         assert len(named) <= 1 and len(lazy) >= len(prepared) + 5, (quiet, prepared, lazy)
 
 
