@@ -8,7 +8,7 @@ from flask import Blueprint, render_template
 
 from webapp.accounts.auth import signed_in
 from webapp.chat.starters import Starter, starters
-from webapp.memories.panel_state import has_memory
+from webapp.memories.panel_state import has_memory, panel_state
 from webapp.spaces.models import Space
 from webapp.web import ViewResult
 
@@ -17,8 +17,8 @@ blueprint = Blueprint("start", __name__)
 
 @blueprint.app_context_processor
 def _start() -> dict[str, Any]:
-    """What the page of a new conversation needs; nothing is loaded unless it asks for it."""
-    return {"load_starters": _starters}
+    """What the page of a conversation, or of a new one, needs; nothing is loaded unless it asks for it."""
+    return {"load_starters": _starters, "panel_state": panel_state}
 
 
 def _starters(space: Space | None) -> tuple[Starter, ...]:

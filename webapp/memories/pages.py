@@ -16,7 +16,6 @@ from webapp.languages.speaking import gettext as _
 from webapp.memories import change_sets, history, service
 from webapp.memories.filtering import read_filters
 from webapp.memories.keeping import forgetting
-from webapp.memories.panel_state import panel_state
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, wording
 from webapp.memories.switches import switches
@@ -43,7 +42,6 @@ def _panel() -> dict[str, Any]:
         "remembered_under": remembered_under,
         "review_count": review_count,
         "note_messages": note_messages,
-        "panel_state": panel_state,
     }
 
 
