@@ -68,7 +68,7 @@ def test_the_points_are_a_page_and_a_fragment(told: int, user: Person, login: Ca
         assert "A balcony" in shown
         assert QUOTE in shown
         assert "The size is known" in shown
-        assert "Talked through, 90% certain" in shown
+        assert "Covered, 90% certain" in shown
 
 
 def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
