@@ -59,20 +59,6 @@ def in_full(day: date) -> str:
     return f"{day.day} {MONTHS[day.month]} {day.year}"
 
 
-def day_heading(day: date, today: date) -> str:
-    """The heading above a day's conversations: by day for a week, then by month."""
-    days = (today - day).days
-    if days <= 0:
-        return "Today"
-    if days == 1:
-        return "Yesterday"
-    if days < 7:
-        return DAYS[day.weekday()]
-    if day >= today.replace(day=1):
-        return "Earlier this month"
-    return MONTHS[day.month] if day.year == today.year else f"{MONTHS[day.month]} {day.year}"
-
-
 def greeting(now: datetime, name: str) -> str:
     """How to say hello at that time of day."""
     part = "morning" if 5 <= now.hour < 12 else "afternoon" if 12 <= now.hour < 18 else "evening"

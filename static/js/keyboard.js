@@ -6,7 +6,7 @@ import { openPalette } from "./palette.js";
 const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
 const isTyping = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
 
-if (isApple) for (const key of $$("kbd[data-mod]")) key.textContent = "⌘";
+if (isApple) for (const key of $$("[data-mod]")) key.textContent = "⌘";
 
 document.addEventListener("keydown", (event) => {
   const command = isApple ? event.metaKey : event.ctrlKey;

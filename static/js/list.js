@@ -6,7 +6,7 @@ const list = () => $("#side-list");
 let waiting = false;
 
 function mark() {
-  for (const link of $$(".side-link")) {
+  for (const link of $$(".side-link, .side-room")) {
     if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -15,8 +15,7 @@ function mark() {
 function refresh() {
   waiting = false;
   const count = Math.min(100, Math.max(30, $$(".side-item", list()).length));
-  const query = new URLSearchParams({ count, q: $("#side-q").value });
-  htmx.ajax("GET", `${list().dataset.url}?${query}`, { target: "#side-list", swap: "innerMorph", source: "#side-list" });
+  htmx.ajax("GET", `${list().dataset.url}?count=${count}`, { target: "#side-list", swap: "innerMorph", source: "#side-list" });
 }
 
 function refreshSoon() {

@@ -4,6 +4,7 @@ import { show } from "./scroll.js";
 
 const panel = () => $("#panel");
 const isOver = () => matchMedia("(max-width: 1099px)").matches;
+const isShown = () => getComputedStyle(panel()).display !== "none";
 let opener = null;
 let waiting = false;
 let missed = false;
@@ -93,7 +94,7 @@ export function openPanel(tab = "") {
     opener ??= document.activeElement;
     aside.classList.add("drawer-open");
     $("#main").inert = true;
-  } else if ($("#workspace").dataset.panel === "closed") {
+  } else if (!isShown()) {
     $("#workspace").dataset.panel = "open";
     setCookie("panel", "open");
   }
@@ -110,7 +111,7 @@ on("click", "[data-toggle-panel]", (event, button) => {
     return;
   }
   const workspace = $("#workspace");
-  const closed = workspace.dataset.panel !== "closed";
+  const closed = isShown();
   workspace.dataset.panel = closed ? "closed" : "open";
   setCookie("panel", workspace.dataset.panel);
   (closed ? $(".open-panel") : $("[role='tab'][aria-selected='true']", panel()))?.focus();

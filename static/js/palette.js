@@ -19,12 +19,13 @@ let isPicked = false; // by the arrow keys: what arrives later takes nothing awa
 /** Shows the commands that what is typed may mean; the first ones are for who types nothing. */
 function offer() {
   isPicked = false;
+  const isAnyKind = !new FormData($("#palette-form")).get("kind");
   const typed = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let any = false;
   for (const command of $$(".result-command", palette)) {
     const says = `${command.textContent} ${command.dataset.words}`.toLowerCase();
     const isThere = !command.dataset.press || $(command.dataset.press) !== null;
-    command.hidden = !isThere || !typed.every((word) => says.includes(word));
+    command.hidden = !isThere || !isAnyKind || !typed.every((word) => says.includes(word));
     any ||= !command.hidden;
   }
   $("[data-commands-title]", palette).hidden = !any;
@@ -39,7 +40,10 @@ export function openPalette() {
 }
 
 if (palette) {
-  on("click", "[data-open-palette]", openPalette);
+  on("click", "[data-open-palette]", (event) => {
+    event.preventDefault(); // without scripts the button leads to the page of search
+    openPalette();
+  });
   palette.addEventListener("keydown", (event) => {
     const all = options();
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -55,7 +59,7 @@ if (palette) {
       chosen().click();
     }
   });
-  field.addEventListener("input", offer);
+  $("#palette-form").addEventListener("input", offer);
   $("#palette-results").addEventListener("htmx:after:settle", () => choose((isPicked && chosen()) || options()[0]));
   on("click", "#palette [data-press]", (_event, option) => {
     const pressed = $(option.dataset.press);

@@ -217,9 +217,10 @@ def tab(open_tab: Callable[..., Tab], user: Person) -> Tab:
 
 
 def session_cookies(app: Flask, person: Person, url: str) -> list[Any]:
-    """What a browser holds after signing in: by the form, but without its two pages."""
+    """What a browser holds after signing in by the form, but without its two pages, and opening the memory panel."""
     jar = browser_client(app, person)._cookies or {}
-    return [{"name": cookie.key, "value": cookie.value, "url": url} for cookie in jar.values()]
+    held = {"panel": "open", **{cookie.key: cookie.value for cookie in jar.values()}}
+    return [{"name": name, "value": value, "url": url} for name, value in held.items()]
 
 
 def sign_in(page: Page, person: Person) -> None:

@@ -101,8 +101,8 @@ def test_the_first_screen_offers_ways_to_begin(open_tab, user, device):
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport(ratio=1)
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []
-    page.get_by_role("link", name="Explain something").click()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("Explain to me, step by step: ")
+    page.get_by_role("link", name="Think something through").click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Help me think something through: ")
     expect(page.get_by_label("Message", exact=True)).to_be_focused()
 
 

@@ -24,8 +24,9 @@ def garden(app, tmp_path) -> None:
 
 
 def begin(page) -> None:
-    """Pick the journey on the first page."""
-    page.get_by_role("button", name=re.compile("A garden")).click()
+    """Begin the journey on the page of journeys, where the first page leads."""
+    page.get_by_role("link", name=re.compile("Take a journey")).click()
+    page.locator("form[action='/journeys/garden/start'] button").click()
     expect(page.get_by_role("heading", name="A garden", level=2).first).to_be_visible()
 
 
@@ -35,7 +36,7 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     page = tab.page
     begin(page)
     panel = page.locator("#panel-points")
-    expect(panel.get_by_text("0 of 2 points talked through")).to_be_visible()
+    expect(panel.get_by_text("0 of 2 topics covered")).to_be_visible()
     expect(panel.get_by_text("I'd like to know what your garden is like.")).to_be_visible()
 
     page.get_by_role("button", name="Begin with “The place”").click()
@@ -49,9 +50,9 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
 
     model.script(match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")))
     send(page, f"It is {PLACE}.")
-    expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible()
+    expect(panel.get_by_text("1 of 2 topics covered")).to_be_visible()
     done = panel.locator("#point-place")
-    expect(done.get_by_text("Talked through, 90% certain")).to_be_visible()
+    expect(done.get_by_text("Covered, 90% certain")).to_be_visible()
     done.get_by_text("What is known").click()
     expect(done.get_by_text("A balcony of 6 m²")).to_be_visible()
     done.locator("a.quote").click()
@@ -65,8 +66,8 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     model.script(match="memory_operations", structured=extraction(assessment(1, WISH, says="Wants tomatoes")))
     send(page, f"I want {WISH}.")
     expect(page.locator(".suggestion-bubble")).to_have_count(0)
-    expect(panel.get_by_text("Everything has been talked through.")).to_be_visible()
-    expect(panel.get_by_text("2 of 2 points talked through")).to_be_visible()
+    expect(panel.get_by_text("All topics are covered.")).to_be_visible()
+    expect(panel.get_by_text("2 of 2 topics covered")).to_be_visible()
 
     with page.expect_download() as waiting:
         panel.get_by_role("link", name="Summary as PDF").click()
@@ -193,7 +194,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     offers = page.locator(".offers").last
     expect(offers.get_by_role("link", name="Thank you")).to_be_visible()
     assert "<suggestions>" not in page.content()
-    expect(page.locator("#panel-points").get_by_text("1 of 1 points talked through")).to_be_visible()
+    expect(page.locator("#panel-points").get_by_text("1 of 1 topics covered")).to_be_visible()
     shoot(page, "conversation")
     offers.get_by_role("link", name="Thank you").press("Enter")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")

@@ -38,20 +38,40 @@ def test_the_list_grows_while_it_is_scrolled(titles, open_tab, user):
     titles(*[f"Talk {number}" for number in range(75)])
     page = open_tab(user).page
     expect(items(page)).to_have_count(30)
-    expect(page.locator(".side-day")).to_have_text(["Today"])
+    expect(page.locator(".side-heading")).to_have_text(["Today"])
     for expected in (60, 75):
         page.locator("#side-list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
         expect(items(page)).to_have_count(expected)
     assert len(set(items(page).all_inner_texts())) == 75
 
 
-def test_the_list_narrows_while_typing(titles, open_tab, user):
+def test_the_search_of_the_sidebar_finds_conversations_and_commands(titles, open_tab, user):
     titles("Bread", "Rivers", "Breathing")
     page = open_tab(user).page
-    page.get_by_label("Find a conversation").press_sequentially("brea", delay=20)
-    expect(items(page)).to_have_text(["Breathing", "Bread"])
-    page.get_by_label("Find a conversation").fill("zebra")
-    expect(page.get_by_text("Nothing found for “zebra”")).to_be_visible()
+    page.locator(".side-find").click()
+    field = page.get_by_role("combobox", name="Search everything")
+    expect(field).to_be_focused()
+    field.press_sequentially("brea", delay=20)
+    expect(page.locator("#palette-results .result-name")).to_have_text(["Breathing", "Bread"])
+    nothing = page.get_by_text("Nothing found for “zebra”")
+    field.fill("zebra")
+    expect(nothing).to_be_visible()
+    field.fill("go to")
+    expect(page.locator("#palette-results")).to_contain_text("Nothing found for “go to”")
+    expect(page.get_by_role("option", name="Go to memory")).to_be_visible()
+    expect(page.get_by_text("Nothing found")).to_be_hidden()  # it stood below the commands that match
+    page.get_by_role("radio", name="Memories").check()
+    expect(page.get_by_role("option", name="Go to memory")).to_be_hidden()
+    expect(page.get_by_text("Nothing found for “go to”")).to_be_visible()
+
+
+def test_without_scripts_the_search_of_the_sidebar_leads_to_its_page(titles, open_tab, user):
+    titles("Bread")
+    page = open_tab(user, scripts=False).page
+    page.locator(".side-find").click()
+    page.get_by_role("searchbox", name="Search everything").fill("bread")
+    page.keyboard.press("Enter")
+    expect(page.locator(".page .result-name")).to_have_text("Bread")
 
 
 def test_rename_by_double_click_and_by_key(titles, open_tab, user):
@@ -104,6 +124,7 @@ def test_archive_and_take_back(titles, open_tab, user):
     page.get_by_role("button", name="Archive “Put away”").click()
     expect(items(page)).to_have_count(0)
     expect(page.get_by_text("Archived “Put away”.")).to_be_visible()  # the list hides it before the server has heard
+    page.locator(".account").click()
     page.get_by_role("link", name="Archive", exact=True).click()
     expect(page.get_by_role("link", name="Put away")).to_be_visible()
     page.get_by_role("button", name="Unarchive “Put away”").click()
@@ -205,11 +226,11 @@ def test_keys(titles, open_tab, user):
 def test_the_sidebar_stays_as_it_was_left(tab):
     page = tab.page
     page.get_by_role("button", name="Hide the sidebar").click()
-    expect(page.get_by_label("Find a conversation")).to_be_hidden()
+    expect(page.locator(".side-find")).to_be_hidden()
     page.reload()
-    expect(page.get_by_label("Find a conversation")).to_be_hidden()
+    expect(page.locator(".side-find")).to_be_hidden()
     page.get_by_role("button", name="Show the sidebar").click()
-    expect(page.get_by_label("Find a conversation")).to_be_visible()
+    expect(page.locator(".side-find")).to_be_visible()
 
 
 def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):

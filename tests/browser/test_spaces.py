@@ -21,15 +21,14 @@ def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
     (anna, _), _ = cast
     model.script(reply="Tell me about his hands.")
     page = open_tab(anna).page
-    page.locator(".space-chosen").click()
     page.get_by_role("link", name="Spaces").click()
     page.get_by_role("radio", name="Legacy").check()
     page.get_by_label("Name").fill("Grandpa Joe")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Grandpa Joe", level=1)).to_be_visible()
     page.get_by_role("link", name="New conversation").last.click()
-    expect(page.get_by_label("Who speaks")).to_have_value("biographer")
-    page.get_by_label("Who speaks").select_option("The old friend")
+    expect(page.get_by_label("Voice")).to_have_value("biographer")
+    page.get_by_label("Voice").select_option("The old friend")
     send(page, "He was a baker.")
     expect(replies(page)).to_contain_text("Tell me about his hands.")
     expect(page.locator(".space-tag")).to_have_text("Grandpa Joe")

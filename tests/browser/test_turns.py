@@ -145,7 +145,7 @@ def test_another_reply_keeps_the_first_one(tab, model):
     expect(replies(page)).to_contain_text("One way")
     model.reset()
     model.script(reply="Another way to see it.")
-    page.get_by_role("button", name="Another reply").click()
+    page.get_by_role("button", name="Regenerate").click()
     expect(replies(page)).to_contain_text("Another way")
     page.get_by_role("button", name="Earlier version").click()
     expect(page.locator(".message-assistant")).to_contain_text("One way")

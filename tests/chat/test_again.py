@@ -99,7 +99,7 @@ def test_the_menu_offers_models_only_where_there_are_several(app, user, client, 
     assert "Other chat" in partial and "<html" not in partial
     model.script(reply="By another.")
     page = browser.get(place).text
-    assert "Write it again" in page
+    assert "What to change" in page
     sent = post_form(browser, f"/turns/{reply['message_id']}/regenerate", page=place, model=other_model, instruction="")
     assert sent.status_code == 303
     said = client.get(f"/api/conversations/{reply['conversation_id']}/messages").get_json()["messages"]

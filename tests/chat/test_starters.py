@@ -1,39 +1,61 @@
-"""What a new conversation could begin with."""
+"""What a new conversation could begin with: one row, without a word of what is remembered."""
 
 from __future__ import annotations
 
-from webapp.chat.starters import FOR_NEWCOMERS, MOST, short, starters
+import re
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from tests.spaces.helpers import make_space
+from tests.support.people import ApiClient, Person
+from webapp.chat.starters import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
+
+HTMX = {"HX-Request": "true"}
 
 
-def test_a_newcomer_gets_ways_to_begin() -> None:
-    assert starters([], [], []) == list(FOR_NEWCOMERS)
+def test_what_is_remembered_is_asked_for_once_there_is_something() -> None:
+    assert starters(is_legacy=False, has_memory=False)[0] == INTRODUCTION
+    assert starters(is_legacy=False, has_memory=True)[0] == MEMORY
+    assert starters(is_legacy=True, has_memory=True) == FOR_A_LEGACY
 
 
-def test_what_is_open_and_known_comes_first() -> None:
-    cards = starters(["Runs a marathon in May"], ["Lives in Lisbon"], [(7, "Knee exercises"), (6, "Older")])
-    assert [card.title for card in cards][:3] == [
-        "Pick up where you left off",
-        "Plan the next step",
-        "What do you know about me?",
-    ]
-    assert cards[0].conversation_id == 7 and cards[0].about == "Knee exercises"
-    assert "Runs a marathon in May" in cards[1].draft
-    assert len(cards) == MOST
+def titles(page: str) -> list[str]:
+    """What the starters of a page are called."""
+    return re.findall(r'class="starter-title">([^<]+)<', page)
 
 
-def test_a_card_has_room_for_a_line() -> None:
-    assert short("a\n  b") == "a b"
-    assert len(short("x" * 500)) == 91
-
-
-def test_cards_are_for_the_page_alone(app, user, login) -> None:
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
+def test_the_start_page_shows_one_row_and_nothing_of_memory(
+    headers: dict[str, str], user: Person, login: Callable, client: ApiClient
+) -> None:
     browser = login(user)
-    assert browser.get("/starters").status_code == 303
-    assert browser.get("/starters", headers={"HX-Request": "true"}).text.count('class="starter"') == 4
-    assert "/login" in app.test_client().get("/starters").headers["Location"]
+    before = browser.get("/", headers=headers).text
+    assert titles(before) == ["Tell me about yourself", "Think something through", "Work on a text", "Take a journey"]
+    assert 'href="/journeys"' in before
+    content = "Is allergic to peanuts"
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
+    shown = browser.get("/", headers=headers).text
+    assert titles(shown)[0] == "What do you know about me?" and len(titles(shown)) == 4
+    assert "peanuts" not in shown
+    assert shown.index('id="composer"') < shown.index('class="starters"')
 
 
-def test_help_is_for_those_signed_in(app, user, login) -> None:
-    for path, title in (("/help/memory", "About memory"), ("/help/new", "What’s new")):
+def test_a_legacy_has_starters_of_its_own_and_no_journeys(user: Person, login: Callable, client: ApiClient) -> None:
+    space_id = make_space(client)
+    shown = login(user).get(f"/?into={space_id}", headers=HTMX).text
+    assert titles(shown) == [card.title for card in FOR_A_LEGACY]
+    assert "/journeys" not in shown
+
+
+def test_without_scripts_a_starter_is_a_link_that_fills_the_composer(user: Person, login: Callable) -> None:
+    browser = login(user)
+    place = re.findall(r'class="starter" href="([^"]+)"', browser.get("/").text)[1]
+    assert ">Help me think something through: </textarea>" in browser.get(place).text
+
+
+def test_help_and_the_start_page_are_for_those_signed_in(app: Flask, user: Person, login: Callable) -> None:
+    for path, title in (("/help/memory", "About memory"), ("/help/new", "What’s new"), ("/", "New conversation")):
         assert title in login(user).get(path).text
         assert app.test_client().get(path).status_code == 303

@@ -19,7 +19,7 @@ PART = {"HX-Request": "true"}
 
 STATEMENTS = {
     "part of /sidebar": 2,
-    "/": 5,
+    "/": 3,
     "/c/{talk}": 10,
     "/c/{talk}?at={middle}": 10,
     "/memory": 8,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy import update
 
 from tests.support.people import csrf_token, post_form
+from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
-from webapp.database import write_transaction
+from webapp.database import db, write_transaction
 
 HTMX = {"HX-Request": "true"}
 
@@ -77,7 +81,7 @@ def test_a_form_without_its_token_changes_nothing(path, browser, user, talk):
 
 def test_the_first_page_is_friendly_and_empty(browser):
     page = browser.get("/").text
-    assert "Your conversations will be listed here" in page
+    assert "Your conversations appear here" in page
     assert re.search(r"<h1>Good (morning|afternoon|evening), Person</h1>", page)
 
 
@@ -134,12 +138,12 @@ def test_the_sidebar_pages_without_gaps_or_repetitions(browser, user, talk):
         found += [int(id) for id in re.findall(r'id="side-(\d+)"', part)]
         more = re.search(r'hx-get="(/sidebar\?[^"]+)"', part)
         if found[3:]:
-            assert 'class="side-day"' not in part  # the day goes on, so its heading is not repeated
+            assert 'class="side-heading"' not in part  # the day goes on, so its heading is not repeated
         path = more[1].replace("&amp;", "&") + "&count=3" if more else None
     assert found == expected
 
 
-@pytest.mark.parametrize("query", ["cursor=garbage", "count=-1", "count=x", "count=99999999999", "q=" + "x" * 5000])
+@pytest.mark.parametrize("query", ["cursor=garbage", "count=-1", "count=x", "count=99999999999", "after=" + "x" * 5000])
 def test_odd_sidebar_requests_are_answered(browser, query):
     assert browser.get(f"/sidebar?{query}", headers=HTMX).status_code in (200, 422)
 
@@ -147,6 +151,43 @@ def test_odd_sidebar_requests_are_answered(browser, query):
 @pytest.mark.parametrize("query", ["at=abc", "at=-1", "at=99999999999", "before=x", "before=0"])
 def test_odd_positions_are_ignored(browser, user, talk, query):
     assert browser.get(f"/c/{talk(user)}?{query}").status_code == 200
+
+
+def test_the_sidebar_has_four_rooms_one_search_and_the_account_alone_at_its_foot(browser, user):
+    side = re.search(r'<nav class="sidebar".*?</nav>', browser.get("/memory").text, re.DOTALL)[0]
+    rooms = re.findall(r'class="side-room" href="([^"]+)"( aria-current="page")?', side)
+    assert rooms == [("/memory", ' aria-current="page"'), ("/journeys", ""), ("/spaces", ""), ("/organise", "")]
+    assert side.count('role="search"') == 1 and 'role="search" action="/find"' in side
+    foot = side[side.index('class="side-foot"') :]
+    assert foot.index("</details>") > foot.rindex("<a ")
+    assert f">{user.name}</span>" in foot and 'href="/archive"' in foot
+
+
+def test_the_list_is_divided_in_the_readers_time_zone_and_language(app, browser, user, talk):
+    id = talk(user, "Late at night")
+    zone = ZoneInfo("Pacific/Kiritimati")  # 14 hours ahead of UTC
+    begins = datetime.now(zone).replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    browser.set_cookie("tz", "Pacific/Kiritimati")
+    for at, heading in ((begins, "Heute"), (begins - timedelta(seconds=1), "Gestern")):
+        with app.app_context(), write_transaction():
+            db.session.execute(update(Conversation).where(Conversation.conversation_id == id).values(updated_at=at))
+        answer = browser.get("/sidebar", headers={**HTMX, "Accept-Language": "de"})
+        assert re.findall(r'class="side-heading">([^<]+)<', answer.text) == [heading]
+
+
+def test_the_panel_is_closed_until_it_holds_something(browser, user, talk, client, login, make_user):
+    def state(path, person=browser):
+        return re.search(r'data-panel="([^"]*)"', person.get(path).text)[1]
+
+    place = f"/c/{talk(user)}"
+    assert [state("/"), state(place)] == ["closed", "closed"]
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Plays the cello"})
+    assert [state("/"), state(place)] == ["auto", "auto"]
+    browser.set_cookie("panel", "closed")
+    assert state(place) == "closed"
+    browser.set_cookie("panel", "open")
+    assert state("/") == "open"
+    assert state("/", login(make_user())) == "closed"
 
 
 def test_search_marks_and_escapes(browser, user, talk):

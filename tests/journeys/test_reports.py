@@ -84,7 +84,7 @@ def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClie
         "2. Your wishes",
         "Wants tomatoes",
         f"“{WISH}”",
-        "2 of 2 points talked through",
+        "2 of 2 topics covered",
     ):
         assert words in text
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.dates import day_heading, exactly, greeting, said, zone
+from webapp.dates import exactly, greeting, said, zone
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
 
@@ -32,30 +32,6 @@ def test_said(ago: timedelta, words: str) -> None:
 
 def test_exactly() -> None:
     assert exactly(datetime(2026, 3, 5, 9, 7, 2, tzinfo=UTC)) == "Thursday, 5 March 2026, 09:07:02"
-
-
-@pytest.mark.parametrize(
-    ("day", "heading"),
-    [
-        (date(2026, 11, 22), "Today"),  # a clock that runs ahead
-        (date(2026, 11, 21), "Today"),
-        (date(2026, 11, 20), "Yesterday"),
-        (date(2026, 11, 15), "Sunday"),
-        (date(2026, 11, 14), "Earlier this month"),
-        (date(2026, 11, 1), "Earlier this month"),
-        (date(2026, 10, 31), "October"),
-        (date(2025, 11, 21), "November 2025"),
-    ],
-)
-def test_day_headings(day: date, heading: str) -> None:
-    assert day_heading(day, date(2026, 11, 21)) == heading
-
-
-def test_headings_never_repeat_further_down() -> None:
-    today = date(2026, 3, 3)
-    headings = [day_heading(today - timedelta(days=days), today) for days in range(800)]
-    seen = [heading for heading, before in zip(headings, ["", *headings], strict=False) if heading != before]
-    assert len(seen) == len(set(seen))
 
 
 def test_zones() -> None:

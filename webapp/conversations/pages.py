@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, g, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.conversations import listing, presenting, service
@@ -40,11 +40,18 @@ UNTITLED = "New conversation"
 def _workspace() -> dict[str, Any]:
     """What the shell and the composer of any page may need; nothing is loaded unless a template asks for it."""
     return {
-        "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id()),
+        "load_sidebar": _load_sidebar,
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
         "offline_model": is_demonstration(),
     }
+
+
+def _load_sidebar() -> presenting.Sidebar:
+    """The first page of the list; loaded once for the sidebar and the start page."""
+    if "sidebar" not in g:
+        g.sidebar = presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id())
+    return cast(presenting.Sidebar, g.sidebar)
 
 
 def render_conversation(conversation: Conversation, **more: Any) -> str:
@@ -73,8 +80,12 @@ def render_new(**more: Any) -> str:
     hello = calendar.greeting(
         datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
     )
-    first = not listing.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
-    shown = {"greeting": hello, "first_time": first, "partial": wants_partial()}
+    shown = {
+        "greeting": hello,
+        "partial": wants_partial(),
+        # A beginning, from the link of a starter.
+        "content": request.args.get("draft", "")[:2_000],
+    }
     return render_template("conversations/new.html", **{**shown, **more})
 
 
@@ -198,14 +209,13 @@ def undelete(conversation_id: int) -> ViewResult:
 @blueprint.get("/sidebar")
 @signed_in
 def sidebar() -> ViewResult:
-    """A page of the list; `q` narrows it, `count` is how many are shown, `after` is the last day shown."""
+    """A page of the list; `count` is how many are shown, `after` is the last heading shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
     shown = presenting.sidebar(
         current_user_id(),
-        q=request.args.get("q", "")[:200].strip(),
         cursor=asked_cursor(),
         count=min(100, max(1, count)),
-        after_day=request.args.get("after"),
+        after=request.args.get("after"),
         space_id=_space_id(),
     )
     if not wants_partial():

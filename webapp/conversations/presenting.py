@@ -1,4 +1,4 @@
-"""What the conversation templates show: messages with their versions, and the sidebar by day."""
+"""What the conversation templates show: messages with their versions, and the sidebar by date."""
 
 from __future__ import annotations
 
@@ -58,18 +58,22 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """A page of the list, grouped by day; `after_day` is the last day of the page before."""
+    """A page of the list, grouped under headings; `after` is the last heading of the page before."""
 
-    days: list[tuple[str, list[Conversation]]]
-    q: str
+    groups: list[tuple[str, list[Conversation]]]
     cursor: str | None
     next_cursor: str | None
-    after_day: str | None
+    after: str | None
 
     @property
-    def last_day(self) -> str | None:
-        """The day this page ends on."""
-        return self.days[-1][0] if self.days else None
+    def conversations(self) -> list[Conversation]:
+        """Those of this page, in order."""
+        return [row for _heading, rows in self.groups for row in rows]
+
+    @property
+    def last_heading(self) -> str | None:
+        """The heading this page ends under."""
+        return self.groups[-1][0] if self.groups else None
 
 
 def thread(conversation_id: int, *, before: int | None = None, at: int | None = None) -> Thread:
@@ -172,28 +176,19 @@ def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
 
 
 def sidebar(
-    user_id: int,
-    *,
-    q: str = "",
-    cursor: str | None = None,
-    count: int = 30,
-    after_day: str | None = None,
-    space_id: int | None = None,
+    user_id: int, *, cursor: str | None = None, count: int = 30, after: str | None = None, space_id: int | None = None
 ) -> Sidebar:
-    """A page of the user's list, or of those in a space, by day in the reader's time zone."""
-    query = ConversationQuery(q=q or None, cursor=cursor, limit=count, space_id=space_id)
-    page = listing.list_conversations(user_id, query, pinned_first=not q)
+    """A page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
+    page = listing.list_conversations(
+        user_id, ConversationQuery(cursor=cursor, limit=count, space_id=space_id), pinned_first=True
+    )
     zone = reader_zone()
     today, code = datetime.now(zone).date(), language_of(this_app()).code
-    days: list[tuple[str, list[Conversation]]] = []
+    groups: list[tuple[str, list[Conversation]]] = []
     for row in page.items:
-        pinned = row.is_pinned and not q
-        heading = (
-            _(PINNED)
-            if pinned
-            else calendar.day_heading((row.updated_at or now()).astimezone(zone).date(), today, code)
-        )
-        if not days or days[-1][0] != heading:
-            days.append((heading, []))
-        days[-1][1].append(row)
-    return Sidebar(days, q, cursor, page.next_cursor, after_day)
+        day = (row.updated_at or now()).astimezone(zone).date()
+        heading = _(PINNED) if row.is_pinned else calendar.list_heading(day, today, code)
+        if not groups or groups[-1][0] != heading:
+            groups.append((heading, []))
+        groups[-1][1].append(row)
+    return Sidebar(groups, cursor, page.next_cursor, after)

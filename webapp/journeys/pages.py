@@ -15,6 +15,7 @@ from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response, text_response
+from webapp.journeys.continuing import begun
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.models import Journey
 from webapp.journeys.point_views import JourneyView, PointView
@@ -33,7 +34,7 @@ blueprint = Blueprint("journeys", __name__)
 def _points() -> dict[str, Any]:
     """What the templates of any page may need; nothing is loaded unless a template asks for it."""
     return {
-        "load_journeys": lambda: service.list_journeys(current_user_id()),
+        "load_begun": begun,
         "load_points": _load_points,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
         "load_questions": _load_questions,

@@ -61,7 +61,7 @@ class Wording:
     tag: str = "en"
     is_rtl: bool = False
     heading: str = "Summary of a conversation"
-    addressed: str = "{addressed} of {total} points talked through"
+    addressed: str = "{addressed} of {total} topics covered"
     open: str = "Not yet talked about."
     aside: str = "Set aside, as you asked."
     unclear: str = "Two answers disagree: {text}"

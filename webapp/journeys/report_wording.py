@@ -19,7 +19,7 @@ def wording_in(code: str) -> Wording:
             language.tag,
             language.direction == "rtl",
             _("Summary of a conversation"),
-            _("%(addressed)s of %(total)s points talked through", addressed="{addressed}", total="{total}"),
+            _("%(addressed)s of %(total)s topics covered", addressed="{addressed}", total="{total}"),
             _("Not yet talked about."),
             _("Set aside, as you asked."),
             _("Two answers disagree: %(text)s", text="{text}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from functools import cache
 
 from babel.dates import format_date, format_skeleton, get_day_names
 
@@ -46,22 +47,24 @@ def moment(at: datetime, code: str) -> str:
     return f"{day} {at.hour:02}:{at.minute:02}"
 
 
-def day_heading(day: date, today: date, code: str) -> str:
-    """The heading above a day's conversations: by day for a week, then by month."""
-    if code == SOURCE:
-        return dates.day_heading(day, today)
+def list_heading(day: date, today: date, code: str) -> str:
+    """The heading in a list above what happened on a day: today, yesterday, the last week or 30 days, then by month."""
     days = (today - day).days
     if days <= 0:
         return _("Today")
     if days == 1:
         return _("Yesterday")
-    if days < 7:
-        return _as_heading(_weekday(day, code))
-    if day >= today.replace(day=1):
-        return _("Earlier this month")
-    locale = locale_of(code)
+    if days <= 7:
+        return _("Previous 7 days")
+    if days <= 30:
+        return _("Previous 30 days")
+    return _month(day.year, day.month, day.year == today.year, code)
+
+
+@cache
+def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
+    day, locale = date(year, month, 1), locale_of(code)
     # A month alone has no skeleton in any of our languages; its pattern needs none.
-    is_this_year = day.year == today.year
     named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
     return _as_heading(str(named))
 

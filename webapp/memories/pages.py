@@ -42,7 +42,6 @@ def _panel() -> dict[str, Any]:
         "remembered_under": remembered_under,
         "review_count": review_count,
         "note_messages": note_messages,
-        "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
 
 

@@ -14,6 +14,7 @@ from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.spaces import choosing, members, service
 from webapp.spaces.api import limit_invitations
+from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
 from webapp.web import ViewResult, asked_cursor
@@ -30,11 +31,18 @@ def _spaces() -> dict[str, Any]:
     """What the layout of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
-        "load_chosen_space": lambda: choosing.chosen_space(current_user_id()),
+        "load_chosen_space": _chosen,
         "count_invitations": lambda: _choices().invitations,
         "space_names": service.names_of,
         "personas": PERSONAS,
     }
+
+
+def _chosen() -> Space | None:
+    """The chosen space, needed in several places on a page but loaded only once."""
+    if "chosen_space" not in g:
+        g.chosen_space = choosing.chosen_space(current_user_id())
+    return cast(Space | None, g.chosen_space)
 
 
 def _choices() -> choosing.Choices:
