@@ -146,6 +146,7 @@ ROOMS = {
     "/admin/groups": "People",
     "/admin/models": "Models",
     "/admin/usage": "Usage",
+    "/admin/usage/quotas": "Usage",
     "/admin/feedback": "Usage",
     "/admin/prompts": "Prompts",
     "/admin/prompts/chat": "Prompts",

@@ -35,6 +35,7 @@ ROOMS = (
     "/admin/users",
     "/admin/groups",
     "/admin/usage",
+    "/admin/usage/quotas",
     "/admin/feedback",
     "/admin/prompts",
     "/admin/tools",

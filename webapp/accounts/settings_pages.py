@@ -181,7 +181,7 @@ def end_other_sessions() -> ViewResult:
 
 
 def _new_token() -> NewToken:
-    """The form for a token: full access only where that was chosen, and no number of days means no end. Raises Invalid."""
+    """The form for a token: full access only where it was chosen; no number of days means no end. Raises Invalid."""
     days = request.form.get("expires_in_days", "90")
     given = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
     scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")

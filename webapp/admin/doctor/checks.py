@@ -247,8 +247,8 @@ def web() -> Iterator[Finding]:
     yield from web_settings(settings)
     if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():
         advice = (
-            "Close registration (Administration, or REGISTRATION_OPEN=0): whom the provider vouches for would be "
-            "signed in to an account that somebody else has made with their address."
+            "Close registration (Administration, People, or REGISTRATION_OPEN=0): whom the provider vouches for would "
+            "be signed in to an account that somebody else has made with their address."
         )
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 
