@@ -143,13 +143,20 @@ def _number(environment: Environment, value: float) -> str:
 
 
 @pass_environment
+def _about(environment: Environment, value: int) -> str:
+    """A count to two or three digits, and exact on hover."""
+    shown, exact = figures.number(figures.rounded(value), environment.language), _number(environment, value)
+    return shown if shown == exact else Markup('<span title="{}">{}</span>').format(exact, shown)
+
+
+@pass_environment
 def _dollars(environment: Environment, value: float, places: int = 2) -> str:
     return figures.dollars(value, places, environment.language)
 
 
 def init_templating(app: Flask) -> None:
     """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
-    app.jinja_env.filters.update(number=_number, dollars=_dollars)
+    app.jinja_env.filters.update(number=_number, about=_about, dollars=_dollars)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 

@@ -91,13 +91,90 @@ def test_sign_out(login, user):
 
 def test_profile_and_instructions(login, user):
     browser = login(user)
-    done = post_form(browser, "/settings/profile", "/settings", name="Grace <b>", instructions="Be brief.\r\nThanks.")
-    assert done.status_code == 303
+    done = post_form(browser, "/settings/profile", "/settings", name="Grace <b>")
+    assert (done.status_code, done.location) == (303, "/settings/general")
     page = browser.get("/settings").text
-    assert 'value="Grace &lt;b&gt;"' in page and "Be brief.\nThanks.</textarea>" in page and "Saved." in page
-    refused = post_form(browser, "/settings/profile", "/settings", name="Grace", instructions="x" * 8_001)
+    assert 'value="Grace &lt;b&gt;"' in page and "Saved." in page
+    place = "/settings/personalisation"
+    refused = post_form(browser, "/settings/profile", place, name="x" * 201)
+    assert refused.status_code == 422 and "x" * 201 in refused.text
+    done = post_form(browser, place, place, custom_instructions="Be brief.\r\nThanks.", on=["memory_enabled"])
+    assert (done.status_code, done.location) == (303, place)
+    assert "Be brief.\nThanks.</textarea>" in browser.get(place).text
+    refused = post_form(browser, place, place, custom_instructions="x" * 8_001, on=["suggestions_enabled"])
     assert refused.status_code == 422 and "The instructions must have at most 8000 characters." in refused.text
-    assert "x" * 8_001 in refused.text
+    assert "x" * 8_001 in refused.text and 'value="suggestions_enabled" checked' in refused.text
+    assert 'value="memory_enabled" checked' not in refused.text, "what was chosen is still chosen"
+    assert browser.get("/api/account").json["settings"]["memory_enabled"], "and nothing of it is stored"
+
+
+def test_memory_is_switched_in_settings(login, user):
+    """The page that says "Memory" is where one looks for its switches, and none was there."""
+    browser = login(user)
+    names = ("memory_enabled", "past_conversations_enabled", "space_documents_enabled", "suggestions_enabled")
+    place = "/settings/personalisation"
+    for chosen in ([], list(names), ["past_conversations_enabled"]):
+        post_form(browser, place, place, custom_instructions="", on=[*chosen, "is_admin"])
+        stored = browser.get("/api/account").json["settings"]
+        assert [name for name in names if stored[name]] == chosen
+        page = browser.get(place).text
+        assert [name for name in names if f'value="{name}" checked' in page] == chosen
+
+
+ROOMS = {
+    "/settings": "General",
+    "/settings/general": "General",
+    "/settings/personalisation": "Personalisation and memory",
+    "/models": "Models and tools",
+    "/settings/tools": "Models and tools",
+    "/usage": "Models and tools",
+    "/files": "Data",
+    "/transfer": "Data",
+    "/shares": "Data",
+    "/settings/delete": "Data",
+    "/settings/programs": "Connected programs",
+    "/settings/tokens": "Connected programs",
+    "/settings/webhooks": "Connected programs",
+    "/settings/security": "Security",
+    "/settings/two-step": "Security",
+    "/settings/passkeys": "Security",
+    "/settings/sessions": "Security",
+    "/settings/activity": "Security",
+    "/admin": "Overview",
+    "/admin/overview": "Overview",
+    "/admin/users": "People",
+    "/admin/groups": "People",
+    "/admin/models": "Models",
+    "/admin/usage": "Usage",
+    "/admin/usage/quotas": "Usage",
+    "/admin/feedback": "Usage",
+    "/admin/prompts": "Prompts",
+    "/admin/prompts/chat": "Prompts",
+    "/admin/tools": "Tools",
+    "/admin/rq": "Jobs",
+    "/admin/activity": "Audit",
+}
+
+
+def test_every_page_of_settings_and_administration_stands_in_its_room(login, make_user):
+    browser = login(make_user(is_admin=True))
+    for path, room in ROOMS.items():
+        page = browser.get(path).text
+        nav = page[page.index('<nav class="room-nav"') :].partition("</nav>")[0]
+        house = "Administration" if path.startswith("/admin") else "Settings"
+        assert f'aria-label="{house}"' in nav
+        (current,) = re.findall(r'<a href="[^"]+" aria-current="\w+">.*?<span>([^<]+)</span>', nav)
+        assert current == room, path
+        assert ("is-first" in page) == (path in ("/settings", "/admin")), "on a phone those two are the list of rooms"
+        assert page.count("<h1") == 1
+
+
+def test_rooms_are_found_in_the_palette(login, user, make_user):
+    theirs, admins = (login(person).get("/").text for person in (user, make_user(is_admin=True)))
+    for page in (theirs, admins):
+        commands = page[page.index('id="palette-commands"') :]
+        assert "Personalisation and memory" in commands and 'data-words="Settings Security' in commands
+    assert "/admin" not in theirs and 'data-words="Administration Audit' in admins
 
 
 def test_the_theme_is_this_browsers_and_the_accounts(login, user):
@@ -124,22 +201,22 @@ def test_a_new_password_ends_the_other_sessions(login, user):
 
 def test_a_token_is_shown_once_and_ends_when_revoked(login, user, anonymous):
     browser = login(user)
-    made = post_form(browser, "/settings/tokens", "/settings", token_name="Script")
+    made = post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Script")
     assert made.status_code == 201
     secret = re.search(r'<code id="new-token">([^<]+)</code>', made.text)[1]
     bearer = {"Authorization": f"Bearer {secret}"}
     assert anonymous.get("/api/conversations", headers=bearer).status_code == 200
-    page = browser.get("/settings").text
+    page = browser.get("/settings/tokens").text
     assert secret not in page and "Script" in page
     path = max(re.findall(r"/settings/tokens/\d+/revoke", page), key=lambda found: int(found.split("/")[3]))
     assert post_form(browser, path, "/settings").status_code == 303
     assert anonymous.get("/api/conversations", headers=bearer).status_code == 401
-    assert post_form(browser, "/settings/tokens", "/settings", token_name="  ").status_code == 422
+    assert post_form(browser, "/settings/tokens", "/settings", access="full", token_name="  ").status_code == 422
 
 
 def test_somebody_elses_token_is_unknown(login, user, make_user):
     other = login(make_user())
-    page = login(user).get("/settings").text
+    page = login(user).get("/settings/tokens").text
     path = re.search(r"/settings/tokens/\d+/revoke", page)[0]
     assert post_form(other, path, "/settings").status_code == 404
 

@@ -162,7 +162,7 @@ def test_it_is_renamed_and_removed_by_its_owner_only(
     assert post_form(owner, f"{path}/rename", name="  Old \n phone ").status_code == 303
     assert 'value="Old phone"' in owner.get("/settings/passkeys").text
     assert post_form(owner, f"{path}/remove").status_code == 303
-    assert "You have none yet" in owner.get("/settings/passkeys").text
+    assert "No passkeys yet" in owner.get("/settings/passkeys").text
     assert sign_in(app.test_client(), key).status_code == 401
 
 

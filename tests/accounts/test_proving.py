@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from datetime import timedelta
 
 import pyotp
 import pytest
+from redis.exceptions import RedisError
 from sqlalchemy import select, update
+from werkzeug.datastructures import MultiDict
 
 from tests.support.people import PASSWORD, csrf_token, post_form
-from webapp.accounts import second_factor
+from webapp.accounts import resuming, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
 from webapp.database import db, now, write_transaction
 
@@ -131,8 +134,8 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     browser = login(user)
     grow_old(app)
     headers = {"Referer": "http://localhost/settings"}
-    asked = post_form(browser, "/settings/tokens", "/settings", headers=headers, token_name="Notes")
-    assert (asked.status_code, asked.location) == (303, "/confirm?next=%2Fsettings")
+    asked = post_form(browser, "/settings/tokens", "/settings", headers=headers, access="full", token_name="Notes")
+    assert asked.status_code == 303 and asked.location.startswith("/confirm?next=%2Fconfirm%2Fcontinue")
     token = {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
     refused = browser.post("/api/account/tokens", json={"name": "Notes"}, headers=token)
     assert refused.status_code == 403 and "password" in refused.json["detail"]
@@ -142,7 +145,7 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     assert wrong.status_code == 422
     right = post_form(browser, "/confirm?next=/settings", "/confirm", password=PASSWORD)
     assert (right.status_code, right.location) == (303, "/settings")
-    assert post_form(browser, "/settings/tokens", "/settings", token_name="Notes").status_code == 201
+    assert post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes").status_code == 201
 
 
 def test_an_export_asks_for_the_password_again(app, login, client, user):
@@ -151,8 +154,63 @@ def test_an_export_asks_for_the_password_again(app, login, client, user):
     asked = post_form(
         browser, "/exports", "/settings", headers={"Referer": "http://localhost/transfer"}, what="account"
     )
-    assert (asked.status_code, asked.location) == (303, "/confirm?next=%2Ftransfer")
+    assert asked.status_code == 303 and asked.location.endswith("page%3D%252Ftransfer")
     assert client.post("/api/exports", json={"what": "memories"}).status_code != 403
+
+
+def interrupted(app, browser, path, page, **form):
+    """Send a form too late, give the password, and return the address where it goes on."""
+    grow_old(app)
+    asked = post_form(browser, path, page, headers={"Referer": f"http://localhost{page}"}, **form)
+    assert asked.status_code == 303 and asked.location.startswith("/confirm?next=")
+    return post_form(browser, asked.location, asked.location, password=PASSWORD).location
+
+
+def resumed(browser, address):
+    """Send the form on the page where it goes on, as its button does."""
+    page = browser.get(address).text
+    action = html.unescape(re.search(r'<form [^>]*action="([^"]+)" data-continue', page)[1])
+    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page)
+    return browser.post(action, data=MultiDict([(name, html.unescape(value)) for name, value in fields]))
+
+
+def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, login, make_user):
+    """Adding a user ended on the empty form again, once the password was confirmed."""
+    browser = login(make_user(is_admin=True))
+    back = interrupted(app, browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
+    made = resumed(browser, back)
+    assert made.status_code == 201 and "new@example.org" in made.text and "Zoë &#34;Z&#34; &lt;z&gt;" in made.text
+    again = browser.get(back)
+    assert (again.status_code, again.location) == (303, "/admin/users"), "it is sent once"
+
+
+def test_an_interrupted_form_keeps_what_is_there_several_times_and_its_address(app, login, user):
+    browser = login(user)
+    form = {"token_name": "Notes", "access": "chosen", "scopes": ["read", "memory"], "expires_in_days": ""}
+    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", **form)
+    assert resumed(browser, back).status_code == 201
+    (token, _) = browser.get("/api/account/tokens").json["tokens"]
+    assert (token["name"], token["scopes"], token["expires_at"]) == ("Notes", ["read", "memory"], None)
+
+
+def test_an_interrupted_form_is_its_persons_alone(app, login, user, make_user, anonymous):
+    browser, other = login(user), login(make_user())
+    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Private", access="full")
+    assert "Private" not in anonymous.get(back).text and "Private" not in other.get(back).text
+    assert anonymous.get("/confirm/continue").status_code == 303
+    for address in ("/confirm/continue", "/confirm/continue?form=x&page=//evil.example"):
+        assert browser.get(address).location == "/settings"
+
+
+def test_without_redis_an_interrupted_form_is_filled_in_again(app, login, user, monkeypatch):
+    def away():
+        raise RedisError("gone")
+
+    browser = login(user)
+    monkeypatch.setattr(resuming, "redis", away)
+    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Notes", access="full")
+    assert back == "/settings/tokens"
+    assert browser.get("/confirm/continue?form=x&page=/settings/tokens").location == "/settings/tokens"
 
 
 def test_the_api_proves_too(app, login, user):

@@ -127,19 +127,29 @@ def test_an_admin_without_the_admin_scope_is_no_admin(app, make_user, api):
 
 def test_tokens_are_made_with_scopes_and_an_end(login, user):
     browser = login(user)
-    made = post_form(
-        browser, "/settings/tokens", "/settings", token_name="Notes", scopes=["read", "memory"], expires_in_days="30"
-    )
+    form = {"token_name": "Notes", "access": "chosen", "scopes": ["read", "memory"], "expires_in_days": "30"}
+    made = post_form(browser, "/settings/tokens", "/settings/tokens", **form)
     assert made.status_code == 201
     (token, _) = browser.get("/api/account/tokens").json["tokens"]
     assert (token["name"], token["scopes"]) == ("Notes", ["read", "memory"])
     assert token["expires_at"] is not None
-    everything = post_form(browser, "/settings/tokens", "/settings", token_name="All", expires_in_days="")
+    form = {"token_name": "All", "access": "full", "expires_in_days": ""}
+    everything = post_form(browser, "/settings/tokens", "/settings", **form)
     assert everything.status_code == 201
     assert browser.get("/api/account/tokens").json["tokens"][0]["scopes"] is None
     assert browser.get("/api/account/tokens").json["tokens"][0]["expires_at"] is None
-    wrong = post_form(browser, "/settings/tokens", "/settings", token_name="Odd", scopes=["everything"])
-    assert wrong.status_code == 422
+    wrong = {"token_name": "Odd", "access": "chosen", "scopes": ["everything"]}
+    assert post_form(browser, "/settings/tokens", "/settings/tokens", **wrong).status_code == 422
+
+
+@pytest.mark.parametrize("form", [{"access": "chosen"}, {}])
+def test_full_access_is_given_only_where_it_was_chosen(login, user, form):
+    browser = login(user)
+    before = len(browser.get("/api/account/tokens").json["tokens"])
+    asked = post_form(browser, "/settings/tokens", "/settings/tokens", token_name="Laptop", expires_in_days="", **form)
+    assert asked.status_code == 422 and "Choose full access, or at least one permission." in asked.text
+    assert 'value="Laptop"' in asked.text and '<option value="" selected>' in asked.text
+    assert len(browser.get("/api/account/tokens").json["tokens"]) == before
 
 
 def test_where_a_token_was_used_is_told(client, login, user):

@@ -52,7 +52,7 @@ def test_pages_answer_under_the_strict_policy(browser, failed_job):
         assert (page, answer.status_code) == (page, 200)
         assert "unsafe" not in answer.headers["Content-Security-Policy"]
         assert "<script>" not in answer.text and " onclick" not in answer.text
-    assert "RQ dashboard" in browser.get("/admin/rq").text
+    assert "Jobs" in browser.get("/admin/rq").text
     assert 'href="/admin/rq/"' in browser.get("/admin").text or 'href="/admin/rq"' in browser.get("/admin").text
 
 

@@ -65,7 +65,6 @@ def test_overview_tells_the_state(browser, user, app):
     assert re.search(r"<dt>Admins</dt><dd>1</dd>", text)
     assert "test-chat" in text
     assert "No worker is running" in text
-    assert "queue “upkeep”: 0 waiting" in text
     assert app.extensions["settings"].secret_key not in text
 
 
@@ -81,10 +80,10 @@ def test_overview_works_without_redis(browser, monkeypatch, app):
 def test_registration_can_be_closed_and_opened(browser, anonymous):
     answer = post(browser, "/admin/registration", open="0")
     assert answer.status_code == 303
-    assert "Open registration" in browser.get("/admin").text
+    assert "Open registration" in browser.get("/admin/users").text
     assert anonymous.get("/register").status_code in (303, 403) or "closed" in anonymous.get("/register").text
     post(browser, "/admin/registration", open="1")
-    assert "Close registration" in browser.get("/admin").text
+    assert "Close registration" in browser.get("/admin/users").text
     assert post(browser, "/admin/registration", open="perhaps").status_code == 422
 
 

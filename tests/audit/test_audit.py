@@ -28,7 +28,7 @@ def test_every_action_has_words():
 
 def test_what_happens_to_an_account_is_recorded(login, user):
     browser = login(user)
-    post_form(browser, "/settings/tokens", "/settings", token_name="Notes")
+    post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes")
     form = {"current_password": PASSWORD, "new_password": "nine grey stones at low water"}
     post_form(browser, "/settings/password", "/settings", **form)
     events = browser.get("/api/audit").json["events"]
@@ -66,7 +66,7 @@ def test_pages_and_the_download(login, user, make_user):
     lines = browser.get("/settings/activity/download").text.splitlines()
     assert "signed_in" in [json.loads(line)["action"] for line in lines]
     admin = login(make_user(is_admin=True))
-    post_form(browser, "/settings/tokens", "/settings", token_name="Very private name")
+    post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Very private name")
     site = admin.get("/admin/activity").text
     assert f"account {user.user_id}" in site and "Created a token" in site
     assert "Very private name" not in site

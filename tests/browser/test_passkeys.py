@@ -59,7 +59,7 @@ def test_a_passkey_from_settings_to_signing_in(
     expect(page.get_by_text("last used")).to_be_visible()
 
     page.get_by_role("button", name="Remove Laptop").click()
-    expect(page.get_by_text("You have none yet.")).to_be_visible()
+    expect(page.get_by_text("No passkeys yet.")).to_be_visible()
 
 
 def test_a_device_that_declines_says_so_and_the_password_still_works(

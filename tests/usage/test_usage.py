@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from tests.support.people import post_form
 from webapp.database import db, now, reads_only, write_transaction
+from webapp.languages.figures import rounded
 from webapp.llm.complete import Completion
 from webapp.llm.events import Usage
 from webapp.models import catalogue
@@ -56,6 +57,25 @@ def test_a_reply_is_counted_as_the_server_reports_it(app, client, model, run_job
     assert report["total"]["chat_input_tokens"] > 0 and report["total"]["chat_output_tokens"] > 0
     assert report["total"]["calls"] >= 1
     assert report["usage"][0]["label"]
+
+
+def test_people_read_round_numbers_and_the_exact_ones_on_hover(app, client, login, user):
+    """The page said "175,376"; what programs read stays exact."""
+    _spend(app, user, 175_276)
+    page = login(user).get("/usage").text
+    assert '<td><span title="175,376">175,000</span></td>' in page
+    german = login(user).get("/usage", headers={"Accept-Language": "de"}).text
+    assert '<td><span title="175.376">175.000</span></td>' in german
+    assert client.get("/api/usage").get_json()["total"]["chat_input_tokens"] == 175_276
+    assert "175276" in login(user).get("/usage.csv").text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, 0), (9_999, 9_999), (10_049, 10_000), (12_350, 12_400), (175_376, 175_000), (1_234_567, 1_230_000)],
+)
+def test_counts_are_rounded_to_three_digits(value, shown):
+    assert rounded(value) == shown
 
 
 def test_usage_is_grouped_by_day_model_and_conversation(app, client, user):

@@ -32,7 +32,7 @@ def choose() -> ViewResult:
         service.update_account(current_user_id(), AccountChanges(settings=changes))
         db.session.commit()
     back = (
-        url_for("accounts_pages.settings", _anchor="language")
+        url_for("accounts_pages.general", _anchor="language")
         if identity is not None
         else url_for("accounts_pages.login")
     )

@@ -172,7 +172,7 @@ def verify() -> ViewResult:
         return _gone(error)
     db.session.commit()
     flash(_("Your e-mail address is confirmed."))
-    return redirect(url_for("accounts_pages.settings"), 303)
+    return redirect(url_for("accounts_pages.general"), 303)
 
 
 @blueprint.post("/settings/verify-email")
@@ -186,7 +186,7 @@ def ask_to_verify() -> ViewResult:
     except TooMany as error:
         db.session.rollback()
         flash(error.detail)
-    return redirect(url_for("accounts_pages.settings"), 303)
+    return redirect(url_for("accounts_pages.general"), 303)
 
 
 @blueprint.post("/admin/invitations")

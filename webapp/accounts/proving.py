@@ -10,12 +10,13 @@ from urllib.parse import urlencode, urlsplit
 from flask import Response, redirect, request
 
 from webapp.accounts.identity import Identity
+from webapp.accounts.resuming import keep_form
 from webapp.database import now
 from webapp.errors import Forbidden
 from webapp.web import wants_json, wants_partial
 
 PROVED_FOR = timedelta(minutes=30)
-NEW_PASSWORD, CONFIRM = "/new-password", "/confirm"
+NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
 
 
 def what_is_due(view: Callable[..., Any], identity: Identity | None, access: str) -> Response | None:
@@ -28,7 +29,8 @@ def what_is_due(view: Callable[..., Any], identity: Identity | None, access: str
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROVED_FOR:
         return None
-    return _first(CONFIRM, _page(), "Give your password again first: POST /api/account/proof.")
+    back = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
+    return _first(CONFIRM, back, "Give your password again first: POST /api/account/proof.")
 
 
 def _first(path: str, back: str, detail: str) -> Response:
@@ -42,9 +44,11 @@ def _first(path: str, back: str, detail: str) -> Response:
     return redirect(target, 303)  # type: ignore[return-value]
 
 
-def _page() -> str:
-    """The page of the form that was sent, to return to and send it again."""
+def _way_back(user_id: int, *, keeps_form: bool) -> str:
+    """Where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
     if request.method == "GET":
         return request.full_path.rstrip("?")
     referer = urlsplit(request.headers.get("Referer", ""))
-    return referer.path if referer.netloc == request.host else ""
+    page = "" if referer.netloc != request.host else referer.path + (f"?{referer.query}" if referer.query else "")
+    key = keep_form(user_id) if keeps_form else ""
+    return f"{request.script_root}{CONTINUE}?{urlencode({'form': key, 'page': page})}" if key else page

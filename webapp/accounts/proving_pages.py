@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, linking, second_factor, service, sessions
+from webapp.accounts import auth, linking, resuming, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -93,6 +93,16 @@ def prove() -> ViewResult:
     db.session.commit()
     auth.forgive_attempts("password", str(user_id))
     return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
+
+
+@blueprint.get("/confirm/continue")
+@signed_in
+def go_on() -> ViewResult:
+    """Send the form that was interrupted, as it was; a script does so by itself."""
+    form = resuming.take_form(current_user_id(), request.args.get("form", ""))
+    if form is None:
+        return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
+    return render_template("accounts/continue.html", form=form)
 
 
 @blueprint.get("/new-password")

@@ -31,9 +31,10 @@ PAGE_LENGTH = 50
 
 
 @blueprint.get("/admin")
+@blueprint.get("/admin/overview", endpoint="state_page")
 @admin_only
 def overview() -> ViewResult:
-    """The state of the site, and the switch for registration."""
+    """The state of the site; on a phone the first address lists the rooms of Administration."""
     worker = background_target()
     return render_template(
         "admin/overview.html",
@@ -47,7 +48,6 @@ def overview() -> ViewResult:
         ),
         parts=readiness(),
         versions=state.versions(redis()),
-        registration_open=site.registration_is_open(),
     )
 
 
@@ -59,7 +59,7 @@ def registration() -> ViewResult:
     service.set_registration_open(is_open)
     db.session.commit()
     flash(_("Anyone can create an account now.") if is_open else _("Registration is closed."))
-    return redirect(url_for(".overview") + "#registration", 303)
+    return redirect(url_for(".users", _anchor="registration"), 303)
 
 
 @blueprint.get("/admin/users")
@@ -154,6 +154,8 @@ def _render_users(*, partial: bool = False, **more: Any) -> str:
     page = service.list_users(query)
     template = "admin/_user_rows.html" if partial else "admin/users.html"
     shown: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}
+    if not partial:
+        shown["registration_open"] = site.registration_is_open()
     return render_template(template, **{**shown, "cursor": query.cursor, "errors": {}, "values": {}, **more})
 
 

@@ -21,6 +21,11 @@ def number(value: float, language: str = SOURCE) -> str:
     return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
 
 
+def rounded(value: int) -> int:
+    """A count as people take it in: three digits of those from ten thousand on."""
+    return value if abs(value) < 10_000 else round(value, 3 - len(str(abs(value))))
+
+
 def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
     """An amount in dollars: "$1.50", "1,50 $"."""
     if language == SOURCE:

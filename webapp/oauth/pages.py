@@ -89,6 +89,9 @@ def decide() -> ViewResult:
     return answer
 
 
+decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to the program, which only its page allows
+
+
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
 @signed_in
 def disconnect(grant_id: int) -> ViewResult:

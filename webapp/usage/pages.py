@@ -44,10 +44,19 @@ def index() -> ViewResult:
 @blueprint.get("/admin/usage")
 @admin_only
 def everybody() -> ViewResult:
-    """What everybody has used, and what they may use."""
+    """What everybody has used."""
+    if request.args.get("user"):  # where somebody's limits were
+        return redirect(url_for(".limits", user=parse_id(request.args["user"])))
+    return _page("usage/everybody.html", BY_ALL, everyone=True)
+
+
+@blueprint.get("/admin/usage/quotas")
+@admin_only
+def limits() -> ViewResult:
+    """What somebody, or everybody, may use."""
     user_id = parse_id(request.args.get("user", ""))
     person = accounts.get_user(user_id) if user_id else None
-    return _page("usage/everybody.html", BY_ALL, everyone=True, person=person, quotas=service.quotas_of(user_id))
+    return render_template("usage/limits.html", person=person, quotas=service.quotas_of(user_id))
 
 
 @blueprint.post("/admin/usage/quotas")
@@ -60,7 +69,7 @@ def set_quotas() -> ViewResult:
     service.set_quotas(user_id, given_quotas())
     db.session.commit()
     flash(_("Limits saved."), "message")
-    return redirect(url_for(".everybody", user=user_id) + "#limits", 303)
+    return redirect(url_for(".limits", user=user_id), 303)
 
 
 @blueprint.get("/usage.csv")

@@ -251,8 +251,8 @@ def web() -> Iterator[Finding]:
     yield from web_settings(settings)
     if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():
         advice = (
-            "Close registration (Administration, or REGISTRATION_OPEN=0), or set up mail: whoever makes an account "
-            "with somebody else's address keeps that person from signing in through the provider."
+            "Close registration (Administration, People, or REGISTRATION_OPEN=0), or set up mail: whoever makes an "
+            "account with somebody else's address keeps that person from signing in through the provider."
         )
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 

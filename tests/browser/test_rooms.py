@@ -1,0 +1,136 @@
+"""Settings and Administration: rooms beside one topic a page, a list of them on a phone, old anchors, the palette."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import update
+
+from webapp.accounts.models import UserSession
+from webapp.database import db, now, write_transaction
+
+from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
+
+TALLEST = 1_200
+ROOMS = (
+    "/settings/general",
+    "/settings/personalisation",
+    "/models",
+    "/settings/tools",
+    "/usage",
+    "/files",
+    "/transfer",
+    "/shares",
+    "/settings/delete",
+    "/settings/programs",
+    "/settings/tokens",
+    "/settings/webhooks",
+    "/settings/security",
+    "/settings/sessions",
+    "/settings/activity",
+    "/admin/overview",
+    "/admin/users",
+    "/admin/groups",
+    "/admin/usage",
+    "/admin/usage/quotas",
+    "/admin/feedback",
+    "/admin/prompts",
+    "/admin/tools",
+    "/admin/rq",
+    "/admin/activity",
+)
+"""All pages of the rooms but Models of the administration, whose list is as long as there are connections."""
+
+
+def test_a_room_is_no_longer_than_a_screen_and_a_bit(open_tab, make_user):
+    tab = open_tab(make_user(is_admin=True))
+    page = tab.page
+    tall = {}
+    for path in ROOMS:
+        tab.go(path)
+        tall[path] = page.locator("#page").evaluate("(page) => page.scrollHeight + page.getBoundingClientRect().top")
+    assert {path: height for path, height in tall.items() if height > TALLEST} == {}
+
+
+@pytest.mark.parametrize("house", ["settings", "admin"])
+def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_tab, make_user, house):
+    tab = open_tab(make_user(is_admin=True), PHONE)
+    page = tab.go(f"/{house}")
+    title, first = ("Settings", "General") if house == "settings" else ("Administration", "Overview")
+    rooms = page.get_by_role("navigation", name=title)
+    expect(rooms).to_be_visible()
+    expect(page.get_by_role("heading", name=first)).to_be_hidden()
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
+    rooms.get_by_role("link", name=first).click()
+    expect(page.get_by_role("heading", name=first, exact=True)).to_be_visible()
+    expect(rooms).to_be_hidden()
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
+    page.locator(".room-back").click()
+    expect(rooms).to_be_visible()
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("old", "place", "seen"),
+    [
+        ("/settings#tokens", "/settings/tokens", "Create a token"),
+        ("/settings#two-step", "/settings/security#two-step", "Two-step sign-in"),
+        ("/settings#language", "/settings#language", "Interface language"),
+        ("/admin#registration", "/admin/users#registration", "Registration"),
+        ("/admin#jobs", "/admin/rq", "Queues"),
+    ],
+)
+def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device, old, place, seen):
+    tab = open_tab(make_user(is_admin=True), device, path="/settings/general")
+    page = tab.go(old)
+    expect(page).to_have_url(re.compile(re.escape(place) + "/?$"))
+    expect(page.get_by_text(seen, exact=True).first).to_be_visible()
+
+
+def test_rooms_by_keyboard_and_by_name(open_tab, user):
+    page = open_tab(user).page
+    for typed, place in (("memory switch", "/settings/personalisation"), ("security", "/settings/security")):
+        page.keyboard.press("Control+k")
+        page.locator("#palette-text").fill(typed)
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(f"{place}$"))
+    current = page.get_by_role("navigation", name="Settings").get_by_role("link", name="Security")
+    expect(current).to_have_attribute("aria-current", "page")
+    current.focus()
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("link", name="Connected programs")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Programs", exact=True)).to_have_attribute("aria-current", "page")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user, scripts):
+    admin = make_user(is_admin=True)
+    page = open_tab(admin, scripts=scripts).page
+    with app.app_context(), write_transaction():
+        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    page.goto(page.url + "admin/users")
+    form = page.locator("#add")
+    form.get_by_label("E-mail address").fill("new@example.org")
+    form.get_by_label("Name").fill("Newcomer")
+    form.get_by_role("button", name="Add user").click()
+    expect(page.get_by_role("heading", name="Confirm your password")).to_be_visible()
+    page.get_by_label("Password").fill(admin.password)
+    page.get_by_role("button", name="Continue").click()
+    if not scripts:
+        page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
+    expect(page.locator("#password")).to_be_visible()
+
+
+def test_settings_without_scripts(open_tab, user):
+    page = open_tab(user, PHONE, scripts=False).go("/settings")
+    page.get_by_role("link", name="Personalisation and memory").click()
+    page.get_by_label("Search past conversations").uncheck()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_label("Search past conversations")).not_to_be_checked()
+    expect(page.get_by_label("Suggestions")).to_be_checked()

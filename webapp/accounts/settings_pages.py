@@ -1,0 +1,232 @@
+"""Pages of Settings that are about the account itself, in the blueprint of its pages: one topic a page."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from flask import flash, make_response, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts import auth, second_factor, service, sessions, tokens
+from webapp.accounts.agents import describe_agent
+from webapp.accounts.auth import current_identity, current_user_id, recently_proved, signed_in
+from webapp.accounts.pages import blueprint as blueprint
+from webapp.accounts.preferences import THEMES
+from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
+from webapp.accounts.scopes import WORDS as SCOPE_WORDS
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.paging import PageQuery
+from webapp.problems import field_errors
+from webapp.web import ViewResult, wants_partial
+
+PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
+PROFILE_LABELS = N_({"name": "The name"})
+INSTRUCTION_LABELS = N_({"custom_instructions": "The instructions"})
+TOKEN_LABELS = N_({"token_name": "The name", "scopes": "This"})
+SESSIONS_SHOWN = 20
+THEME_COOKIE_SECONDS = 365 * 86_400
+SWITCHES = ("memory_enabled", "past_conversations_enabled", "space_documents_enabled", "suggestions_enabled")
+FULL_ACCESS, CHOSEN_ACCESS = "full", "chosen"
+
+
+@blueprint.get("/settings")
+@blueprint.get("/settings/general", endpoint="general")
+@signed_in
+def settings() -> ViewResult:
+    """The profile, the appearance and the language; on a phone the first address lists the rooms of Settings."""
+    return _general()
+
+
+@blueprint.post("/settings/profile")
+@signed_in
+def profile() -> ViewResult:
+    """Change the name."""
+    try:
+        service.update_account(current_user_id(), AccountChanges(name=read_form(AccountChanges).name))
+    except Invalid as error:
+        errors = sentences(error, PROFILE_LABELS, otherwise="name")
+        return _general(errors, name=request.form.get("name", "")), 422
+    db.session.commit()
+    flash(_("Saved."))
+    return redirect(url_for(".general"), 303)
+
+
+@blueprint.post("/settings/appearance")
+@signed_in
+def appearance() -> ViewResult:
+    """Choose the theme, for this browser and as the account's default."""
+    theme = request.form.get("theme", "")
+    if theme not in THEMES:
+        raise Invalid("There is no such theme.")
+    service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
+    db.session.commit()
+    done = ("", 204) if wants_partial() else redirect(url_for(".general", _anchor="appearance"), 303)
+    response = make_response(done)
+    response.set_cookie("theme", theme, max_age=THEME_COOKIE_SECONDS, samesite="Lax")
+    return response
+
+
+@blueprint.get("/settings/personalisation")
+@signed_in
+def personalisation() -> ViewResult:
+    """What every reply is told, and what memory may do."""
+    return _personalisation()
+
+
+@blueprint.post("/settings/personalisation")
+@signed_in
+def personalise() -> ViewResult:
+    """Change the instructions and the switches."""
+    wished = {name: name in request.form.getlist("on") for name in SWITCHES}
+    try:
+        changes = read_form(SettingsChanges).model_copy(update=wished)
+        service.update_account(current_user_id(), AccountChanges(settings=changes))
+    except Invalid as error:
+        errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
+        typed = request.form.get("custom_instructions", "")
+        return _personalisation(errors, custom_instructions=typed, **wished), 422
+    db.session.commit()
+    flash(_("Saved."))
+    return redirect(url_for(".personalisation"), 303)
+
+
+@blueprint.get("/settings/security")
+@signed_in
+def security() -> ViewResult:
+    """The password, the second step and passkeys."""
+    return _security()
+
+
+@blueprint.post("/settings/password")
+@signed_in
+def password() -> ViewResult:
+    """Change the password; every other session ends."""
+    auth.count_attempt("password", str(current_user_id()))
+    try:
+        user = service.change_password(current_user_id(), read_form(PasswordChange))
+        db.session.commit()
+    except Invalid as error:
+        db.session.rollback()
+        return _security(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
+    auth.forgive_attempts("password", str(user.user_id))
+    auth.start_session(user, is_renewed=True)
+    flash(_("Your password has been changed. You have been signed out everywhere else."))
+    return redirect(url_for(".security"), 303)
+
+
+@blueprint.get("/settings/tokens")
+@signed_in
+def tokens_page() -> ViewResult:
+    """The API tokens, and the form for another one."""
+    return _tokens()
+
+
+@blueprint.post("/settings/tokens")
+@signed_in
+@recently_proved
+def create_token() -> ViewResult:
+    """Create an API token; the response is the only page that ever shows it."""
+    try:
+        token, secret = tokens.create_token(current_user_id(), _new_token())
+        db.session.commit()
+    except Invalid as error:
+        db.session.rollback()
+        return _tokens(sentences(error, TOKEN_LABELS, otherwise="token_name"), values=request.form), 422
+    return _tokens(new_token=SimpleNamespace(name=token.name, secret=secret)), 201
+
+
+@blueprint.post("/settings/tokens/<int:token_id>/revoke")
+@signed_in
+def revoke_token(token_id: int) -> ViewResult:
+    """End a token."""
+    tokens.revoke_token(current_user_id(), token_id)
+    db.session.commit()
+    flash(_("The token has been revoked."))
+    return redirect(url_for(".tokens_page"), 303)
+
+
+@blueprint.get("/settings/sessions")
+@signed_in
+def sessions_page() -> ViewResult:
+    """The browsers in which the user is signed in."""
+    page = sessions.list_sessions(current_user_id(), PageQuery(limit=SESSIONS_SHOWN))
+    return render_template(
+        "accounts/sessions.html", sessions=page.items, this_session=_this_session(), describe_agent=describe_agent
+    )
+
+
+@blueprint.post("/settings/sessions/<int:session_id>/end")
+@signed_in
+def end_session(session_id: int) -> ViewResult:
+    """Sign out in another browser."""
+    service.end_session(current_user_id(), session_id)
+    db.session.commit()
+    flash(_("That browser has been signed out."))
+    return redirect(url_for(".sessions_page"), 303)
+
+
+@blueprint.post("/settings/sessions/end-others")
+@signed_in
+def end_other_sessions() -> ViewResult:
+    """Sign out everywhere but here."""
+    service.end_sessions(current_user_id(), _this_session())
+    db.session.commit()
+    flash(_("You have been signed out everywhere else."))
+    return redirect(url_for(".sessions_page"), 303)
+
+
+def _new_token() -> NewToken:
+    """The form for a token: full access only where it was chosen; no number of days means no end. Raises Invalid."""
+    days = request.form.get("expires_in_days", "90")
+    given = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
+    scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")
+    if scopes == []:
+        raise Invalid.field("scopes", N_("Choose full access, or at least one permission."))
+    try:
+        return NewToken(**given, scopes=scopes)
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _this_session() -> int | None:
+    identity = current_identity()
+    return identity.session_id if identity else None
+
+
+def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -> str:
+    # Without an error the page shows what is stored, not what the request began with.
+    account = service.get_user(current_user_id())
+    return render_template(
+        "accounts/settings.html",
+        errors=errors or {},
+        name=account.name if name is None else name,
+        verified=account.email_verified_at is not None,
+    )
+
+
+def _personalisation(errors: dict[str, str] | None = None, **typed: Any) -> str:
+    stored = service.user_settings(current_user_id()).model_dump()
+    return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **typed})
+
+
+def _security(errors: dict[str, str] | None = None) -> str:
+    return render_template(
+        "accounts/security.html", errors=errors or {}, two_step=second_factor.is_on(current_user_id())
+    )
+
+
+def _tokens(errors: dict[str, str] | None = None, *, values: Any = None, new_token: Any = None) -> str:
+    return render_template(
+        "accounts/tokens.html",
+        errors=errors or {},
+        values=values or {},
+        chosen=values.getlist("scopes") if values else [],
+        new_token=new_token,
+        tokens=tokens.list_tokens(current_user_id()),
+        scopes=SCOPE_WORDS,
+    )
