@@ -7,7 +7,7 @@ const boxes = (form) => $$("input[name='ids']:not(:disabled), input[name='id']",
 function tell(form) {
   const all = boxes(form);
   const chosen = all.filter((box) => box.checked).length;
-  $("[data-chosen]", form).textContent = chosen ? tn("%(num)s chosen", "%(num)s chosen", chosen) : t("Choose all");
+  $("[data-chosen]", form).textContent = chosen ? tn("%(num)s selected", "%(num)s selected", chosen) : t("Select all");
   const every = $("[data-choose-all]", form);
   every.checked = chosen > 0 && chosen === all.length;
   every.indeterminate = chosen > 0 && chosen < all.length;
