@@ -153,16 +153,15 @@ def test_a_quotation_leads_to_the_words_also_from_another_conversation(learned):
 
 def test_a_receipt_under_the_reply_and_its_answers(learned, model):
     page = learned
-    send(page, "What do you know of me?")
-    expect(trace(page, "always on")).to_have_count(1)
-    trace(page, "always on").click()
+    send(page, "Do I prefer green tea?")
+    expect(trace(page, "relevant")).to_have_count(1)
+    trace(page, "relevant").click()
     lines = page.locator(".trace-body .receipt-line")
     expect(lines).to_have_count(2)
-    expect(trace(page, "always on")).to_be_in_viewport()
+    expect(trace(page, "relevant")).to_be_in_viewport()
     expect(lines.first.locator(".receipt-short")).to_be_in_viewport()
     assert page.evaluate("document.scrollingElement.scrollTop") == 0, "only the thread moves"
     tea = lines.filter(has_text="green tea")
-    tea.locator("summary").click()
     expect(tea).to_contain_text("You said this in")
     tea.get_by_role("button", name="Outdated").click()
     expect(lines.filter(has_text="Marked as no longer true")).to_have_count(1)
@@ -173,7 +172,7 @@ def test_a_receipt_under_the_reply_and_its_answers(learned, model):
     page.locator("#used-here").get_by_role("link", name="The whole prompt").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Messages, word for word")
-    expect(dialog).to_contain_text("What do you know of me?")
+    expect(dialog).to_contain_text("Do I prefer green tea?")
     assert serious_findings(page) == []
 
 
@@ -396,13 +395,14 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     with app.app_context(), write_transaction():
         for number in range(30):
             kind = "preference" if number % 3 else "fact"
-            fields = MemoryFields(memory_type=kind, content=f"Likes tea number {number}", category=f"c{number % 12}")
+            content = f"Likes {'cocoa at night' if number == 13 else f'tea number {number}'}"
+            fields = MemoryFields(memory_type=kind, content=content, category=f"c{number % 12}")
             create_memory(user.user_id, fields)
     page = tab.page
     tab.go("/memory")
     page.get_by_role("link", name="Preference 20").click()
     expect(cards(page)).to_have_count(20)
     expect(page.locator(".mem-facet[aria-current='true']")).to_have_count(2)
-    page.get_by_role("searchbox", name="Search memory").fill("number 13")
+    page.get_by_role("searchbox", name="Search memory").fill("cocoa")
     expect(cards(page)).to_have_count(1)
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []

@@ -45,7 +45,9 @@ def birthdays(app: Flask, user: Person) -> tuple[int, int]:
             user.user_id, MemoryFields(content="Birthday is 5 March 1985.", fact_value="1985-03-05", **fields)
         )
         propose(
-            user.user_id, [Proposal("Born on 4 March 1984", key="identity/birthday", value="1984-03-04")], cause="import"
+            user.user_id,
+            [Proposal("Born on 4 March 1984", key="identity/birthday", value="1984-03-04")],
+            cause="import",
         )
         return known.memory_id, known.memory_id + 1
 

@@ -271,7 +271,9 @@ def _own(memory_id: int) -> cards.Card:
 
 
 def _whole(card: cards.Card, **more: Any) -> str:
-    return render_template("memories/memory.html", **({"card": card, "opened": True, **_past(card.memory.memory_id)} | more))
+    return render_template(
+        "memories/memory.html", **({"card": card, "opened": True, **_past(card.memory.memory_id)} | more)
+    )
 
 
 def _past(memory_id: int) -> dict[str, Any]:

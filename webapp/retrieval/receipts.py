@@ -103,7 +103,7 @@ class Line:
 def store(message_id: int, items: Iterable[Item]) -> None:
     """Store the receipt of a reply, in the current transaction.
 
-    What was found but was already in the prompt has one line, for its place in the prompt, with the reason it was found.
+    What was found but was already in the prompt has one line, for its place in the prompt, with why it was found.
     """
     items = list(items)
     shown = {(item.kind, item.id) for item in items if item.injected}
