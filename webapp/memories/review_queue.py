@@ -1,9 +1,9 @@
 """The queue of the review: one memory at a time, each decision followed by the next question and a way back.
 
 Where somebody is in it travels with each page and form, so that nothing is stored: how many are behind them (`done`),
-how many there were (`of`), from where on they are asked (`cursor`, after one was left for later), what the last decision
-changed (`last`), and what they discarded last (`held`): it is forgotten with the next decision, since what is forgotten
-cannot be brought back.
+how many there were (`of`), from where on they are asked (`cursor`, after one was left for later), what the last
+decision changed (`last`), and what they discarded last (`held`): it is forgotten with the next decision, since what is
+forgotten cannot be brought back.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def show_queue(
 
 
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
-    """Carry out a decision made in the queue, and go on to the next question. Raises as `decide_review`, and Invalid."""
+    """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
     user_id, spot = current_user_id(), asked_spot(safe_next(request.form.get("queue")))
     forget_held(user_id, spot.held)
     spot = replace(spot, done=spot.done + 1, held=None, last=None)
