@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for
@@ -17,7 +16,6 @@ from webapp.languages.speaking import gettext as _
 from webapp.memories import change_sets, history, service
 from webapp.memories.filtering import read_filters
 from webapp.memories.keeping import forgetting
-from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, facets, wording
 from webapp.memories.switches import switches
@@ -27,7 +25,6 @@ blueprint = Blueprint("memories", __name__)
 
 CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
-_LATER, _EARLIER = N_("Later values"), N_("Earlier values")
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind"})
 
 
@@ -252,7 +249,7 @@ def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
-    return render_template("memories/_history.html", **_past(memory_id))
+    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
@@ -272,25 +269,9 @@ def _own(memory_id: int) -> cards.Card:
 
 def _whole(card: cards.Card, **more: Any) -> str:
     return render_template(
-        "memories/memory.html", **({"card": card, "opened": True, **_past(card.memory.memory_id)} | more)
+        "memories/memory.html",
+        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | more),
     )
-
-
-def _past(memory_id: int) -> dict[str, Any]:
-    user_id = current_user_id()
-    memory = service.read_memory(user_id, memory_id)
-    if memory.user_id != user_id:
-        return {"memory_id": memory_id, "revisions": [], "others": []}
-    rows = history.revisions_of(user_id, memory_id)
-    values = sorted(history.values_of(user_id, memory_id), key=_moment)
-    later = [row for row in values if _moment(row) > _moment(memory)]
-    earlier = [row for row in values if _moment(row) < _moment(memory)]
-    others = [(_LATER, later), (_EARLIER, earlier)]
-    return {"memory_id": memory_id, "revisions": list(reversed(rows)), "others": others}
-
-
-def _moment(row: Memory) -> tuple[datetime, int]:
-    return row.valid_from or row.created_at, row.memory_id
 
 
 def _done(memory_id: int, note: str) -> ViewResult:

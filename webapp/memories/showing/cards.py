@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from sqlalchemy import Select, bindparam, func, select
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
+from webapp.languages.marks import N_
 from webapp.memories import change_sets, history, listing, service
 from webapp.memories.change_sets import ChangeSetView
 from webapp.memories.engine.health import Finding
@@ -239,3 +241,28 @@ def health(user_id: int, most: int = 50) -> list[HealthGroup]:
     groups += [HealthGroup(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
     groups += [HealthGroup(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
     return [group for group in groups if group.groups]
+
+
+def past(user_id: int, memory_id: int) -> dict[str, Any]:
+    """What a memory said before, and the other values there have been, by time; nothing of somebody else's.
+
+    Raises NotFound.
+    """
+    memory = service.read_memory(user_id, memory_id)
+    if memory.user_id != user_id:
+        return {"memory_id": memory_id, "revisions": [], "others": []}
+    values = sorted(history.values_of(user_id, memory_id), key=_moment)
+    later = [row for row in values if _moment(row) > _moment(memory)]
+    earlier = [row for row in values if _moment(row) < _moment(memory)]
+    return {
+        "memory_id": memory_id,
+        "revisions": list(reversed(history.revisions_of(user_id, memory_id))),
+        "others": [(_LATER, later), (_EARLIER, earlier)],
+    }
+
+
+_LATER, _EARLIER = N_("Later values"), N_("Earlier values")
+
+
+def _moment(row: Memory) -> tuple[datetime, int]:
+    return row.valid_from or row.created_at, row.memory_id
