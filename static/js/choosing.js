@@ -31,3 +31,13 @@ document.addEventListener("keydown", (event) => {
   } else all[Math.min(all.length - 1, Math.max(0, here + (event.key === "j" ? 1 : -1)))]?.focus();
   event.preventDefault();
 });
+
+// One question at a time: a letter for each answer. A key that is held down answers only once.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.matches("input, textarea, select")) return;
+  const queue = event.target === document.body ? $("[data-keys]") : event.target.closest("[data-keys]");
+  const answer = queue && $(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`, queue);
+  if (!answer) return;
+  event.preventDefault();
+  answer.click();
+});

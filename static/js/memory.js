@@ -24,10 +24,11 @@ function refresh({ moved = false } = {}) {
   if (missed) return;
   const query = new URLSearchParams(new FormData(filters()));
   query.set("conversation", conversation());
-  query.set("limit", Math.min(100, Math.max(12, $$("#memory-list > .mem").length)));
+  query.set("limit", Math.min(100, Math.max(12, $$("#memory-list :is(.mem-entry, .mem-row)").length)));
   if (moved) query.set("moved", "1");
+  if ($("#memory-facets")) query.set("facets", "1");
   // A report of what was just done stays until it is closed.
-  query.set("keep", ["review", "list"].filter((part) => $(`#memory-${part} [data-stays]`)).join());
+  if ($("#memory-list [data-stays]")) query.set("keep", "list");
   htmx.ajax("GET", `/memories/panel?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
 }
 

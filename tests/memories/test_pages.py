@@ -20,6 +20,7 @@ from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.memories.showing import facets
 
 HTMX = {"HX-Request": "true"}
 SECRET = "Keeps bees on the roof"
@@ -160,7 +161,9 @@ def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser,
     assert "I am &lt;allergic&gt; to peanuts" in panel
     assert "Trip &amp; &lt;Lisbon&gt;" in panel
     assert '<hx-partial hx-target="[data-memory-count]" hx-swap="textContent">1</hx-partial>' in panel
-    assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', panel)
+    body = re.search(r'hx-get="(/memories/\d+\?part=body)"', panel)[1]
+    opened = browser.get(body, headers=HTMX).text
+    assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', opened)
     assert "Remembered: I am &lt;allergic&gt; to peanuts" in page
     assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
     browser.set_cookie("panel", "closed")
@@ -308,17 +311,20 @@ def test_undo_and_honest_refusal(app, browser, user, learn):
     assert "Undone" in again
 
 
-def test_review_and_the_four_answers(app, browser, user, learn, model):
+def test_the_panel_says_that_something_waits_and_lists_it_nowhere(app, browser, user, learn, model):
     talk = learn(user, "I may like tea")
     row = memories_of(app, user.user_id)[0]
     with app.app_context(), write_transaction():
         service.get_memory(user.user_id, row.memory_id).needs_review = True
-    assert "Is this right?" in panel_beside(browser, f"/c/{talk}")
+    panel = panel_beside(browser, f"/c/{talk}")
+    assert "1 to review" in panel and 'href="/memories/review"' in panel
+    assert 'id="memory-list"' in panel and f'id="memory-{row.memory_id}"' not in panel
+    assert badge_of(panel) == "0"
     wrong = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
     assert wrong.status_code == 422
     assert "Choose one of the answers" in wrong.text
     kept = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
-    assert "Kept" in kept.text
+    assert "I may like tea" in kept.text
     assert not memories_of(app, user.user_id)[0].needs_review
 
 
@@ -377,7 +383,8 @@ def test_health_offers_the_way_out(app, browser, user, learn):
         history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
     page = browser.get("/memories/health").text
     assert "No source left" in page
-    assert "The words it came from are gone" in page
+    opened = browser.get(f"/memories/{rows[0].memory_id}?part=body", headers=HTMX).text
+    assert "The words it came from are gone" in opened
     kept = post_form(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
     assert kept.location == "/memories/health"
     assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]
@@ -463,9 +470,9 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(ap
         extraction.extract(talk)
     waiting = [row.memory_id for row in memories_of(app, user.user_id) if row.needs_review]
     assert len(waiting) == 3
-    page = browser.get("/memories/review").text
-    assert re.search(r'To review <span class="mem-number">3</span>', page)
-    assert page.count('name="ids"') == 3
+    assert "3 to review" in browser.get("/memory").text
+    page = browser.get("/memory?show=review&view=rows").text
+    assert page.count('name="ids"') == 3 and 'formaction="/memories/review"' in page
     assert post_form(browser, "/memories/review", ids=waiting[:2], decision="accept").status_code == 303
     assert post_form(browser, "/memories/review", ids=waiting[2:], decision="reject").status_code == 303
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [False, False]
@@ -510,7 +517,7 @@ def badge_of(fragment: str) -> str:
 
 
 def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_user, remember):
-    """Those of the space it arrives at, others' shared ones too, what waits there for a decision, and no others."""
+    """Those of the space it arrives at, others' shared ones too, and no others; not what waits for a decision."""
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
     other = make_user()
     join(client, space_id, api_client(app, other))
@@ -522,12 +529,12 @@ def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_
         db.session.execute(update(Memory).where(Memory.memory_id == doubtful).values(needs_review=True))
     talk = client.post("/api/conversations", json={"title": "Beds", "space_id": space_id}).json["conversation_id"]
     for path, number in {
-        "/": 3,
-        f"/c/{talk}": 2,
-        f"/?into={space_id}": 2,
-        f"/memories/panel?conversation={talk}": 2,
-        f"/memories/panel?conversation={talk}&space=": 3,
-        f"/memories/panel?space={space_id}": 2,
+        "/": 2,
+        f"/c/{talk}": 1,
+        f"/?into={space_id}": 1,
+        f"/memories/panel?conversation={talk}": 1,
+        f"/memories/panel?conversation={talk}&space=": 2,
+        f"/memories/panel?space={space_id}": 1,
     }.items():
         if path.startswith("/memories"):
             shown = browser.get(path, headers=HTMX).text
@@ -535,5 +542,85 @@ def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_
             shown = panel_beside(browser, path)
         listed = re.findall(r'id="memory-(\d+)"', shown.partition("memory-list")[2])
         assert (len(listed), badge_of(shown)) == (number, str(number)), path
-        counted = browser.get(f"/memories/counts?space={space_id if number == 2 else ''}", headers=HTMX).text
+        counted = browser.get(f"/memories/counts?space={space_id if number == 1 else ''}", headers=HTMX).text
         assert badge_of(counted) == str(number), path
+
+
+def facets_of(page: str) -> dict[str, tuple[str, bool]]:
+    """By name: how many a part of the memory page has, and whether it is chosen."""
+    parts = re.findall(
+        r'<a class="mem-facet"([^>]*)><span[^>]*>([^<]*)</span>(?: <span class="mem-facet-count">([^<]*)</span>)?', page
+    )
+    return {html.unescape(name): (count, "aria-current" in attributes) for attributes, name, count in parts}
+
+
+def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_user, remember):
+    """Also beside another choice, and with what others share in a space; nothing is shown that lists nothing."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    other = make_user()
+    join(client, space_id, api_client(app, other))
+    remember(user, "Likes tea", category="drinks", is_pinned=True)
+    remember(user, "Likes coffee", category="drinks")
+    remember(user, "Grows beans", space_id=space_id)
+    gone = remember(user, "Owns a boat", category="things")
+    remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
+    remember(other, "Dislikes weeding", space_id=space_id)
+    with app.app_context(), write_transaction():
+        service.archive_memory(user.user_id, gone)
+        waits = service.create_memory(user.user_id, MemoryFields(memory_type="preference", content="Likes jazz"))
+        waits.needs_review = True
+    parts = facets_of(browser.get("/memory").text)
+    assert parts["In use"] == ("3", True) and parts["Pinned"] == ("1", False) and parts["To review"] == ("1", False)
+    assert parts["Fact"] == ("3", False) and parts["Drinks"] == ("2", False) and parts["Garden"] == ("2", False)
+    assert parts["Archived"] == ("", False) and "Things" not in parts and "Preference" not in parts
+    chosen = facets_of(browser.get("/memory?category=drinks").text)
+    assert chosen["Drinks"] == ("", True) and chosen["Pinned"] == ("1", False) and "Garden" not in chosen
+    inside = facets_of(browser.get(f"/memory?space={space_id}").text)
+    assert inside["In use"] == ("2", True) and inside["Fact"] == ("2", False)
+    archived = facets_of(browser.get("/memory?show=archived").text)
+    assert archived["Archived"] == ("", True) and archived["Things"] == ("1", False)
+    searched = facets_of(browser.get("/memory?q=tea").text)
+    assert searched["Fact"][0] == "" and searched["In use"][0] == ""
+
+
+def test_a_long_memory_is_listed_by_its_parts_without_counting_it(app, browser, user, remember, monkeypatch):
+    monkeypatch.setattr(facets, "COUNTED_TO", 1)
+    for name in ("tea", "coffee", "cocoa"):
+        remember(user, f"Likes {name}", category=name)
+    parts = facets_of(browser.get("/memory").text)
+    assert parts["In use"] == ("", True) and parts["Cocoa"] == ("", False) and parts["Fact"] == ("", False)
+
+
+def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
+    remember(user, "Likes tea")
+    page = browser.get("/memory").text
+    row = page[page.index("Likes tea") :].partition("</summary>")[0]
+    assert "fact" not in row and "<time" not in row and "<q" not in row
+    opened = browser.get(re.search(r'hx-get="(/memories/\d+\?part=body)"', page)[1], headers=HTMX).text
+    assert "Fact · personal" in opened and "Added by you" in opened
+
+
+def test_the_switches_are_in_the_settings(browser, client, user):
+    page = browser.get("/memory").text
+    assert 'role="switch"' not in page and 'href="/settings"' in page
+    client.put("/api/account", json={"settings": {"memory_enabled": False}})
+    assert "Memory is off." in browser.get("/memory").text
+
+
+def test_what_was_brought_in_needs_no_source(app, browser, user):
+    with app.app_context(), write_transaction():
+        propose(user.user_id, [Proposal(SECRET)], cause="import")
+        db.session.execute(update(Memory).values(needs_review=False))
+    assert "No source left" not in browser.get("/memories/health").text
+    memory_id = memories_of(app, user.user_id)[0].memory_id
+    opened = browser.get(f"/memories/{memory_id}?part=body", headers=HTMX).text
+    assert "From an import or another program" in opened and "are gone" not in opened
+
+
+def test_values_are_earlier_or_later_than_the_one_shown(browser, user, remember):
+    old = remember(user, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
+    new = remember(user, "Lives in York", fact_key="identity/location", fact_value="York")
+    for memory_id, title, other in ((old, "Later values", "Lives in York"), (new, "Earlier values", "Lives in Leeds")):
+        page = browser.get(f"/memories/{memory_id}").text
+        assert other in page.partition(title)[2]
+        assert page.count(" values</p>") == 1

@@ -13,6 +13,7 @@ from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.retrieval.lookup import Question, retrieve
+from webapp.retrieval.presenting import UsedCounts, used_counts
 
 QUESTION = "Which instrument does my sister Clara play?"
 
@@ -123,3 +124,33 @@ def test_uses_are_counted_in_batches(app, client, reply_id, remembered):
         sweep()
         memory = db.session.get(Memory, remembered, populate_existing=True)
         assert memory.access_count == 1 and memory.last_accessed_at is not None
+
+
+def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
+    app, client, login, user, model, remembered, run_jobs
+):
+    with app.app_context(), write_transaction():
+        for content in ("Lives in Leeds", "Works as a nurse"):
+            create_memory(user.user_id, NewMemory(memory_type="fact", content=content))
+    run_jobs()
+    browser = login(user)
+    labels = {}
+    for asked in (QUESTION, "How long does bread rise?"):
+        model.script(match=asked[:20], reply="So it is.")
+        conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
+        reply = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": asked}).json
+        finished(client, reply["response_id"])
+        labels[asked] = presenting_of(app, reply["response_id"])
+        receipt = browser.get(f"/messages/{reply['response_id']}/used", headers={"HX-Request": "true"}).text
+        relevant, _, always = receipt.partition("always on")
+        assert ("Clara plays the cello" in relevant) == (asked == QUESTION)
+        assert "Lives in Leeds" in always and 'value="not_relevant"' not in always
+    found, other = labels[QUESTION], labels["How long does bread rise?"]
+    assert found.relevant >= 1 and found.label.endswith("relevant")
+    assert (other.relevant, other.documents, other.always) == (0, 0, 3) and other.label == "3 always on"
+
+
+def presenting_of(app, reply_id: int) -> UsedCounts:
+    """What the line under a reply says."""
+    with app.test_request_context():
+        return used_counts([reply_id])[reply_id]

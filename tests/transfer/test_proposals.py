@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person, csrf_token
+from tests.support.people import ApiClient, Person, csrf_token, post_form
 from webapp.database import db, write_transaction
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.models import Memory, MemoryTombstone
@@ -69,10 +70,11 @@ def test_the_review_groups_what_came_together(
     browser = login(user)
     page = browser.get("/memories/review").text
     assert page.index("ChatGPT: other.zip") < page.index("ChatGPT: memories.json")
-    assert "2 memories waiting" in page and "1 memory waiting" in page
+    assert "2 memories to review" in page and "1 memory to review" in page
     assert "Rides a unicycle" in page and "Keeps bees" not in page
     inside = browser.get(f"/imports/{first}/proposals").text
-    assert "Keeps bees" in inside and "Lives in Porto" not in inside and "Rides a unicycle" not in inside
+    assert "Plays the cello" in inside and "1 of 2" in inside
+    assert not any(other in inside for other in ("Keeps bees", "Lives in Porto", "Rides a unicycle"))
     assert f"/imports/{second}/proposals" in page
 
 
@@ -146,4 +148,59 @@ def test_an_import_through_the_door_makes_a_group(
     number = made.get_json()["import_id"]
     client.post(f"/api/imports/{number}/start", json={"take": ["memories"]})
     run_jobs()
-    assert "2 memories waiting" in login(user).get("/memories/review").text
+    page = login(user).get("/memories/review").text
+    assert "2 memories to review" in page and "From your pasted list" in page
+
+
+def test_a_group_has_a_queue_of_its_own(
+    app: Flask, user: Person, login: Callable[..., FlaskClient], imported: Callable[..., int]
+) -> None:
+    number = imported(user, ["Keeps bees on the roof", "Plays the cello"])
+    imported(user, ["Lives in Porto"], "other.zip")
+    browser, place = login(user), f"/imports/{number}/proposals"
+    with app.app_context():
+        ids = db.session.scalars(db.select(Memory.memory_id).order_by(Memory.memory_id)).all()
+    form = {"queue": place, "asked": ids[1], "of": 2}
+    wrong = post_form(browser, f"/memories/{ids[1]}/review", decision="until", **form)
+    assert wrong.status_code == 422 and "Plays the cello" in wrong.text and "From ChatGPT: memories.json" in wrong.text
+    then = post_form(browser, f"/memories/{ids[1]}/review", decision="accept", **form).location
+    page = browser.get(then).text
+    assert then.startswith(place) and "2 of 2" in page and "Keeps bees" in page
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "brought", "answer"),
+    [
+        ("Birthday is 5 March 1985.", "1985-03-05", "Birthday is 4 March 1984", "disagree"),
+        ("The user's birthday is 1985-03-05.", "1985-03-05", "The user's birthday is 4 March 1984", "disagree"),
+        ("Birthday: 5 March 1985", "5 March 1985", "birthday: 4 March 1984", "disagree"),
+        ("Birthday is 5 March 1985.", "1985-03-05", "Birthday cake on 4 March is a must", "right"),
+        ("Birthday is 5 March 1985.", "1985-03-05", "Has 4 cats and 1984 books", "right"),
+    ],
+)
+def test_another_value_of_a_known_key_waits_beside_it(
+    app: Flask,
+    user: Person,
+    login: Callable[..., FlaskClient],
+    imported: Callable[..., int],
+    known: str,
+    value: str,
+    brought: str,
+    answer: str,
+) -> None:
+    with app.app_context(), write_transaction():
+        create_memory(
+            user.user_id,
+            MemoryFields(memory_type="fact", content=known, fact_key="identity/birthday", fact_value=value),
+        )
+    page = html.unescape(login(user).get(f"/imports/{imported(user, [brought])}/proposals").text)
+    assert ("These two disagree" if answer == "disagree" else "Is this right?") in page
+    assert page.count(brought) == 1 and (page.count(known) == 1) == (answer == "disagree")
+
+
+def test_the_same_value_of_a_known_key_is_known(app: Flask, user: Person) -> None:
+    with app.app_context(), write_transaction():
+        fields = {"memory_type": "fact", "content": "Was born in 1985", "fact_value": "1985-03-05"}
+        create_memory(user.user_id, MemoryFields(fact_key="identity/birthday", **fields))
+        twice = Proposal("Birthday on 5 March", key="identity/date_of_birth", value="1985-03-05")
+        assert propose(user.user_id, [twice], cause="import").counts == {"known": 1}

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, safe_next, signed_in
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.database import db, now
@@ -23,6 +23,7 @@ from webapp.memories.keeping.uses import Uses, uses_of
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.pages import CHANGED
 from webapp.memories.review_groups import apart_from, groups_of
+from webapp.memories.review_queue import asked_spot, decide_next, go_to, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.memories.showing.change_lines import ChangeLine
@@ -47,39 +48,26 @@ def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
 @blueprint.get("/memories/review")
 @signed_in
 def review() -> ViewResult:
-    """Everything waiting for a decision: in groups if it came together, otherwise one by one."""
-    groups = groups_of(current_user_id())
-    cursor = asked_cursor()
-    page = cards.waiting(current_user_id(), 20, cursor, *apart_from(groups))
-    template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
-    here = url_for(".review")
-    return render_template(template, waiting=page.items, next_cursor=page.next_cursor, groups=groups, here=here)
+    """What is waiting for a decision, one by one; what came together is a group with a queue of its own."""
+    return _review()
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
 @signed_in
 def decide(memory_id: int) -> ViewResult:
-    """Carry out a decision, and show in its place what it did."""
-    try:
-        decided = reviewing.decide_review(current_user_id(), memory_id, _decision())
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        if not wants_partial():
-            raise
-        row = service.get_memory(current_user_id(), memory_id)
-        items = [item for item in cards.waiting(current_user_id(), 100).items if item.memory.memory_id == memory_id]
-        shown = {"item": items[0] if items else reviewing.Waiting(row, ()), "error": _said(error)}
-        return render_template("memories/_review_item.html", **shown), 422
+    """Carry out a decision, and show what it did; in the queue, the next question."""
+    if "queue" in request.form:
+        try:
+            return decide_next(memory_id, _decision())
+        except (Invalid, Conflict) as error:
+            db.session.rollback()
+            return _review(_said(error)), 422
+    decided = reviewing.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
         flash(_("Decided."), "message")
         return redirect(url_for(".review"), 303)
-    shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
-    if request.form.get("place") == "change" and isinstance(decided, Memory):
-        return fragment("memories/_used.html", memory=decided)
-    if isinstance(decided, Memory):
-        return fragment("memories/_reviewed.html", card=cards.card(current_user_id(), decided.memory_id), **shown)
-    return fragment("memories/_reviewed.html", report=decided, **shown)
+    return fragment(f"memories/{'_used' if isinstance(decided, Memory) else '_queue_last'}.html", memory=decided)
 
 
 @blueprint.get("/memories/changes")
@@ -113,8 +101,12 @@ def undo(change_set_id: int) -> ViewResult:
         change_sets.undo(user_id, change_set_id)
     except Conflict as error:
         db.session.rollback()
+        if "queue" in request.form:
+            raise
         refused, undone = _obstacles(user_id, error), ()
     db.session.commit()
+    if "queue" in request.form:
+        return go_to(asked_spot(safe_next(request.form["queue"])))
     view = change_sets.get_change_set(user_id, change_set_id)
     shown = {"view": view, "refused": refused, "opened": True, "undone": undone}
     if not wants_partial():
@@ -229,6 +221,17 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
     return response
+
+
+def _review(error: str = "") -> str:
+    groups = groups_of(current_user_id())
+    here = request.form.get("queue")
+    for group in groups:
+        if group.place == here:
+            came = Memory.memory_id.in_(group.came)
+            return show_queue(here, group.count, came, part=here, error=error, group=group)
+    count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
+    return show_queue(url_for(".review"), count, *apart_from(groups), error=error, groups=groups)
 
 
 def _decision() -> ReviewDecision:

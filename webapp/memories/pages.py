@@ -17,7 +17,7 @@ from webapp.memories import change_sets, history, service
 from webapp.memories.filtering import read_filters
 from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
-from webapp.memories.showing import cards, wording
+from webapp.memories.showing import cards, facets, wording
 from webapp.memories.switches import switches
 from webapp.web import ViewResult, wants_partial
 
@@ -40,6 +40,7 @@ def _panel() -> dict[str, Any]:
     return {
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": remembered_under,
+        "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
         "review_count": review_count,
         "note_messages": note_messages,
     }
@@ -78,13 +79,11 @@ def note_messages(messages: list[Any]) -> None:
 @signed_in
 def page() -> ViewResult:
     """All of memory at full width."""
-    filters = read_filters()
-    if filters.view == "rows":
-        filters.limit = 100
-    shown = cards.panel(current_user_id(), None, filters, with_changes=False)
+    user_id, filters = current_user_id(), read_filters()
+    filters.limit = 100
+    shown = cards.panel(user_id, None, filters, is_beside=False)
     g.review_count = shown.counts.review
-    has_any = bool(shown.cards.items) or cards.has_any(current_user_id())
-    return render_template("memories/page.html", panel=shown, has_any=has_any)
+    return render_template("memories/page.html", panel=shown)
 
 
 @blueprint.get("/memories/panel")
@@ -161,7 +160,8 @@ def show(memory_id: int) -> ViewResult:
     """One memory: its card, or a page with its quotes and history."""
     card = cards.card(current_user_id(), memory_id)
     if wants_partial():
-        return render_template("memories/_card.html", card=card)
+        template = "_card_body" if request.args.get("part") == "body" else "_card"
+        return render_template(f"memories/{template}.html", card=card, opened=True)
     return _whole(card)
 
 
@@ -204,7 +204,7 @@ def pin(memory_id: int) -> ViewResult:
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
     db.session.commit()
-    return _done(memory_id, _("Pinned: every reply sees it") if pinned else _("No longer pinned"))
+    return _done(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
 
 
 @blueprint.post("/memories/<int:memory_id>/archive")
@@ -214,7 +214,7 @@ def archive(memory_id: int) -> ViewResult:
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
     db.session.commit()
-    return _done(memory_id, _("Archived: no reply uses it") if archived else _("Back in use"))
+    return _done(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
 
 
 @blueprint.get("/memories/<int:memory_id>/forget")
@@ -248,7 +248,7 @@ def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
-    return render_template("memories/_history.html", **_past(memory_id))
+    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
@@ -267,16 +267,10 @@ def _own(memory_id: int) -> cards.Card:
 
 
 def _whole(card: cards.Card, **more: Any) -> str:
-    return render_template("memories/memory.html", **({"card": card, **_past(card.memory.memory_id)} | more))
-
-
-def _past(memory_id: int) -> dict[str, Any]:
-    user_id = current_user_id()
-    if service.read_memory(user_id, memory_id).user_id != user_id:
-        return {"memory_id": memory_id, "revisions": [], "others": []}
-    rows = history.revisions_of(user_id, memory_id)
-    others = [row for row in history.values_of(user_id, memory_id) if row.memory_id != memory_id]
-    return {"memory_id": memory_id, "revisions": list(reversed(rows)), "others": others}
+    return render_template(
+        "memories/memory.html",
+        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | more),
+    )
 
 
 def _done(memory_id: int, note: str) -> ViewResult:
@@ -284,7 +278,7 @@ def _done(memory_id: int, note: str) -> ViewResult:
     if not wants_partial():
         flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
-    return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note)
+    return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
 
 
 def _fragment(template: str, **shown: Any) -> ViewResult:

@@ -87,7 +87,7 @@ def judge(message_id: int) -> ViewResult:
         return redirect(url_for(".used", message_id=message_id), 303)
     lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
     found = presenting.receipt(user_id, lines[:1])
-    line = (found.memories + found.passages + found.passed_over)[0]
+    line = (found.relevant + found.documents + found.always + found.passed_over)[0]
     html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
     return Response(html, headers={"HX-Trigger": CHANGED})
 

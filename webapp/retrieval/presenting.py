@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, bindparam, case, func, or_, select
 
 from webapp.conversations.finding import find
 from webapp.conversations.messages import in_order
@@ -25,6 +26,7 @@ from webapp.retrieval.excerpt import excerpt, without_marks
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import Found
 from webapp.retrieval.receipts import Line
+from webapp.spaces.models import DocumentChunk
 
 DONE = N_(
     {
@@ -39,11 +41,11 @@ KINDS = N_({"memory": "Memory", "message": "Past message", "chunk": "Conversatio
 
 _REASONS = N_(
     {
-        "profile": "Your profile, always known",
+        "profile": "Your profile",
         "pinned": "Pinned by you",
-        "fact": "An important fact, always known",
-        "instruction": "Your standing instruction, always applied",
-        "space": "A fact of this space",
+        "fact": "Important fact",
+        "instruction": "Standing instruction",
+        "space": "Fact of this space",
         "recent": "Learned recently",
         "earlier part of this conversation": "An earlier part of this conversation",
         "words": "Has the same words",
@@ -57,19 +59,19 @@ _REASONS = N_(
 
 @dataclass(frozen=True, slots=True)
 class UsedCounts:
-    """How many memories and other passages a reply saw."""
+    """How much a reply saw: what was found for the question, documents, and what every reply sees."""
 
-    memories: int = 0
-    passages: int = 0
+    relevant: int = 0
+    documents: int = 0
+    always: int = 0
 
     @property
     def label(self) -> str:
-        """For the line under the reply; empty when it used nothing."""
-        if self.memories:
-            return ngettext("Used %(num)s memory", "Used %(num)s memories", self.memories)
-        if self.passages:
-            return ngettext("Used %(num)s passage", "Used %(num)s passages", self.passages)
-        return ""
+        """For the line under the reply: what was found, else what every reply sees; empty when it saw nothing."""
+        found = [_("%(n)s relevant", n=self.relevant)] if self.relevant else []
+        if self.documents:
+            found.append(ngettext("%(num)s document", "%(num)s documents", self.documents))
+        return " · ".join(found) or (_("%(n)s always on", n=self.always) if self.always else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,23 @@ class ShownItem:
         """What it is, in words."""
         return KINDS[self.line.kind]
 
+    @property
+    def is_found(self) -> bool:
+        """Whether it was found for the question, not only what every reply sees."""
+        return self.line.stage == receipts.FOUND or self.line.reason in receipts.FOUND_BY
+
 
 @dataclass(frozen=True, slots=True)
 class ShownReceipt:
-    """What the reply saw, memories first, and what was considered and left out."""
+    """What the reply saw, in the groups of UsedCounts, and what was considered and left out."""
 
-    memories: list[ShownItem] = field(default_factory=list)
-    passages: list[ShownItem] = field(default_factory=list)
+    relevant: list[ShownItem] = field(default_factory=list)
+    documents: list[ShownItem] = field(default_factory=list)
+    always: list[ShownItem] = field(default_factory=list)
     passed_over: list[ShownItem] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.relevant or self.documents or self.always or self.passed_over)
 
 
 def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
@@ -109,8 +120,10 @@ def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
         item = ShownItem(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
         if not line.injected:
             found.passed_over.append(item)
+        elif line.kind == "document":
+            found.documents.append(item)
         else:
-            (found.memories if line.kind == "memory" else found.passages).append(item)
+            (found.relevant if item.is_found else found.always).append(item)
     return found
 
 
@@ -137,18 +150,24 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
 def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
     """How much each of some replies used; the caller has checked whose they are."""
     rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
-    found: dict[int, UsedCounts] = {}
-    for message_id, kind, count in rows:
-        seen = found.get(message_id, UsedCounts())
-        memories, passages = (count, 0) if kind == "memory" else (0, count)
-        found[message_id] = UsedCounts(seen.memories + memories, seen.passages + passages)
-    return found
+    used: dict[int, UsedCounts] = {}
+    for message_id, kind, found, rest, documents in rows:
+        seen = used.get(message_id, UsedCounts())
+        relevant, always = (0, 0) if kind == "document" else (found, rest)
+        used[message_id] = UsedCounts(seen.relevant + relevant, seen.documents + documents, seen.always + always)
+    return used
 
 
 @cache
-def _used_counts() -> Select[int, str, int]:
+def _used_counts() -> Select[*tuple[Any, ...]]:
+    # A memory that every reply sees has one line, which says so even if it was found as well.
+    found = or_(TurnReceipt.stage == receipts.FOUND, TurnReceipt.reason.in_(receipts.FOUND_BY))
+    numbers = (case((which, TurnReceipt.passage_id)) for which in (found, ~found))
+    of_document = (TurnReceipt.kind == "document") & (DocumentChunk.document_chunk_id == TurnReceipt.passage_id)
+    counts = (func.count(number.distinct()) for number in (*numbers, DocumentChunk.document_id))
     return (
-        select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
+        select(TurnReceipt.message_id, TurnReceipt.kind, *counts)
+        .outerjoin(DocumentChunk, of_document)
         .where(TurnReceipt.message_id.in_(bindparam("ids", expanding=True)), TurnReceipt.injected)
         .group_by(TurnReceipt.message_id, TurnReceipt.kind)
     )

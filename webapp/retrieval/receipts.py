@@ -26,6 +26,10 @@ from webapp.retrieval.passages import Found, Key
 from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
+FOUND = "retrieved"
+"""The part of the context that holds what was found for the question."""
+FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
+"""The reasons of what was found, also of what is in another part of the context because every reply sees it."""
 COPIED_AT_ONCE = 40
 
 
@@ -99,10 +103,11 @@ class Line:
 def store(message_id: int, items: Iterable[Item]) -> None:
     """Store the receipt of a reply, in the current transaction.
 
-    What was found but was already in the prompt has one line, for its place in the prompt.
+    What was found but was already in the prompt has one line, for its place in the prompt, with why it was found.
     """
     items = list(items)
     shown = {(item.kind, item.id) for item in items if item.injected}
+    found = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
     rows = [
         {
             "message_id": message_id,
@@ -112,7 +117,7 @@ def store(message_id: int, items: Iterable[Item]) -> None:
             "stage": item.stage,
             "rank": item.rank,
             "score": float(item.score),
-            "reason": item.reason[:200],
+            "reason": found.get((item.kind, item.id), item.reason)[:200],
             "injected": item.injected,
             "from_char": item.from_char,
             "to_char": item.to_char,

@@ -54,12 +54,15 @@ class ReadConversation:
 
 @dataclass(slots=True)
 class ReadMemory:
-    """Something the other program remembered; `project` is the source id of the project it belongs to."""
+    """Something the other program remembered; `project` is the source id of the project it belongs to, `key` and
+    `value` are those of a keyed fact."""
 
     content: str
     at: datetime | None = None
     kind: Literal["fact", "instruction"] = "fact"
     project: str | None = None
+    key: str | None = None
+    value: str | None = None
 
 
 @dataclass(slots=True)

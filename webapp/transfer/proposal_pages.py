@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
@@ -13,13 +13,12 @@ from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import ngettext
 from webapp.memories.engine.verdicts import Decision
 from webapp.memories.models import Memory
-from webapp.memories.showing import cards
+from webapp.memories.review_queue import show_queue
 from webapp.transfer import proposals, service
-from webapp.web import ViewResult, asked_cursor, wants_partial
+from webapp.web import ViewResult
 
 blueprint = Blueprint("proposal_pages", __name__)
 
-SHOWN = 50
 SECONDS = 8.0
 """How long a request works on a large group; then the person is told how many are left."""
 
@@ -29,11 +28,8 @@ SECONDS = 8.0
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
-    cursor = asked_cursor()
     came = Memory.memory_id.in_(group.came)
-    page = cards.waiting(current_user_id(), SHOWN, cursor, came, part=group.place)
-    template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
-    return render_template(template, waiting=page.items, next_cursor=page.next_cursor, group=group, here=group.place)
+    return show_queue(group.place, group.count, came, part=group.place, group=group)
 
 
 @blueprint.post("/imports/<int:import_id>/proposals")

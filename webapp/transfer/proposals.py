@@ -11,6 +11,7 @@ from sqlalchemy import Select, func, select
 
 from webapp.database import db
 from webapp.errors import Conflict
+from webapp.languages.speaking import gettext as _
 from webapp.memories import reviewing
 from webapp.memories.engine.verdicts import Decision
 from webapp.memories.keeping import forgetting
@@ -19,7 +20,7 @@ from webapp.memories.review_groups import Group, groups_wanted, waits
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.service import get_import
+from webapp.transfer.service import PASTED, get_import
 
 GROUPS = 20
 """The most groups; the newest."""
@@ -55,8 +56,9 @@ def group_of(row: Import) -> Group:
     """An import as a group of the review."""
     waiting = select(func.count()).select_from(_waiting(row).subquery())
     reader = READERS.get(row.format or "")
+    name = _("your pasted list") if row.filename == PASTED else row.filename
     return Group(
-        name=f"{reader.label}: {row.filename}" if reader else row.filename,
+        name=f"{reader.label}: {name}" if reader and row.filename != PASTED else name,
         at=row.created_at,
         count=db.session.scalar(waiting) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),

@@ -28,6 +28,8 @@ from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 from webapp.validation import MAX_ID
 
 WHOLE = ("conversations", "memories", "projects")
+PASTED = "Pasted text.txt"
+"""The name of an import that was pasted."""
 AT_ONCE = 3
 """The most imports of one user that are examined or run at the same time."""
 MOST_READY = 10
@@ -56,7 +58,7 @@ def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
     stored_as, size = storage.keep_text(fields.text)
-    return _add(user_id, "Pasted text.txt", stored_as, size, fields.format or "list")
+    return _add(user_id, PASTED, stored_as, size, fields.format or "list")
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:

@@ -88,7 +88,7 @@ DEFAULT_HEALTH = HealthPolicy()
 def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = DEFAULT_HEALTH) -> Health:
     """All findings about one user's open memories; closed and archived ones are skipped.
 
-    What the user wrote needs no evidence, and pinned memories are never stale.
+    What the user wrote or brought in needs no evidence, and pinned memories are never stale.
     """
     open_ones = sorted((m for m in memories if m.valid_to is None and not m.is_archived), key=lambda m: m.ref)
     in_use = [memory for memory in open_ones if not memory.needs_review]
@@ -96,7 +96,7 @@ def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = D
     return Health(
         duplicates=tuple(find_duplicates(in_use, policy.duplicate_similarity)),
         awaiting_review=_refs(memory for memory in open_ones if memory.needs_review),
-        unsupported=_refs(m for m in open_ones if m.evidence_count == 0 and m.origin != "user"),
+        unsupported=_refs(m for m in open_ones if m.evidence_count == 0 and m.origin not in ("user", "import")),
         stale=_refs(memory for memory in loose if now - _last_sign(memory) > policy.stale_after),
         never_used=_refs(m for m in loose if m.access_count == 0 and now - m.created_at > policy.unused_after),
         still_true=_refs(_longest_due(in_use, now)),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,13 +12,14 @@ from datetime import datetime
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories.engine.keys import CONTENT_MAX
+from webapp.memories.engine.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
 from webapp.text.canonical import plain_text
+from webapp.text.words import words
 
 CONFIDENCE = 0.5
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
@@ -25,11 +27,29 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A statement from elsewhere, and when it was created there."""
+    """A statement from elsewhere, when it was created there, and its key and value if it came with them."""
 
     content: str
     at: datetime | None = None
     kind: str = "fact"
+    key: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True)
+class KeyedFact:
+    """A fact with a key, in use; or what a statement says of such a key."""
+
+    key: str
+    category: str | None
+    value: str | None
+    content: str
+
+    def says(self, other: KeyedFact) -> bool:
+        """Tell whether both give one key the same value."""
+        return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
+            other.value, other.content
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +65,8 @@ def propose(
 ) -> Proposed:
     """Put statements into review. What is already known, what was forgotten and secrets are left out.
 
-    The caller has checked that the space is the user's. Long statements are cut at sentence ends.
+    Another value of a key in use waits beside it. The caller has checked that the space is the user's. Long statements
+    are cut at sentence ends.
     """
     versions.hold(user_id)
     yard = graveyard(user_id)
@@ -53,8 +74,15 @@ def propose(
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
     known = _known(user_id, [statement_hash(piece) for _, piece in pieces])
+    facts = _facts_in_use(user_id, space_id)
+    alike = defaultdict(list)
+    for held in facts:
+        alike[_start(held.content)].append(held)
     for item, piece in pieces:
+        fact = fact_in(item, piece, alike[_start(piece)])
         outcome = "empty" if not piece else _refusal(piece, known, yard.forbids(piece))
+        if fact and outcome == "proposed" and any(fact.says(held) for held in facts):
+            outcome = "known"
         counts[outcome] += 1
         if outcome != "proposed":
             continue
@@ -67,6 +95,9 @@ def propose(
             needs_review=True,
             origin="import",
             confidence=CONFIDENCE,
+            fact_key=fact.key if fact else None,
+            category=fact.category if fact else None,
+            fact_value=fact.value if fact else None,
             asserted_at=item.at or now(),
             statement_hash=statement_hash(piece),
         )
@@ -77,6 +108,43 @@ def propose(
     if journal is not None:
         journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
     return Proposed(dict(counts), journal.id if journal else None)
+
+
+def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
+    """Return what a statement says of a key: of its own, or of one in use whose name and words it repeats.
+
+    Both begin alike, the name of the key among it, and end in a value: that of the fact, or as many words with numbers
+    in the same places. No language is known here.
+    """
+    if key := canonical_fact_key(item.key):
+        return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+    said = words(piece)
+    for fact in facts:
+        held = words(fact.content)
+        start = len(os.path.commonprefix([said, held]))
+        name = words(fact.key.rpartition("/")[2].replace("_", " "))
+        tails = said[start:], held[start:]
+        if set(name) <= set(said[:start]) and all(tails) and (tails[1] == words(fact.value or "") or _alike(*tails)):
+            return KeyedFact(fact.key, fact.category, None, piece)
+    return None
+
+
+def _start(text: str) -> str:
+    return next(iter(words(text)), "")
+
+
+def _alike(left: list[str], right: list[str]) -> bool:
+    numbers = [[word.isdigit() for word in side] for side in (left, right)]
+    return numbers[0] == numbers[1] and any(numbers[0])
+
+
+def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
+    rows = db.session.execute(
+        select(Memory.fact_key, Memory.category, Memory.fact_value, Memory.content).where(
+            Memory.user_id == user_id, Memory.space_slot == (space_id or 0), Memory.current_slot.is_not(None)
+        )
+    )
+    return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
 def _refusal(piece: str, known: set[str], is_forgotten: bool) -> str:

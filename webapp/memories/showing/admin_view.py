@@ -57,7 +57,7 @@ def _checkup(row: Memory) -> Checkup:
         ref=row.memory_id,
         memory_type=row.memory_type,
         content=row.content,
-        origin=row.origin,
+        origin="user" if row.edited_by_user else row.origin,
         created_at=row.created_at,
         updated_at=row.updated_at,
         last_used_at=row.last_accessed_at,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Select, bindparam, func, select, true
+from sqlalchemy import Select, bindparam, func, select
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.memories import change_sets, history, listing, reviewing, service
+from webapp.languages.marks import N_
+from webapp.memories import change_sets, history, listing, service
 from webapp.memories.change_sets import ChangeSetView
 from webapp.memories.engine.health import Finding
 from webapp.memories.history import Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.memories.reviewing import Waiting
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.showing import admin_view, wording
@@ -29,7 +30,6 @@ COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
 CATEGORIES = 100
 LOGGED = 8
-REVIEWED = 5
 AT_ONCE = 4
 """How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
 
@@ -68,7 +68,7 @@ class Filters(BaseModel):
             category=self.category or None,
             is_pinned=True if self.show == "pinned" else None,
             is_archived=self.show == "archived",
-            needs_review=True if self.show == "review" else None,
+            needs_review={"current": False, "review": True}.get(self.show),
             is_closed=self.show == "past",
             space_id=self.space,
             source_conversation_id=self.conversation if self.here else None,
@@ -116,34 +116,29 @@ class Panel:
     counts: Counts
     filters: Filters
     cards: Page[Card]
-    review: list[Waiting]
     changes: list[ChangeSetView]
     categories: list[str] = field(default_factory=list)
 
 
-def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, with_changes: bool = True) -> Panel:
-    """The current panel; the quotes of everything it shows are loaded at once."""
-    number = counts(user_id, filters.space)
-    listed = _listed(user_id, filters)
-    pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
-    ids = {*(row.memory_id for row in listed.items), *reviewing.ids_of(pairs)}
-    quotes = history.evidence_of(user_id, ids) if ids else {}
+def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, is_beside: bool = True) -> Panel:
+    """The current panel; without what only one beside a conversation shows, changes and categories, if it is none."""
+    listed = cards(user_id, filters)
+    rows = [card.memory for card in listed.items]
     return Panel(
         conversation,
         switches(user_id, conversation),
-        number,
+        counts(user_id, filters.space),
         filters,
-        Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
-        _contradictions_first(reviewing.with_quotes(pairs, quotes)),
-        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), listed.items).items if with_changes else [],
-        categories(user_id),
+        listed,
+        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), rows).items if is_beside else [],
+        categories(user_id) if is_beside else [],
     )
 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
-    """A page of the list: by relevance when searching for words, else last changed first."""
+    """A page of the list, without quotes: by relevance when searching for words, else last changed first."""
     page = _listed(user_id, filters)
-    return Page(cards_of(user_id, page.items), page.next_cursor)
+    return Page([Card(row) for row in page.items], page.next_cursor)
 
 
 def _listed(user_id: int, filters: Filters) -> Page[Memory]:
@@ -166,18 +161,6 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
-def waiting(
-    user_id: int, limit: int, cursor: str | None = None, *conditions: ColumnElement[bool], part: str = ""
-) -> Page[Waiting]:
-    """What is waiting for a decision and meets `conditions`, or that named part of it; contradictions first."""
-    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor), *conditions, part=part)
-    return Page(_contradictions_first(page.items), page.next_cursor)
-
-
-def _contradictions_first(items: Iterable[Waiting]) -> list[Waiting]:
-    return sorted(items, key=lambda item: item.other is None)
-
-
 def counts(user_id: int, space_id: int | None = None) -> Counts:
     """The numbers on the badges, of a panel that lists everything or a space; counts nothing of a foreign space."""
     values = {"user": user_id, "space": space_id}
@@ -191,7 +174,7 @@ def _counts(in_space: bool) -> Select[int, int]:
     if in_space:
         listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
     queries = (
-        listed.where(*listing.conditions(user_id, MemoryQuery())),
+        listed.where(*listing.conditions(user_id, MemoryQuery(needs_review=False))),
         service.filtered(user_id, MemoryQuery(needs_review=True)),
     )
     some = (query.with_only_columns(Memory.memory_id) for query in queries)
@@ -260,6 +243,26 @@ def health(user_id: int, most: int = 50) -> list[HealthGroup]:
     return [group for group in groups if group.groups]
 
 
-def has_any(user_id: int) -> bool:
-    """Whether there is, or was, any memory at all."""
-    return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
+def past(user_id: int, memory_id: int) -> dict[str, Any]:
+    """What a memory said before, and the other values there have been, by time; nothing of somebody else's.
+
+    Raises NotFound.
+    """
+    memory = service.read_memory(user_id, memory_id)
+    if memory.user_id != user_id:
+        return {"memory_id": memory_id, "revisions": [], "others": []}
+    values = sorted(history.values_of(user_id, memory_id), key=_moment)
+    later = [row for row in values if _moment(row) > _moment(memory)]
+    earlier = [row for row in values if _moment(row) < _moment(memory)]
+    return {
+        "memory_id": memory_id,
+        "revisions": list(reversed(history.revisions_of(user_id, memory_id))),
+        "others": [(_LATER, later), (_EARLIER, earlier)],
+    }
+
+
+_LATER, _EARLIER = N_("Later values"), N_("Earlier values")
+
+
+def _moment(row: Memory) -> tuple[datetime, int]:
+    return row.valid_from or row.created_at, row.memory_id

@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or_none
 from webapp.transfer.sources import Refused, Upload
@@ -92,7 +92,9 @@ class OwnMemories(_Rows):
         text = text_or_none(row.get("content"))
         at = instant(row.get("said_at") or row.get("created_at"))
         is_standing = row.get("memory_type") == "instruction"
-        return ReadMemory(text, at, "instruction" if is_standing else "fact") if text else None
+        key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
+        kind: Literal["fact", "instruction"] = "instruction" if is_standing else "fact"
+        return ReadMemory(text, at, kind, key=key, value=value) if text else None
 
 
 class MemoryGraph:

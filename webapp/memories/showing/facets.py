@@ -1,0 +1,128 @@
+"""What a list of memories divides into, by state, kind, category and space, each with how many it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, Select, func, literal, select, union_all
+
+from webapp.database import db
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.memories import listing, service
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.showing import cards, wording
+from webapp.memories.showing.cards import COUNTED_TO, Filters
+from webapp.spaces.choosing import Choice
+from webapp.spaces.service import spaces_of
+
+_COLUMNS = (Memory.memory_type, Memory.category, Memory.space_id, Memory.is_pinned, Memory.needs_review)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One choice: its name, the filters it leads to, how many it lists (None if not counted), whether it is chosen."""
+
+    name: str
+    filters: Filters
+    count: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The choices of one filter, under a title; the states have none."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:
+    """The groups for a list with these filters. Beside a search or a long memory there are no numbers."""
+    rows = db.session.execute(_counted(user_id, filters)).all()
+    is_counted = not filters.q and sum(row.number for row in rows) <= COUNTED_TO
+
+    def part(name: str, chosen: Filters, is_chosen: bool) -> Part:
+        number = sum(row.number for row in rows if _lists(chosen, row)) if is_counted else None
+        return Part(name, chosen, number, is_chosen)
+
+    def choices(field: str, values: dict[Any, str]) -> list[Part]:
+        now = getattr(filters, field)
+        parts = [part(name, _with(filters, field, value), False) for value, name in values.items() if value != now]
+        chosen = [Part(values[now], _with(filters, field, None), None, True)] if now in values else []
+        return chosen + [one for one in parts if one.count != 0]
+
+    if is_counted:
+        named = {row.category for row in rows if row.category}
+    else:
+        named = set(cards.categories(user_id))
+    categories = {value: _title(value.replace("_", " ")) for value in sorted(named | {filters.category or ""} - {""})}
+    kinds = {value: _title(_(name)) for value, name in wording.KINDS.items()}
+    groups = [
+        Group("", _states(filters, part)),
+        Group(_KIND, choices("memory_type", kinds)),
+        Group(_CATEGORY, choices("category", categories)),
+        Group(_SPACE, choices("space", {space.space_id: space.name for space in spaces})),
+    ]
+    return [group for group in groups if group.parts]
+
+
+_KIND, _CATEGORY, _SPACE = N_("Kind"), N_("Category"), N_("Space")
+
+
+def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> list[Part]:
+    """The states; only those of the memories that were counted have a number."""
+    is_open = filters.show in ("current", "pinned", "review")
+    found = []
+    for value, name in wording.SHOWN.items():
+        chosen = _with(filters, "show", value)
+        if value in ("archived", "past") or not is_open:
+            found.append(Part(_(name), chosen, None, filters.show == value))
+        elif (one := part(_(name), chosen, filters.show == value)).count != 0 or one.is_chosen or value == "current":
+            found.append(one)
+    return found
+
+
+def _title(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _with(filters: Filters, field: str, value: Any) -> Filters:
+    return filters.model_copy(update={field: value, "cursor": None})
+
+
+def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
+    """Whether a list with these filters holds the memories of a row. Those of others are in the list of their space."""
+    return (
+        (row.is_own or filters.space is not None)
+        and (filters.space is None or row.space_id == filters.space)
+        and (filters.memory_type is None or row.memory_type == filters.memory_type)
+        and (not filters.category or row.category == filters.category)
+        and (filters.show != "pinned" or row.is_pinned)
+        and (filters.show not in ("current", "review") or row.needs_review == (filters.show == "review"))
+    )
+
+
+def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
+    """How many of each kind, category, space, pinned or not, waiting or not; of a long memory, of its beginning."""
+    state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
+    own = service.visible(user_id).where(*listing.conditions(user_id, state))
+    shared = service.readable(user_id).where(
+        Memory.space_id.in_(spaces_of(user_id)),
+        Memory.visibility == "shared",
+        Memory.user_id != user_id,
+        *listing.conditions(user_id, state),
+    )
+    found = union_all(
+        *(
+            select(rows)
+            for rows in (
+                query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(COUNTED_TO + 1).subquery()
+                for query, is_own in ((own, True), (shared, False))
+            )
+        )
+    ).subquery()
+    return select(*found.c, func.count().label("number")).group_by(*found.c)
