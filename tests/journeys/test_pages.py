@@ -36,8 +36,8 @@ def test_a_journey_is_picked_and_begun(garden: Path, user: Person, login: Callab
     begun = browser.post("/journeys/garden/start", data={"csrf_token": csrf_token(page.text)})
     assert begun.status_code == 303
     shown = browser.get(begun.location).text
-    assert "Begin with “The place”" in shown
-    assert "0 of 2 points talked through" in shown
+    assert "Begin with “The place”" not in shown  # it is asked already
+    assert "0 of 2 topics covered" in shown
     assert "Ask a question" in shown
     assert browser.post("/journeys/unknown/start", data={"csrf_token": csrf_token(page.text)}).status_code == 404
 
@@ -64,11 +64,11 @@ def test_the_points_are_a_page_and_a_fragment(told: int, user: Person, login: Ca
     part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
     assert "<html" not in part
     for shown in (page, part):
-        assert "1 of 2 points talked through" in shown
+        assert "1 of 2 topics covered" in shown
         assert "A balcony" in shown
         assert QUOTE in shown
         assert "The size is known" in shown
-        assert "Talked through, 90% certain" in shown
+        assert "Covered, 90% certain" in shown
 
 
 def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
@@ -106,7 +106,7 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(
     page = browser.get(f"/admin/users/{user.user_id}/memory")
     assert page.status_code == 200
     assert "A balcony" in page.text
-    assert "1 of 2 points" in page.text
+    assert "1 of 2 topics" in page.text
     with app.app_context():
         row = db.session.scalars(select(AdminAccess)).one()
         assert (row.admin_id, row.user_id) == (admin.user_id, user.user_id)
