@@ -72,11 +72,11 @@ def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(
 def test_the_summary_is_in_the_language_of_its_person(app: Flask, client: ApiClient, user: Person) -> None:
     load(app)
     begun = client.post("/api/conversations", json={"journey": "doctor-visit"}).get_json()
-    assert begun["title"] == "Prepare a doctor's visit"
+    assert begun["title"] == "Prepare for a doctor's visit"
     with app.app_context():
         conversation = db.session.get(Conversation, begun["conversation_id"])
         assert conversation is not None
-        assert source_of(conversation).report.journey == "Prepare a doctor's visit"
+        assert source_of(conversation).report.journey == "Prepare for a doctor's visit"
         owner = db.session.get_one(User, user.user_id)
         owner.settings = {**(owner.settings or {}), "language": "de"}
         report = source_of(conversation).report
