@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, render_template, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat.starters import starters
+from webapp.chat.starters import in_legacy, starters
 from webapp.conversations.listing import list_conversations
 from webapp.conversations.schemas import ConversationQuery
 from webapp.memories.engine.kinds import MemoryType
@@ -29,6 +29,8 @@ def cards() -> ViewResult:
         return redirect(url_for("conversations_pages.new"), 303)
     user_id = current_user_id()
     space = chosen_space(user_id)
+    if space is not None and space.kind == "legacy":
+        return render_template("chat/_starters.html", starters=in_legacy(space.name))
     space_id = space.space_id if space else None
     known = list_memories(user_id, MemoryQuery(limit=LOOKED_AT, space_id=space_id, needs_review=False)).items
     talks = list_conversations(user_id, ConversationQuery(limit=1, space_id=space_id)).items

@@ -30,6 +30,17 @@ FOR_NEWCOMERS = (
 )
 
 
+def in_legacy(name: str) -> list[Starter]:
+    """The cards of a legacy: what can be told and asked about the person who is remembered, without what is known."""
+    who = " ".join(name.split())
+    return [
+        Starter("Tell a story", short(who), say("I want to tell you a story about %(name)s: ", name=who)),
+        Starter("Hear what is known", short(who), say("What do you know about %(name)s?", name=who)),
+        Starter("Be asked", "One question at a time", say("Ask me something about %(name)s.", name=who)),
+        Starter("Write something", "A toast, a letter, a eulogy", say("Help me write about %(name)s: ", name=who)),
+    ]
+
+
 def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tuple[int, str]]) -> list[Starter]:
     """Up to four cards: where the user left off, a next step in a plan, what is known, then what anyone can begin with.
 

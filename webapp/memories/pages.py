@@ -83,7 +83,7 @@ def page() -> ViewResult:
     if filters.view == "rows":
         filters.limit = 100
     shown = cards.panel(current_user_id(), None, filters, with_changes=False)
-    g.review_count = shown.counts.review
+    g.review_count = cards.counts(current_user_id()).review if filters.space else shown.counts.review
     has_any = bool(shown.cards.items) or cards.has_any(current_user_id())
     return render_template("memories/page.html", panel=shown, has_any=has_any)
 

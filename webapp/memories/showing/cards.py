@@ -125,7 +125,11 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
     """The current panel; the quotes of everything it shows are loaded at once."""
     number = counts(user_id, filters.space)
     listed = _listed(user_id, filters)
-    pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
+    pairs = (
+        reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED, space_id=filters.space)).items
+        if number.review
+        else []
+    )
     ids = {*(row.memory_id for row in listed.items), *reviewing.ids_of(pairs)}
     quotes = history.evidence_of(user_id, ids) if ids else {}
     return Panel(
@@ -187,13 +191,11 @@ def counts(user_id: int, space_id: int | None = None) -> Counts:
 @cache
 def _counts(in_space: bool) -> Select[int, int]:
     user_id: Any = bindparam("user")
-    listed = service.visible(user_id)
+    listed, waits = service.visible(user_id), service.filtered(user_id, MemoryQuery(needs_review=True))
     if in_space:
         listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
-    queries = (
-        listed.where(*listing.conditions(user_id, MemoryQuery())),
-        service.filtered(user_id, MemoryQuery(needs_review=True)),
-    )
+        waits = waits.where(Memory.space_id == bindparam("space"))
+    queries = (listed.where(*listing.conditions(user_id, MemoryQuery())), waits)
     some = (query.with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
