@@ -272,9 +272,8 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
         elif row.evidence_id not in earlier:
             db.session.delete(row)
     write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
-    held.row.set_aside = before["set_aside"]
     held.row.settled_conflicts, held.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    held.row.confirmed_at = _timed("confirmed_at", before["confirmed_at"])
+    held.row.set_aside, held.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
     held.row.before_change = None
     return held.done()
 
