@@ -55,7 +55,7 @@ async function refresh() {
   const place = points();
   if (!place) return;
   const unfolded = $$("details[open]", place).map((part) => [part.closest(".point")?.id, $$("details", part.closest(".point") ?? place).indexOf(part)]);
-  if (open()) await htmx.ajax("GET", `/c/${open()}/points`, { target: "#points", swap: "outerHTML", source: "#panel-points" });
+  if (open()) await htmx.ajax("GET", `/c/${open()}/points`, { target: "#points", swap: "outerMorph", source: "#panel-points" });
   for (const [id, at] of unfolded) {
     const part = id && $$(`#${CSS.escape(id)} details`)[at];
     if (part) part.open = true;

@@ -38,8 +38,6 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     panel = page.locator("#panel-points")
     expect(panel.get_by_text("0 of 2 topics covered")).to_be_visible()
     expect(panel.get_by_text("I'd like to know what your garden is like.")).to_be_visible()
-
-    page.get_by_role("button", name="Begin with “The place”").click()
     expect(replies(page)).to_have_text(re.compile(re.escape("How large is your garden?")))
     bubble = page.locator(".suggestion-bubble", has_text="How do I measure my garden?")
     bubble.click()
@@ -66,7 +64,7 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     model.script(match="memory_operations", structured=extraction(assessment(1, WISH, says="Wants tomatoes")))
     send(page, f"I want {WISH}.")
     expect(page.locator(".suggestion-bubble")).to_have_count(0)
-    expect(panel.get_by_text("All topics are covered.")).to_be_visible()
+    expect(panel.get_by_text("Every topic is covered.")).to_be_visible()
     expect(panel.get_by_text("2 of 2 topics covered")).to_be_visible()
 
     with page.expect_download() as waiting:
@@ -106,6 +104,27 @@ def test_what_was_told_elsewhere_is_offered(garden, open_tab, user, app, api):
     assert serious_findings(page) == []
 
 
+@pytest.mark.parametrize("slow", ["GET", "POST"])
+def test_a_click_while_the_points_are_fetched_counts(garden, open_tab, user, api, slow: str):
+    api(user).post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
+    page = open_tab(user).page
+    begin(page)
+    expect_settled(page)
+
+    def hold(route):
+        if route.request.method == slow:
+            page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/points**", hold)
+    place = page.locator("#point-place")
+    fetch = "document.dispatchEvent(new Event('memories:changed'))"
+    click = "document.querySelector('#point-place .point-memory button[value=yes]').click()"
+    page.evaluate(f"{fetch}; {click}" if slow == "GET" else f"{click}; {fetch}")
+    expect(place).to_contain_text("% so far")
+    expect(place.get_by_text("From other conversations")).to_have_count(0)
+
+
 def test_ask_a_question_offers_the_usual_ones(garden, tab):
     page = tab.page
     begin(page)
@@ -126,7 +145,8 @@ def test_points_on_a_phone(garden, open_tab, user, model):
     page = open_tab(user, PHONE).page
     begin(page)
     assert not scrolls_sideways(page)
-    page.get_by_role("link", name="Points").click()
+    page.get_by_role("button", name="Show the memory panel").click()
+    page.get_by_role("tab", name="Topics").click()
     button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
     expect(button).to_be_visible()
     assert serious_findings(page) == []
@@ -151,7 +171,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     page.get_by_role("link", name="Write a journey").click()
     page.get_by_label("Title", exact=True).first.fill("My week")
     page.get_by_label("What it is for").fill("A look back at a week.")
-    page.get_by_label("How the assistant should be").fill("Be brief.")
+    page.get_by_label("Instructions for the assistant").fill("Be brief.")
     point = page.locator(".journey-point-form").first
     point.get_by_label("Title", exact=True).fill("What went well")
     point.get_by_label("What to find out").fill("One thing that went well")
@@ -178,8 +198,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     expect(page.get_by_label("Title", exact=True).nth(1)).to_have_value("What went well")
 
     tab.go("/journeys")
-    page.get_by_role("button", name="Begin", exact=True).first.click()
-    page.get_by_role("button", name="Begin with “What went well”").click()
+    page.get_by_role("button", name="Start", exact=True).first.click()
     expect(replies(page)).to_have_text(re.compile("What went well this week"))
     expect(page.locator(".journey-begin")).to_be_hidden()
     model.script(

@@ -142,7 +142,7 @@ def test_it_follows_what_changes(
     run_jobs()
     text = text_of(client.get(f"{path}/download/").data, tmp_path)
     assert "tomatoes" not in text
-    assert "Not yet talked about." in text
+    assert "Not covered yet." in text
 
 
 def test_a_deleted_message_takes_the_stored_summary_along(app: Flask, complete: int, client: ApiClient) -> None:

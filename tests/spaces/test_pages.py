@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 
 import pytest
 
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
 from tests.support.people import api_client, csrf_token
+from webapp.database import db, write_transaction
+from webapp.memories.models import Memory
 
 
 @pytest.fixture
@@ -36,6 +40,7 @@ def post(browser, path, data=None, **more):
     [
         ("/spaces", (200, 200, 200, 200)),
         ("/spaces/{space}", (200, 200, 200, 404)),
+        ("/spaces/{space}/settings", (200, 200, 404, 404)),
         ("/spaces/{space}/members", (200, 200, 404, 404)),
         ("/spaces/{space}/documents", (200, 200, 404, 404)),
         ("/spaces/{space}/documents/{document}", (200, 200, 404, 404)),
@@ -107,6 +112,76 @@ def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login)
     client = api_client(app, user)
     made = client.get("/api/conversations").get_json()["conversations"][0]
     assert (made["space_id"], made["persona"]) == (int(place.rpartition("/")[2]), "friend")
+
+
+@pytest.mark.parametrize("kind", ["legacy", "project"])
+def test_a_space_opens_on_its_home(app, make_user, login, kind):
+    person, other = make_user(name="Ada"), make_user(name="Ben")
+    client, guest, browser = api_client(app, person), api_client(app, other), login(person)
+    space = make_space(client, "Boat", kind, description="What floats.", instructions="Use metric units. " * 30)
+    empty = browser.get(f"/spaces/{space}").text
+    assert "What floats." in empty and "Nothing yet." in empty and "Add a document" in empty
+    assert 'name="instructions"' not in empty, "the form is one click away"
+    assert f'href="/spaces/{space}/settings"' in empty and f'href="/?into={space}"' in empty
+
+    join(client, space, guest)
+    converse(client, space, title="The keel")
+    converse(guest, space, title="The guest’s own")
+    converse(client, title="Tax")
+    known = {"content": "The keel is oak", "space_id": space}
+    client.post("/api/memories", json={"memory_type": "fact", **known})
+    client.post("/api/memories", json={"memory_type": "instruction", **known, "content": "Always draw a sketch"})
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Ada likes plums"})
+    client.post(f"/api/spaces/{space}/documents", json={"title": "Plan of the hull", "content": "Oak."})
+    home = browser.get(f"/spaces/{space}").text.partition('class="space-home"')[2]
+    for shown in ("The keel", "The keel is oak", "Plan of the hull", "Ben", "Use metric units."):
+        assert shown in home, shown
+    for hidden in ("The guest’s own", "Tax", "Always draw a sketch", "Ada likes plums"):
+        assert hidden not in home, hidden
+    assert "…" in home or "..." in home, "instructions are shown in short"
+    theirs = login(other).get(f"/spaces/{space}").text.partition('class="space-home"')[2]
+    assert "The guest’s own" in theirs and "The keel is oak" not in theirs and "Read all" in theirs
+    assert 'name="instructions"' not in login(other).get(f"/spaces/{space}/settings").text
+    assert 'name="instructions"' in browser.get(f"/spaces/{space}/settings").text
+
+
+def test_a_refused_change_keeps_what_was_typed(cast):
+    answer = post(cast["owner"], f"/spaces/{cast['space']}", {"name": " ", "instructions": "Speak softly."})
+    assert answer.status_code == 422
+    assert "The name must have at least 1 character" in answer.text and ">Speak softly.</textarea>" in answer.text
+
+
+def waiting(app, user_id, content, space_id=None):
+    """A memory that waits for its owner's decision."""
+    with app.app_context(), write_transaction():
+        row = Memory(user_id=user_id, memory_type="fact", content=content, space_id=space_id, needs_review=True)
+        row.statement_hash = content
+        db.session.add(row)
+
+
+def test_a_legacy_shows_only_its_own_reviews(app, cast):
+    owner, browser, space = cast["api"]["owner"], cast["owner"], cast["space"]
+    waiting(app, owner.person.user_id, "Ada waits for a visa")
+    conversation = converse(owner, space)
+    path = f"/memories/panel?part=rest&conversation={conversation}"
+    part = {"HX-Request": "true"}
+    assert "Ada waits for a visa" not in browser.get(path, headers=part).text
+    waiting(app, owner.person.user_id, "Joe waited for the ferry", space)
+    shown = browser.get(path, headers=part).text
+    assert "Joe waited for the ferry" in shown and "Ada waits for a visa" not in shown
+    place = re.search(r'href="(/memory[^"]*)">Review', browser.get(f"/spaces/{space}/facts").text)
+    review = browser.get(html.unescape(place[1])).text
+    assert "Joe waited for the ferry" in review and "Ada waits for a visa" not in review
+
+
+def test_a_legacy_has_its_own_starters(cast):
+    owner, browser, space = cast["api"]["owner"], cast["owner"], cast["space"]
+    add_fact(owner, space, "Joe had a weak heart")
+    converse(owner, space, title="About his illness")
+    browser.get(f"/?into={space}")
+    cards = browser.get("/starters", headers={"HX-Request": "true"}).text
+    assert "Tell a story" in cards and "Grandpa &lt;Joe&gt;" in cards
+    assert "weak heart" not in cards and "illness" not in cards
 
 
 @pytest.mark.parametrize("kind", ["legacy", "project"])

@@ -61,6 +61,23 @@ def test_a_legacys_prompt_has_its_parts_in_the_documented_form(anna, legacy, mod
     assert "stamps" not in sent_to_model(model)
 
 
+def test_a_legacy_follows_its_own_instructions_and_no_personal_ones(anna, legacy, model):
+    conversation = converse(anna, legacy)
+    for content, scope in (
+        ("Always answer in rhymes", {}),
+        ("Always name the year", {"space_id": legacy}),
+        ("Always ask one question", {"only_conversation_id": conversation}),
+    ):
+        made = anna.post("/api/memories", json={"memory_type": "instruction", "content": content, **scope})
+        assert made.status_code == 201, made.text
+    reply = say(anna, conversation, "Tell me about Joe")
+    items = anna.get(f"/api/messages/{reply['id']}/receipt").get_json()["items"]
+    assert {item["content"] for item in items} == {"Always name the year", "Always ask one question"}
+    assert "rhymes" not in sent_to_model(model)
+    say(anna, converse(anna, make_space(anna, "Boat", "project")), "Tell me about boats")
+    assert "rhymes" in sent_to_model(model)
+
+
 def test_two_talk_at_once_and_what_one_shares_the_others_next_turn_uses(anna, ben, legacy, model):
     fact = add_fact(anna, legacy, "Joe sang bass in the choir")
     hers, his = converse(anna, legacy), converse(ben, legacy)

@@ -341,6 +341,9 @@ def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt
     run_jobs()
     text = browser.get(place).text
     assert "Talk 2" in text and "Review 4 memories" in text
+    order = [text.index(words) for words in ("Open conversations", "Review 4 memories", "Details", "Undo this import")]
+    assert order == sorted(order)
+    assert browser.get(re.search(r'href="([^"]+)">Open conversations', text)[1]).status_code == 200
     assert post_form(browser, f"{place}/undo", page=place).status_code == 303
     assert "Undone" in browser.get(place).text
     assert post_form(browser, "/imports", page=page, text="- Likes tea").status_code == 303

@@ -5,11 +5,12 @@ from __future__ import annotations
 from webapp.chat.service import Started
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
-from webapp.conversations.models import Message
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.journeys.guides import note_opened
-from webapp.journeys.points import find_point
+from webapp.journeys.points import find_point, journey_view
+from webapp.journeys.starting import begin_journey
 
 WAITS = ("streaming", "complete", "stopped")
 """States of a point's question in which a second click on the point returns that question."""
@@ -31,3 +32,18 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[Started,
     note_opened(conversation, point)
     reply = messages.add_opening(conversation, {"point": slug}, parent_id=last_id)
     return Started(conversation, None, reply), True
+
+
+def start_journey(user_id: int, slug: str, language: str, *, over: bool = False) -> tuple[Conversation, Started | None]:
+    """The conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
+
+    Raises NotFound, and Unavailable when this process takes no more turns.
+    """
+    conversation = begin_journey(user_id, slug, language, over=over)
+    if conversation.message_count:
+        return conversation, None
+    first = journey_view(user_id, conversation.journey_id, conversation, prefill=False).next_slug
+    if first is None:
+        return conversation, None
+    started, is_new = start_point(user_id, conversation.conversation_id, first)
+    return conversation, started if is_new else None

@@ -1,8 +1,8 @@
-"""The button of a point: the assistant asks about it, in the conversation that is open."""
+"""The buttons of a journey and of its points: the assistant asks, in the conversation of the journey."""
 
 from __future__ import annotations
 
-from flask import Blueprint, make_response, redirect, render_template, url_for
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import openings, service
@@ -18,6 +18,26 @@ from webapp.languages.speaking import language_of
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_points_pages", __name__)
+
+
+@blueprint.post("/journeys/<slug>/start")
+@signed_in
+@limit_turns
+def start(slug: str) -> ViewResult:
+    """Open a journey's conversation, begun with the first question; with `over`, a finished journey begins again."""
+    language = language_of(this_app()).code
+    over = request.form.get("over") == "1"
+    conversation, started = openings.start_journey(current_user_id(), slug[:100], language, over=over)
+    asked = messages.opened_point(started.reply) if started is not None else None
+    place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=asked)
+    db.session.commit()
+    if started is not None:
+        service.launch(started)
+    if not wants_partial():
+        return redirect(place, 303)
+    response = Response(status=204)
+    response.headers["HX-Redirect"] = place
+    return response
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>")

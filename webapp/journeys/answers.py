@@ -21,6 +21,7 @@ from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.owing import owe_reports
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import get_memory
 
@@ -86,12 +87,14 @@ class Held:
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
     """The user says that a memory from elsewhere is still true: one piece of evidence, which settles nothing alone.
 
-    Raises NotFound, and Conflict for a memory that is no longer current.
+    Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """
     held = Held(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
+    if memory.memory_type == MemoryType.INSTRUCTION.value:
+        raise Conflict("An instruction says how to answer. It is not an answer to a topic.")
     row, point = held.row, held.point
     if all(item.memory_id != memory_id for item in held.evidence):
         held.remember()
@@ -238,12 +241,17 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
     held.remember()
     if held.row.set_aside is not None:
         set_aside(held.conversation, held.point, None)
-        return held.done()
+    else:
+        open_again(held)
+    return held.done()
+
+
+def open_again(held: Held) -> None:
+    """Move what is known about a point to its history."""
     for item in held.evidence:
         _take_out(item, "asked again")
     write_state(held.row, PointState())
     held.row.confirmed_at = None
-    return held.done()
 
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
@@ -264,9 +272,8 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
         elif row.evidence_id not in earlier:
             db.session.delete(row)
     write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
-    held.row.set_aside = before["set_aside"]
     held.row.settled_conflicts, held.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    held.row.confirmed_at = _timed("confirmed_at", before["confirmed_at"])
+    held.row.set_aside, held.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
     held.row.before_change = None
     return held.done()
 

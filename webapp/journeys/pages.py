@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.models import Conversation
-from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation, get_conversation
+from webapp.conversations.service import get_conversation
 from webapp.database import db, now
-from webapp.errors import Invalid
+from webapp.errors import Invalid, NotFound
 from webapp.extensions import this_app
-from webapp.journeys import answers, reports, service
+from webapp.journeys import answers, reports
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.continuing import begun
 from webapp.journeys.downloads import wait_for_report
-from webapp.journeys.models import Journey
+from webapp.journeys.guides import guide_of
 from webapp.journeys.point_views import JourneyView, PointView
-from webapp.journeys.points import journey_view, points_of
-from webapp.journeys.shipped import of_journey, questions_of
+from webapp.journeys.points import journey_view
+from webapp.journeys.progress import journeys_with_progress
+from webapp.journeys.shipped import questions_of
 from webapp.languages import calendar
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import language_of
@@ -36,6 +36,7 @@ def _points() -> dict[str, Any]:
     return {
         "load_begun": begun,
         "load_points": _load_points,
+        "load_next_point": _load_next_point,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
         "load_questions": _load_questions,
     }
@@ -58,31 +59,30 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
     return known[conversation.conversation_id]
 
 
+def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView | None:
+    """The point to offer in a conversation: the next one apart from that it is at."""
+    guide = guide_of(conversation.conversation_id)
+    here = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
+    slug = view.after(here)
+    return view.view(slug) if slug else None
+
+
 @blueprint.get("/journeys")
 @signed_in
 def picker() -> ViewResult:
-    """The published journeys."""
-    return render_template(
-        "journeys/page.html",
-        journeys=[(row, points_of(row.journey_id)) for row in service.list_journeys(current_user_id())],
-    )
+    """The published journeys, each with how far the user is."""
+    return render_template("journeys/page.html", journeys=journeys_with_progress(current_user_id()))
 
 
-@blueprint.post("/journeys/<slug>/start")
+@blueprint.get("/journeys/<slug>/over")
 @signed_in
-def start(slug: str) -> ViewResult:
-    """A new conversation that follows a journey."""
-    conversation = create_conversation(current_user_id(), NewConversation(journey=slug[:100]))
-    journey = db.session.get(Journey, conversation.journey_id)
-    conversation.title = of_journey(journey, conversation.title or "", language_of(this_app()).code)
-    conversation_id = conversation.conversation_id
-    db.session.commit()
-    place = url_for("conversations_pages.show", conversation_id=conversation_id)
-    if not wants_partial():
-        return redirect(place, 303)
-    response = Response(status=204)
-    response.headers["HX-Redirect"] = place
-    return response
+def over(slug: str) -> ViewResult:
+    """What starting a finished journey over will do."""
+    user_id = current_user_id()
+    found = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
+    if found is None:
+        raise NotFound("There is no such journey.")
+    return render_template("journeys/over.html", item=found)
 
 
 @blueprint.get("/c/<int:conversation_id>/points")

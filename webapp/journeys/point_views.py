@@ -209,6 +209,12 @@ class JourneyView:
         return sum(view.is_settled for view in self.points)
 
     @property
+    def progress(self) -> float:
+        """How much is known, 0..1: the average over the points the user wants to talk about; a settled one counts 1."""
+        asked = [view for view in self.points if not view.is_skipped]
+        return sum(1.0 if view.is_settled else view.confidence for view in asked) / len(asked) if asked else 0.0
+
+    @property
     def is_complete(self) -> bool:
         """Whether some points are addressed and the user does not want to talk about any of the others."""
         done = sum(view.is_settled or view.is_skipped for view in self.points)

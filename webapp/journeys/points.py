@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import false, select
@@ -18,6 +19,7 @@ from webapp.journeys.meaning import bearing
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import Memory, MemoryEvidence
 
@@ -68,8 +70,17 @@ def journey_view(
     memories = {row.point_id: row for row in stored} if is_on else {}
     evidence = load_evidence([row.point_memory_id for row in memories.values()], here, with_retired=True)
     offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
-    views = [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
-    return JourneyView(get_or_raise(Journey, journey_id), views)
+    return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, offered))
+
+
+def point_views(
+    points: Sequence[ConversationPoint],
+    memories: Mapping[int, PointMemory],
+    evidence: Mapping[int, list[Quote]],
+    offered: Mapping[int, list[Prefilled]] = MappingProxyType({}),
+) -> list[PointView]:
+    """Points with what is known about them: `memories` and `offered` by point, `evidence` by point memory."""
+    return [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
 
 
 def state_of(row: PointMemory | None) -> PointState:
@@ -143,7 +154,7 @@ def _without(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[st
 
 
 def _view(
-    point: ConversationPoint, row: PointMemory | None, evidence: dict[int, list[Quote]], prefilled: list[Prefilled]
+    point: ConversationPoint, row: PointMemory | None, evidence: Mapping[int, list[Quote]], prefilled: list[Prefilled]
 ) -> PointView:
     if row is None:
         return PointView(point, PointState(), [], now(), prefilled=prefilled)
@@ -201,6 +212,8 @@ def _prefilled(
             Memory.valid_to.is_(None),
             Memory.is_archived == false(),
             Memory.needs_review == false(),
+            # How somebody wants to be answered says nothing about a topic.
+            Memory.memory_type != MemoryType.INSTRUCTION.value,
         )
         .options(load_only(Memory.memory_id, Memory.content, Memory.created_at))  # no vectors
         .order_by(Memory.importance.desc(), Memory.memory_id.desc())

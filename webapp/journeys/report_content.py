@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 from webapp.dates import in_full
 
-LAYOUT = 2
+LAYOUT = 3
 """Increased when the layout changes, so that stored summaries are made again."""
 
 
@@ -62,7 +62,7 @@ class Wording:
     is_rtl: bool = False
     heading: str = "Summary of a conversation"
     addressed: str = "{addressed} of {total} topics covered"
-    open: str = "Not yet talked about."
+    open: str = "Not covered yet."
     aside: str = "Set aside, as you asked."
     unclear: str = "Two answers disagree: {text}"
     said: str = "You, {said_at}"

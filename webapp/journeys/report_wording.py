@@ -20,7 +20,7 @@ def wording_in(code: str) -> Wording:
             language.direction == "rtl",
             _("Summary of a conversation"),
             _("%(addressed)s of %(total)s topics covered", addressed="{addressed}", total="{total}"),
-            _("Not yet talked about."),
+            _("Not covered yet."),
             _("Set aside, as you asked."),
             _("Two answers disagree: %(text)s", text="{text}"),
             _("You, %(said_at)s", said_at="{said_at}"),

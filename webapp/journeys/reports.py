@@ -29,8 +29,6 @@ from webapp.journeys.shipped import of_journey
 from webapp.memories.profile import get_profile
 from webapp.queueing import enqueue
 
-QUOTES_SHOWN = 6
-
 
 @dataclass(frozen=True, slots=True)
 class ReportState:
@@ -205,7 +203,7 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
         of_journey(journey, item.point.title, language),
         of_journey(journey, item.point.description, language),
         _statements(item, quotes),
-        list(quotes.values())[-QUOTES_SHOWN:],
+        list(quotes.values()),
         [(name, value) for name, value in values if value],
         item.is_settled,
         is_skipped=item.is_skipped,

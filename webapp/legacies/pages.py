@@ -1,4 +1,4 @@
-"""Pages of facts, and of moving a conversation."""
+"""Pages of facts, of moving a conversation, and what the home of a space lists of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations import service as conversations
-from webapp.conversations.schemas import ConversationChanges
+from webapp.conversations.listing import list_conversations
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.forms import read_form, sentences
@@ -17,6 +19,11 @@ from webapp.languages.speaking import gettext as _
 from webapp.legacies import facts, moving
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.service import list_memories
+from webapp.paging import Page
 from webapp.spaces import choosing, service
 from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
@@ -24,6 +31,26 @@ from webapp.web import ViewResult, wants_partial
 blueprint = Blueprint("legacies_pages", __name__)
 
 LABELS = N_({"content": "The fact", "category": "The category"})
+ON_HOME = 5
+"""Conversations and facts that the home of a space lists."""
+
+
+@blueprint.app_context_processor
+def _home() -> dict[str, Any]:
+    """What the home of a space lists; nothing is loaded unless a template asks for it."""
+    return {"load_space_conversations": _conversations, "load_space_facts": _known}
+
+
+def _conversations(space_id: int) -> Page[Conversation]:
+    """The user's latest conversations in a space."""
+    return list_conversations(current_user_id(), ConversationQuery(limit=ON_HOME, space_id=space_id))
+
+
+def _known(space_id: int) -> list[Memory]:
+    """The facts of a space changed last: the user's own, and what others share there."""
+    query = MemoryQuery(limit=ON_HOME, space_id=space_id, needs_review=False)
+    is_fact = Memory.memory_type != MemoryType.INSTRUCTION.value
+    return list(list_memories(current_user_id(), query, is_fact, part="facts").items)
 
 
 @blueprint.get("/spaces/<int:space_id>/facts")

@@ -1,4 +1,4 @@
-"""Pages of spaces: the list, about, members, leaving and deleting."""
+"""Pages of spaces: the list, the home of one, its settings and members, leaving and deleting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from webapp.errors import Conflict, Invalid
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
-from webapp.spaces import choosing, members, service
+from webapp.paging import PageQuery
+from webapp.spaces import choosing, documents, members, service
 from webapp.spaces.api import limit_invitations
 from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
@@ -21,6 +22,8 @@ from webapp.web import ViewResult, asked_cursor
 
 blueprint = Blueprint("spaces_pages", __name__)
 
+ON_HOME = 5
+"""Documents that the home of a space lists."""
 LABELS = N_(
     {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
 )
@@ -77,8 +80,25 @@ def create() -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>")
 @signed_in
 def about(space_id: int) -> ViewResult:
-    """What a space is about; for somebody invited, whether they want to join."""
-    return _about(space_id)
+    """The home of a space; for somebody invited, whether they want to join."""
+    user_id = current_user_id()
+    space = service.view_space(user_id, space_id)
+    if space.status == "invited":
+        return render_template("spaces/invitation.html", space=space)
+    return render_template(
+        "spaces/home.html",
+        space=space,
+        documents=documents.list_documents(user_id, space_id, PageQuery(limit=ON_HOME)),
+        members=members.list_members(user_id, space_id),
+        tab="home",
+    )
+
+
+@blueprint.get("/spaces/<int:space_id>/settings")
+@signed_in
+def settings(space_id: int) -> ViewResult:
+    """Name, description, instructions and voice: for the owner to change, for other members to read."""
+    return _settings(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>")
@@ -90,7 +110,7 @@ def change(space_id: int) -> ViewResult:
         service.update_space(current_user_id(), space_id, changes)
     except Invalid as error:
         db.session.rollback()
-        return _about(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
+        return _settings(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
     flash(_("Saved. It applies from the next reply."), "message")
     return redirect(url_for(".about", space_id=space_id), 303)
@@ -182,7 +202,7 @@ def ask(space_id: int) -> ViewResult:
     """What leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
     said = members.leaving(current_user_id(), space_id)
-    return render_template("spaces/end.html", space=space, consequences=said, tab="about")
+    return render_template("spaces/end.html", space=space, consequences=said, tab="settings")
 
 
 @blueprint.post("/spaces/<int:space_id>/end")
@@ -219,10 +239,11 @@ def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
     )
 
 
-def _about(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
+def _settings(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
+    service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    template = "spaces/invitation.html" if space.status == "invited" else "spaces/about.html"
-    return render_template(template, space=space, errors=errors or {}, values=values or space.model_dump(), tab="about")
+    shown = {"errors": errors or {}, "values": values or space.model_dump()}
+    return render_template("spaces/settings.html", space=space, tab="settings", **shown)
 
 
 def _people(space_id: int, **shown: Any) -> str:

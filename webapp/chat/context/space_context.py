@@ -117,6 +117,8 @@ def _standing(conversation: Conversation | Spot, space: Space | None, version: i
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )
+    if space is not None and space.kind == "legacy":  # a persona speaks there: what holds everywhere else does not
+        items = [item for item in items if item.space_id is not None or item.conversation_id is not None]
     return [Known(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
@@ -161,6 +161,11 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
+def has_any(user_id: int) -> bool:
+    """Tell whether there is, or was, any memory at all."""
+    return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
+
+
 def counts(user_id: int, space_id: int | None = None) -> Counts:
     """The numbers on the badges, of a panel that lists everything or a space; counts nothing of a foreign space."""
     values = {"user": user_id, "space": space_id}
@@ -170,13 +175,11 @@ def counts(user_id: int, space_id: int | None = None) -> Counts:
 @cache
 def _counts(in_space: bool) -> Select[int, int]:
     user_id: Any = bindparam("user")
-    listed = service.visible(user_id)
+    listed, waits = service.visible(user_id), service.filtered(user_id, MemoryQuery(needs_review=True))
     if in_space:
         listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
-    queries = (
-        listed.where(*listing.conditions(user_id, MemoryQuery(needs_review=False))),
-        service.filtered(user_id, MemoryQuery(needs_review=True)),
-    )
+        waits = waits.where(Memory.space_id == bindparam("space"))
+    queries = (listed.where(*listing.conditions(user_id, MemoryQuery(needs_review=False))), waits)
     some = (query.with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))

@@ -1,0 +1,203 @@
+"""Journeys that continue: one conversation however often Start is clicked, its progress, and starting over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+from webapp.llm.offline.testing import ServerHandle
+
+from tests.conversations.test_paging import queries
+from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
+from tests.support.people import ApiClient, Person, csrf_token
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.journeys.progress import JourneyProgress, journeys_with_progress
+
+QUOTE = "a balcony of six square metres"
+WISH = "tomatoes and basil"
+START = "/journeys/garden/start"
+
+
+@pytest.fixture
+def browser(garden: Path, user: Person, login: Callable, model: ServerHandle):
+    """A signed-in browser, where every point's question is known."""
+    model.script(match="(?s)Conversation Point: The place", reply="How large is your garden?")
+    model.script(match="(?s)Conversation Point: Your wishes", reply="What do you want to grow?")
+    return login(user)
+
+
+def start(browser, **more: str) -> str:
+    """Click Start, or Start over; the address of the conversation that opens."""
+    token = csrf_token(browser.get("/journeys").text)
+    answer = browser.post(START, data={"csrf_token": token, **more})
+    assert answer.status_code == 303
+    return answer.location.partition("?")[0]
+
+
+def finish(client: ApiClient, model: ServerHandle, run_jobs: Callable, conversation_id: int) -> None:
+    """Answer both points."""
+    for quote in (QUOTE, WISH):
+        model.script(match="memory_operations", structured=extraction(assessment(1, quote)), times=1)
+        say(client, conversation_id, f"It is {quote}.")
+        run_jobs()
+
+
+def progress(app: Flask, user: Person) -> JourneyProgress:
+    """How far the user is with the small journey."""
+    with app.app_context():
+        return next(item for item in journeys_with_progress(user.user_id) if item.journey.slug == "garden")
+
+
+def test_start_opens_the_first_question(browser, client: ApiClient) -> None:
+    place = start(browser)
+    messages = client.get(f"/api/conversations/{place.rpartition('/')[2]}/messages").json["messages"]
+    assert [message["role"] for message in messages] == ["assistant"]
+
+
+def test_a_second_click_opens_the_same_conversation(app: Flask, browser, client: ApiClient, user: Person) -> None:
+    places = {start(browser) for _ in range(3)}
+    assert len(places) == 1
+    listed = client.get("/api/conversations").json["conversations"]
+    assert [row["message_count"] for row in listed] == [1]
+
+
+def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, login: Callable) -> None:
+    other = login(user)
+    token = csrf_token(other.get("/journeys").text)
+    places: list[str] = []
+    tabs = [
+        threading.Thread(target=lambda: places.append(start(browser))),
+        threading.Thread(
+            target=lambda: places.append(other.post(START, data={"csrf_token": token}).location.partition("?")[0])
+        ),
+    ]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    assert len(places) == 2 and len(set(places)) == 1
+    with app.app_context():
+        assert len(db.session.scalars(select(Conversation).where(Conversation.user_id == user.user_id)).all()) == 1
+
+
+def test_an_empty_conversation_gets_its_first_question(browser, client: ApiClient) -> None:
+    conversation_id = begin(client)
+    assert start(browser).endswith(f"/c/{conversation_id}")
+    assert client.get(f"/api/conversations/{conversation_id}").json["message_count"] == 1
+
+
+def test_a_deleted_conversation_is_not_continued(browser, client: ApiClient) -> None:
+    first = start(browser)
+    client.delete(f"/api/conversations/{first.rpartition('/')[2]}")
+    assert start(browser) != first
+
+
+def test_the_library_says_where_each_journey_is(
+    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
+) -> None:
+    assert ">Start</button>" in browser.get("/journeys").text
+    place = start(browser)
+    conversation_id = int(place.rpartition("/")[2])
+    page = browser.get("/journeys").text
+    assert "In progress" in page and f'href="{place}"' in page and "Next: The place" in page
+    finish(client, model, run_jobs, conversation_id)
+    page = browser.get("/journeys").text
+    assert "Finished" in page and "2 of 2 topics covered" in page and 'value="100"' in page
+    assert f'href="/c/{conversation_id}/summary"' in page and "/journeys/garden/over" in page
+    found = progress(app, user)
+    assert (found.state, found.next_point) == ("finished", None)
+
+
+def test_the_bar_averages_what_is_known(
+    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
+) -> None:
+    conversation_id = int(start(browser).rpartition("/")[2])
+    for quote in (QUOTE, WISH):
+        model.script(match="memory_operations", structured=extraction(assessment(1, quote, sure=0.5)), times=1)
+        say(client, conversation_id, f"It is {quote}.")
+        run_jobs()
+    found = progress(app, user)
+    known = [view.confidence for view in found.view.points]
+    assert found.view.addressed == 0 and sum(known) > 0
+    assert found.view.progress == pytest.approx(sum(known) / 2)
+    percent = round(found.view.progress * 100)
+    for path in ("/journeys", f"/c/{conversation_id}/points"):
+        assert f'<progress max="100" value="{percent}"' in browser.get(path).text, path
+
+
+def test_starting_over_asks_everything_again_and_once(
+    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
+) -> None:
+    first = start(browser)
+    finish(client, model, run_jobs, int(first.rpartition("/")[2]))
+    assert start(browser) == first  # a click on Start never starts over
+    asked = browser.get("/journeys/garden/over")
+    assert asked.status_code == 200 and "Download the one you have" in asked.text
+    again = start(browser, over="1")
+    assert again != first
+    assert start(browser, over="1") == again
+    state = points(client, int(again.rpartition("/")[2]))["by"]["place"]
+    assert (state["is_addressed"], state["confidence_score"]) == (False, 0.0)
+    assert progress(app, user).state == "running"
+    assert client.get(f"/api/conversations/{again.rpartition('/')[2]}").json["message_count"] == 1
+
+
+def test_an_unfinished_journey_is_not_started_over(browser) -> None:
+    first = start(browser)
+    assert start(browser, over="1") == first
+
+
+def test_each_person_has_their_own(
+    browser, login: Callable, make_user: Callable[..., Person], anonymous, client: ApiClient
+) -> None:
+    mine = start(browser)
+    for stranger in (login(make_user()), login(make_user(is_admin=True))):
+        assert "In progress" not in stranger.get("/journeys").text
+        theirs = start(stranger)
+        assert theirs != mine and stranger.get(mine).status_code == 404
+    assert anonymous.post(START).status_code in (303, 403)
+    assert anonymous.get("/journeys/garden/over").status_code == 303
+    assert browser.get("/journeys/unknown/over").status_code == 404
+
+
+def test_progress_takes_the_same_statements_for_any_number_of_journeys(
+    app: Flask, client: ApiClient, user: Person, garden: Path
+) -> None:
+    begin(client)
+    sent = {}
+    for number in range(2):
+        with app.app_context(), queries(app) as statements:
+            journeys = len(journeys_with_progress(user.user_id))
+        sent[journeys] = len(statements)
+        load(app, write_fixture(garden, {**SMALL, "slug": f"garden-{number}"}, f"more-{number}.json"))
+    assert sent == {1: 6, 2: 6}
+
+
+def test_instructions_are_never_offered_or_taken_as_answers(browser, client: ApiClient, user: Person) -> None:
+    asked = {"memory_type": "instruction", "content": "Always answer about my garden, sun and balcony in one line."}
+    memory_id = client.post("/api/memories", json=asked).json["memory_id"]
+    known = {"memory_type": "fact", "content": "My garden gets sun on the balcony."}
+    client.post("/api/memories", json=known)
+    conversation_id = int(start(browser).rpartition("/")[2])
+    page = browser.get(f"/c/{conversation_id}/points").text
+    assert "My garden gets sun" in page
+    assert "Always answer about my garden" not in page
+    token = csrf_token(page)
+    path = f"/c/{conversation_id}/points/place/memories/{memory_id}"
+    assert browser.post(path, data={"csrf_token": token, "answer": "yes"}).status_code == 409
+
+
+def test_the_summary_shows_every_quote(browser, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+    conversation_id = int(start(browser).rpartition("/")[2])
+    quotes = [f"the balcony has corner number {number}" for number in "abcdefgh"]
+    for quote in quotes:
+        model.script(match="memory_operations", structured=extraction(assessment(1, quote, sure=0.5)), times=1)
+        say(client, conversation_id, f"Well, {quote}.")
+        run_jobs()
+    page = browser.get(f"/c/{conversation_id}/summary/page").text
+    assert [quote for quote in quotes if f">{quote}<" not in page] == []

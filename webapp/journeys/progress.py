@@ -1,0 +1,94 @@
+"""How far a user is with each journey: what the library, the start page and the sidebar show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import false, func, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import owned
+from webapp.database import db, get_or_raise
+from webapp.journeys.models import ConversationPoint, Journey, PointMemory
+from webapp.journeys.point_views import JourneyView, PointView
+from webapp.journeys.points import load_evidence, point_views
+from webapp.journeys.service import list_journeys
+from webapp.memories.known import memory_is_on
+
+
+@dataclass(frozen=True, slots=True)
+class JourneyProgress:
+    """A journey as one user sees it in a list, with the conversation they last began it in."""
+
+    view: JourneyView
+    conversation: Conversation | None
+
+    @property
+    def journey(self) -> Journey:
+        """The journey itself."""
+        return self.view.journey
+
+    @property
+    def state(self) -> Literal["new", "running", "finished"]:
+        """Whether its user can start it, continue it, or is done with it."""
+        if self.view.is_complete:
+            return "finished"
+        return "running" if self.conversation is not None else "new"
+
+    @property
+    def next_point(self) -> PointView | None:
+        """The topic to talk about next."""
+        return self.view.view(self.view.next_slug) if self.view.next_slug else None
+
+
+def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
+    """The journeys available to a user in their order, each with its progress; a fixed number of statements."""
+    journeys = list_journeys(user_id)
+    ids = [row.journey_id for row in journeys]
+    points: dict[int, list[ConversationPoint]] = defaultdict(list)
+    for point in db.session.scalars(
+        select(ConversationPoint)
+        .where(ConversationPoint.journey_id.in_(ids), ConversationPoint.is_archived == false())
+        .order_by(ConversationPoint.position, ConversationPoint.point_id)
+    ):
+        points[point.journey_id].append(point)
+    stored = db.session.scalars(
+        select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id.in_(ids))
+    ).all()
+    evidence = load_evidence([row.point_memory_id for row in stored], with_retired=True)
+    conversations = _last_conversations(user_id)
+    owner = get_or_raise(User, user_id)
+    found = []
+    for journey in journeys:
+        conversation = conversations.get(journey.journey_id)
+        is_known = conversation is None or memory_is_on(conversation, owner)
+        memories = {row.point_id: row for row in stored if is_known}
+        views = point_views(points[journey.journey_id], memories, evidence)
+        found.append(JourneyProgress(JourneyView(journey, views), conversation))
+    return found
+
+
+def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:
+    """The conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
+    query = (
+        owned(user_id)
+        .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
+        .order_by(Conversation.conversation_id.desc())
+        .limit(1)
+    )
+    return db.session.scalar(query.with_for_update() if lock else query)
+
+
+def _last_conversations(user_id: int) -> dict[int, Conversation]:
+    """The same for all journeys at once."""
+    last = (
+        owned(user_id)
+        .where(Conversation.journey_id.is_not(None), Conversation.is_temporary == false())
+        .with_only_columns(func.max(Conversation.conversation_id))
+        .group_by(Conversation.journey_id)
+    )
+    rows = db.session.scalars(select(Conversation).where(Conversation.conversation_id.in_(last)))
+    return {row.journey_id: row for row in rows if row.journey_id is not None}
