@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from sqlalchemy import update
-from webapp.llm.offline.testing import ServerHandle
 
+from fakemodel.testing import ServerHandle
 from tests.journeys.rows import assessment, begin, extraction, say
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Conversation

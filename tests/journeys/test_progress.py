@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from sqlalchemy import select
-from webapp.llm.offline.testing import ServerHandle
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.test_paging import queries
 from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
 from tests.support.people import ApiClient, Person, csrf_token
