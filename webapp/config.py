@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from webapp.cli.launch.local_servers import LOCAL_SERVERS
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
 from webapp.redis_address import SentinelAddress
@@ -31,7 +32,6 @@ class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
 
 
-LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 """Where these listen by default."""
 
 FIRST_TOKEN_SECONDS = 60.0
@@ -251,6 +251,7 @@ class Settings(BaseModel):
             **{name: value for name, value in given.items() if value},
             connect_timeout=self.model_connect_timeout,
             first_token_timeout=self.first_token_seconds,
+            first_token_is_set=self.model_first_token_timeout is not None,
             idle_timeout=self.model_idle_timeout,
             request_timeout=self.model_request_timeout,
             max_retries=self.model_retries,

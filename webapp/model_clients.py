@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import timedelta
 
 from flask import Flask
 from redis import Redis
 
 from webapp.config import Settings
+from webapp.conversations.models import Message
+from webapp.database import db, now
 from webapp.extensions import Part, redis
 from webapp.llm.background import BackgroundClient, Observe
 from webapp.llm.capabilities import Capabilities
@@ -16,10 +20,17 @@ from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
+from webapp.llm.target import Target
 from webapp.models.catalogue import background_target, catalogue, chosen_embeddings, known_embeddings
+from webapp.models.windows import is_slow
 from webapp.trace_models import TracedChat, TracedCompletions
 
 _CAPABILITY_SECONDS = 86_400
+IDLE_SECONDS = 60.0
+"""How long background work waits for a slow model that writes a reply; then it goes on all the same."""
+LOOK_SECONDS = 1.0
+RECENT = timedelta(minutes=15)
+"""A reply that began longer ago is not waited for."""
 
 
 class RedisCapabilities:
@@ -58,10 +69,29 @@ def packaged_embedder(name: str) -> Embedder | None:
     return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
 
 
+def idle_background_target() -> Target | None:
+    """The model for background work; if it is slow, once no reply is being written, since both would take twice as
+    long."""
+    target = background_target()
+    if target is None or not is_slow(target.prompt_speed):
+        return target
+    until = time.monotonic() + IDLE_SECONDS
+    while _is_writing() and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return target
+
+
+def _is_writing() -> bool:
+    recent = db.select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
+    found = db.session.scalar(recent.limit(1))
+    db.session.rollback()
+    return found is not None
+
+
 def init_models(app: Flask, settings: Settings, *, observe: Observe) -> None:
     """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, TracedCompletions(settings.model, capabilities, background_target, observe))
+    completions.put(app, TracedCompletions(settings.model, capabilities, idle_background_target, observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
     embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, known_embeddings, catalogue.known_servers))

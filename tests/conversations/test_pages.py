@@ -177,8 +177,8 @@ def test_an_admin_is_led_from_the_demonstration_to_where_a_model_is_connected(ap
     monkeypatch.setitem(app.extensions, "settings", settings)
     admin = login(make_user(is_admin=True))
     place = re.search(r'href="([^"]+)">Connect a model</a>', admin.get("/").text)[1]
-    assert 'name="base_url"' in admin.get(place).text
-    assert f'<a href="{place}">Models</a>' in admin.get("/admin").text
+    assert 'name="api_key"' in admin.get(place).text
+    assert f'<a href="{place}">Connect a model</a>' in admin.get("/admin").text
 
 
 def test_a_temporary_conversation_offers_nothing_that_would_put_it_into_a_list(app, browser, user):
