@@ -194,8 +194,8 @@ def test_a_deleted_connection_can_be_brought_back_under_its_id(
     assert "“Mine” was deleted." in page and f'action="{place}/restore"' in page
     assert post_form(admin, f"{place}/restore", page="/admin/models").status_code == 303
     (back,) = connections(api, boss)
-    assert {name: back[name] for name in ("connection_id", "models", "key_set", "test_result")} == {
-        name: made[name] for name in ("connection_id", "models", "key_set", "test_result")
+    assert {name: back[name] for name in ("connection_id", "models", "key_set", "test_result", "tested_at")} == {
+        name: made[name] for name in ("connection_id", "models", "key_set", "test_result", "tested_at")
     }
     assert post_form(admin, f"{place}/restore", page="/admin/models").status_code == 404
     assert "was deleted" not in admin.get(gone.location).text

@@ -13,7 +13,7 @@ from webapp.llm.errors import from_exception
 from webapp.llm.settings import ModelSettings
 from webapp.models import probing
 from webapp.models.listing import Choice, Listed, choices_of
-from webapp.models.providers import provider_at
+from webapp.models.providers import prefers_at, provider_at
 from webapp.models.schemas import NewConnection, OfferFields
 from webapp.models.troubles import why_no_list
 
@@ -47,8 +47,7 @@ def list_models(fields: NewConnection) -> list[Listed]:
 
 def choices(fields: NewConnection, rows: Sequence[Listed]) -> list[Choice]:
     """Return the chat models of this list, the most capable first."""
-    provider = provider_at(fields.base_url)
-    return choices_of(rows, provider.prefers if provider else ())
+    return choices_of(rows, prefers_at(fields.base_url))
 
 
 def examine(fields: NewConnection, model: str, rows: Sequence[Listed]) -> dict[str, Any]:

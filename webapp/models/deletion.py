@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -46,6 +47,7 @@ def delete_connection(connection_id: int) -> None:
     row = service.get_connection(connection_id)
     kept = {
         "row": {name: getattr(row, name) for name in _COLUMNS},
+        "tested_at": row.tested_at.isoformat() if row.tested_at else None,
         "offers": [offer.model_dump(mode="json") for offer in service.fields_of_offers(connection_id)],
     }
     service.delete_connection(connection_id)
@@ -68,8 +70,9 @@ def undo_deletion(connection_id: int) -> ModelConnection:
         raise NotFound("It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
         return row  # undone twice
+    tested_at = datetime.fromisoformat(kept["tested_at"]) if kept["tested_at"] else None
     row = service.bring_back(
-        ModelConnection(connection_id=connection_id, **kept["row"]),
+        ModelConnection(connection_id=connection_id, tested_at=tested_at, **kept["row"]),
         [OfferFields.model_validate(offer) for offer in kept["offers"]],
     )
     redis().delete(_key(connection_id))

@@ -21,7 +21,7 @@ from webapp.llm.patience import CHARACTERS
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.models.listing import Listed, choices_of, makes_vectors
-from webapp.models.providers import provider_at
+from webapp.models.providers import prefers_at
 from webapp.models.troubles import why, why_no_list, why_no_pictures
 from webapp.models.windows import window_told
 
@@ -65,8 +65,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     found: dict[str, Any] = {"model": model, "models": _try(listed, why_no_list)}
     found |= listing_of(rows) if found["models"]["ok"] else {"names": []}
     names = [row.name for row in rows]
-    provider = provider_at(settings.base_url)
-    choices = choices_of(rows, provider.prefers if provider else ())
+    choices = choices_of(rows, prefers_at(settings.base_url))
     wanted = model or next((choice.name for choice in choices if choice.is_default), None)
     if wanted is None:
         if names:

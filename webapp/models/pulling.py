@@ -120,6 +120,7 @@ def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[d
             if isinstance(line.get("total"), int):
                 layers[str(line.get("digest"))] = (int(line.get("completed") or 0), line["total"])
                 done, total = (sum(column) for column in zip(*layers.values(), strict=True))
+                reported = reported if total == pull.total else 0.0  # a new layer is told at once
                 pull = replace(pull, completed=done, total=total)
             if time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
