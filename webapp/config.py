@@ -19,7 +19,6 @@ from pydantic import (
     field_validator,
 )
 
-from webapp.cli.launch.local_servers import LOCAL_SERVERS
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
 from webapp.redis_address import SentinelAddress
@@ -34,6 +33,7 @@ class ConfigError(RuntimeError):
 
 """Where these listen by default."""
 
+LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 FIRST_TOKEN_SECONDS = 60.0
 
 

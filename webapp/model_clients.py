@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from functools import partial
 
 from flask import Flask
 from redis import Redis
 
 from webapp.config import Settings
-from webapp.conversations.models import Message
-from webapp.database import db, now
 from webapp.extensions import Part, redis
 from webapp.llm.background import BackgroundClient, Observe
 from webapp.llm.capabilities import Capabilities
@@ -29,8 +27,6 @@ _CAPABILITY_SECONDS = 86_400
 IDLE_SECONDS = 60.0
 """How long background work waits for a slow model that writes a reply; then it goes on all the same."""
 LOOK_SECONDS = 1.0
-RECENT = timedelta(minutes=15)
-"""A reply that began longer ago is not waited for."""
 
 
 class RedisCapabilities:
@@ -69,29 +65,23 @@ def packaged_embedder(name: str) -> Embedder | None:
     return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
 
 
-def idle_background_target() -> Target | None:
+def idle_target(is_answering: Callable[[], bool]) -> Target | None:
     """The model for background work; if it is slow, once no reply is being written, since both would take twice as
     long."""
     target = background_target()
     if target is None or not is_slow(target.prompt_speed):
         return target
     until = time.monotonic() + IDLE_SECONDS
-    while _is_writing() and time.monotonic() < until:
+    while is_answering() and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
     return target
 
 
-def _is_writing() -> bool:
-    recent = db.select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
-    found = db.session.scalar(recent.limit(1))
-    db.session.rollback()
-    return found is not None
-
-
-def init_models(app: Flask, settings: Settings, *, observe: Observe) -> None:
-    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`."""
+def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
+    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
+    that of a slow model waits while `is_answering`."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, TracedCompletions(settings.model, capabilities, idle_background_target, observe))
+    completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
     embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, known_embeddings, catalogue.known_servers))

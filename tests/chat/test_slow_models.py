@@ -12,6 +12,7 @@ from tests.support.people import ApiClient, Person
 from webapp import model_clients
 from webapp.chat.livehtml import html_events
 from webapp.chat.turns.turnlog import Entry
+from webapp.conversations.current import is_answering
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.settings import ModelSettings
@@ -73,7 +74,7 @@ def test_background_work_waits_while_a_slow_model_answers(
     with app.app_context():
         with write_transaction():
             db.session.add(Message(conversation_id=talk, role="assistant", content="", status="streaming"))
-        assert model_clients.idle_background_target() is target
+        assert model_clients.idle_target(is_answering) is target
         assert looks == [model_clients.LOOK_SECONDS]
-        model_clients.idle_background_target()
+        model_clients.idle_target(is_answering)
         assert len(looks) == 1  # nothing is being written any more

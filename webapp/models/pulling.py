@@ -76,7 +76,8 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
     client, known = redis(), find_pull(name)
     if not client.set(_alive(name), model, nx=True, ex=ALIVE_SECONDS):
         if known is not None and known.model == model:
-            return known
+            client.delete(_stop(name))  # cancelled, and not stopped yet: it goes on
+            return replace(known, state="running", problem="")
         raise Conflict("Another model is being fetched. Wait for it, or cancel it.")
     resumed = known if known is not None and known.model == model else Pull(model, "running")
     pull = replace(resumed, state="running", problem="")
@@ -88,12 +89,10 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
 
 
 def cancel_pull(name: str) -> None:
-    """Stop fetching; what has been fetched is kept by Ollama."""
+    """Stop fetching, with what Ollama says next; what has been fetched is kept by Ollama."""
     client, known = redis(), find_pull(name)
-    if known is None or known.state == "done":
-        return
-    client.set(_stop(name), 1, ex=KEPT_SECONDS)
-    if known.state == "failed":
+    if known is not None and known.state in ("running", "failed"):
+        client.set(_stop(name), 1, ex=KEPT_SECONDS)
         _store(client, name, replace(known, state="cancelled", problem=""))
 
 

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Mapping
 
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
-"""Where they usually are: name=address, with commas between."""
+"""Where they usually are, as in webapp/config.py, which is not imported here, to stay small."""
 SECONDS = 0.3
 
 
