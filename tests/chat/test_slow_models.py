@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,6 +16,10 @@ from webapp.chat.turns.turnlog import Entry
 from webapp.conversations.current import is_answering
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
+from webapp.llm.errors import Silent
+from webapp.llm.events import TextDelta
+from webapp.llm.offline.testing import ServerHandle
+from webapp.llm.pool import ChatPool
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
 from webapp.models.catalogue import catalogue
@@ -78,3 +83,29 @@ def test_background_work_waits_while_a_slow_model_answers(
         assert looks == [model_clients.LOOK_SECONDS]
         model_clients.idle_target(is_answering)
         assert len(looks) == 1  # nothing is being written any more
+
+
+@pytest.mark.parametrize("speed", [None, SPEED])
+def test_a_first_token_that_takes_long_is_waited_for_if_the_test_says_so(
+    model_server: ServerHandle, speed: float | None
+) -> None:
+    settings = ModelSettings(base_url=model_server.base_url, api_key="x", first_token_timeout=0.3, max_retries=0)
+    target = Target("1/slow", "slow", settings, prompt_speed=speed)
+    question = [{"role": "user", "content": "A very slow question. " * 60}]  # 330 tokens: a minute's patience
+    model_server.reset()
+    model_server.script(match="slow question", reply="At last.", first_delay=1.0)
+
+    async def run() -> str:
+        pool = ChatPool(settings)
+        try:
+            events = [event async for event in pool.stream(question, targets=[target])]
+        finally:
+            await pool.aclose()
+        return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+    if speed is None:
+        with pytest.raises(Silent):
+            asyncio.run(run())
+    else:
+        assert asyncio.run(run()) == "At last."
+    model_server.reset()
