@@ -211,3 +211,12 @@ def test_it_is_for_admins(
         assert anonymous.get(place).status_code in (302, 303)
     for place in (NEW, f"{NEW}/models", f"{NEW}/local/pull", f"{NEW}/local/cancel"):
         assert post_form(browser, place, page="/files", name="Ollama", model="x").status_code == 403
+
+
+def test_loading_a_model_does_not_count_as_reading(
+    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
+) -> None:
+    api(boss).post("/api/connections", json={"name": "Mine", "base_url": server.base_url})
+    first, second = server.asked[:2]
+    assert first["max_tokens"] == 1 and not first.get("stream")
+    assert second["stream"] and len(second["messages"][0]["content"]) > 1_000

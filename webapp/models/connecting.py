@@ -52,7 +52,9 @@ def choices(fields: NewConnection, rows: Sequence[Listed]) -> list[Choice]:
 
 def examine(fields: NewConnection, model: str, rows: Sequence[Listed]) -> dict[str, Any]:
     """Return what a test of the model that is to answer found. Raises Invalid unless its reply arrives in pieces."""
-    found = probing.try_streaming(settings_of(fields), model)
+    settings = settings_of(fields)
+    probing.warm_up(settings, model)
+    found = probing.try_streaming(settings, model)
     if not found["streaming"]["ok"]:
         trouble = found["streaming"]["detail"]
         raise Invalid.field(

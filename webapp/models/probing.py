@@ -8,6 +8,8 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -72,7 +74,8 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
             found["embeddings"] = _embeddings(settings, embedding_model, names)
         return found
     found["model"] = wanted
-    with_model = CompletionClient(settings, Capabilities())
+    # A test says what it met: it does not try again what took long.
+    with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
     seconds = _patience(settings)
     try:
         found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=seconds).model)
@@ -159,6 +162,13 @@ def list_models(settings: ModelSettings) -> list[Listed]:
         ]
 
 
+def warm_up(settings: ModelSettings, model: str) -> None:
+    """Let a server of our own load a model, which is not to count as reading; whether that works, a test tells."""
+    if is_own(settings.base_url):
+        with suppress(Exception):  # a third-party server may answer anything
+            _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
+
+
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
@@ -193,10 +203,10 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
     return pieces
 
 
-def _raw(settings: ModelSettings, model: str, **more: Any) -> str:
+def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **more: Any) -> str:
     body = {"model": model, "messages": _say("Hi")} | more
     with sync_client(settings) as client:
-        client.with_options(timeout=SECONDS).chat.completions.create(**body)
+        client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
 
 
