@@ -32,9 +32,9 @@ class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
 
 
-LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 """Where these listen by default."""
 
+LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 FIRST_TOKEN_SECONDS = 60.0
 
 
@@ -260,6 +260,7 @@ class Settings(BaseModel):
             **{name: value for name, value in given.items() if value},
             connect_timeout=self.model_connect_timeout,
             first_token_timeout=self.first_token_seconds,
+            first_token_is_set=self.model_first_token_timeout is not None,
             idle_timeout=self.model_idle_timeout,
             request_timeout=self.model_request_timeout,
             max_retries=self.model_retries,

@@ -22,6 +22,7 @@ from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
 from webapp.conflicts import init_conflicts
+from webapp.conversations.current import is_answering
 from webapp.database import db, init_after_commit, init_sessions
 from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
@@ -119,7 +120,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     client = redis.put(app, make_redis(settings.redis_url))
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
-    init_models(app, settings, observe=record_background)
+    init_models(app, settings, observe=record_background, is_answering=is_answering)
     init_after_commit()
     init_conflicts(app)
     init_retrieval(app, settings)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import partial
 
 from flask import Flask
 from redis import Redis
@@ -16,10 +18,15 @@ from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
+from webapp.llm.target import Target
 from webapp.models.catalogue import background_target, catalogue, chosen_embeddings, known_embeddings
+from webapp.models.windows import is_slow
 from webapp.trace_models import TracedChat, TracedCompletions
 
 _CAPABILITY_SECONDS = 86_400
+IDLE_SECONDS = 60.0
+"""How long background work waits for a slow model that writes a reply; then it goes on all the same."""
+LOOK_SECONDS = 1.0
 
 
 class RedisCapabilities:
@@ -58,10 +65,23 @@ def packaged_embedder(name: str) -> Embedder | None:
     return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
 
 
-def init_models(app: Flask, settings: Settings, *, observe: Observe) -> None:
-    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`."""
+def idle_target(is_answering: Callable[[], bool]) -> Target | None:
+    """The model for background work; if it is slow, once no reply is being written, since both would take twice as
+    long."""
+    target = background_target()
+    if target is None or not is_slow(target.prompt_speed):
+        return target
+    until = time.monotonic() + IDLE_SECONDS
+    while is_answering() and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return target
+
+
+def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
+    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
+    that of a slow model waits while `is_answering`."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, TracedCompletions(settings.model, capabilities, background_target, observe))
+    completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
     embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, known_embeddings, catalogue.known_servers))

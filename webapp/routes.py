@@ -66,6 +66,8 @@ from webapp.memories.pages import blueprint as memories_pages
 from webapp.memories.scope_pages import blueprint as memory_scope_pages
 from webapp.migrating import init_migrations
 from webapp.models.api import blueprint as models_api
+from webapp.models.connect_pages import blueprint as connect_pages
+from webapp.models.local_api import blueprint as local_models_api
 from webapp.models.pages import blueprint as models_pages
 from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
@@ -110,6 +112,7 @@ APIS = (
     library_api,
     memories_api,
     models_api,
+    local_models_api,
     groups_api,
     point_answers_api,
     prompts_api,
@@ -156,6 +159,7 @@ PAGES = (
     memory_extraction_pages,
     memory_scope_pages,
     models_pages,
+    connect_pages,
     organising_pages,
     retrieval_pages,
     service_endpoints.blueprint,

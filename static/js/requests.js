@@ -1,4 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
+import { on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -25,4 +26,19 @@ document.addEventListener("htmx:error", (event) => {
   // A stream takes care of itself; the buttons of its reply do not.
   if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.dataset?.turn) return;
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
+});
+
+// A form that waits for another server says so, and is sent once.
+on("submit", "form", (event) => {
+  const button = event.submitter;
+  if (!button?.dataset.busy || event.defaultPrevented) return;
+  const said = button.textContent;
+  setTimeout(() => {
+    button.disabled = true;
+    button.textContent = button.dataset.busy;
+  });
+  window.addEventListener("pageshow", () => {
+    button.disabled = false;
+    button.textContent = said;
+  }, { once: true });
 });

@@ -1,4 +1,4 @@
-// What a model thinks, above its reply: a fold that was opened while it thought stays open when the reply is done.
+// How far a slow model has read, second by second; and what a model thinks, above its reply: a fold that was opened while it thought stays open when the reply is done.
 import { $$, on, onContent } from "./dom.js";
 
 const opened = new Set();
@@ -11,3 +11,7 @@ on("toggle", "details[data-thinking]", (_event, fold) => {
 onContent(() => {
   for (const fold of $$("details[data-thinking]:not([open])")) fold.open = opened.has(fold.dataset.thinking);
 });
+
+setInterval(() => {
+  for (const bar of $$("progress[data-second]")) bar.value += 1;
+}, 1000);

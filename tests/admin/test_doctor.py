@@ -238,6 +238,12 @@ def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) 
     assert anonymous.get("/healthz/stream?key=guess").status_code == 404
 
 
+def test_that_no_model_is_connected_is_said(app_context: Flask, set_to: Callable[..., None], model: Any) -> None:
+    set_to(offline_model=True)
+    said = [finding for finding in found(checks.model) if finding.state == "warning"]
+    assert any("no language model is connected" in finding.said for finding in said)
+
+
 def test_a_provider_beside_open_registration(app_context: Flask, set_to: Callable[..., None]) -> None:
     set_to(oidc_issuer="https://id.example", registration_open=True, rate_limits=True)
     (finding,) = found(checks.web)

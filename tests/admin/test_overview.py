@@ -14,6 +14,7 @@ from webapp.accounts.schemas import UserChanges
 from webapp.admin import overview
 from webapp.config import Settings
 from webapp.jobspecs import JobRequest, Queue, push, rq_queue
+from webapp.models.status import Status
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,8 @@ def test_addresses_are_shown_without_secrets(url, shown):
 
 
 def test_the_model_as_configured():
-    found = overview.model(Settings(openai_base_url="http://k:s@127.0.0.1:1/v1", chat_model="m"), "m@here")
+    server = Settings(openai_base_url="http://k:s@127.0.0.1:1/v1", chat_model="m").model
+    found = overview.model(Status("built-in", "m", "m", server), "m@here")
     assert found.address == "http://127.0.0.1:1/v1"
     assert (found.chat, found.background) == ("m", "m")
 

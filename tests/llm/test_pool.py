@@ -53,3 +53,21 @@ def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
     shares = [client.patience for client in clients[: silent + 1]]
     assert all(0 < share <= 300 for share in shares[:2])
     assert len(shares) < 3 or 300 < shares[2] <= 600
+
+
+@pytest.mark.parametrize(("speed", "least", "most"), [(None, 0, 60), (10.0, 200, 220), (10_000.0, 0, 60)])
+def test_a_slow_model_has_the_time_it_needs_to_read(
+    monkeypatch: pytest.MonkeyPatch, speed: float | None, least: float, most: float
+) -> None:
+    settings = ModelSettings(first_token_timeout=60.0)
+    client = Client(settings, is_silent=False)
+    pool = ChatPool(settings)
+    monkeypatch.setattr(pool, "_client", lambda _target: client)
+    target = Target("0", "m", settings, prompt_speed=speed)
+    question = [{"role": "user", "content": "word " * 800}]  # a thousand tokens: 100 seconds, with as much in reserve
+
+    async def run() -> list[Any]:
+        return [event async for event in pool.stream(question, targets=[target])]
+
+    asyncio.run(run())
+    assert least <= client.patience <= most

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sqlalchemy import text
 
@@ -205,9 +207,16 @@ def test_a_model_for_admins_stands_in_for_nobody_elses(client, admin, model, mod
 def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client, admin):
     browser = login(make_user(is_admin=True))
     fields = {"name": "Mine", "base_url": model_server.base_url, "api_key": KEY}
-    made = post_form(browser, "/admin/models", page="/admin/models", **fields)
-    assert made.status_code == 303
-    place = made.location
+    made = post_form(
+        browser,
+        "/admin/models/new/models",
+        page="/admin/models/new",
+        **fields,
+        model="offline-demo",
+        default="offline-demo",
+    )
+    assert (made.status_code, made.location) == (303, "/")
+    place = re.search(r'href="(/admin/models/[0-9]+)"', browser.get("/admin/models").text)[1]
     page = browser.get(place).text
     assert "Streaming" in page and KEY not in page and "A reply waits 60 seconds" in page
     assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
@@ -220,7 +229,6 @@ def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_se
     assert (parameters["reasoning_effort"], parameters["temperature"]) == ("low", None)
     assert post_form(browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
     assert "Ours" in browser.get("/admin/models").text
-    assert post_form(browser, "/admin/models", page="/admin/models", name="", base_url="x").status_code == 422
     assert post_form(browser, f"{place}/delete", page=place).status_code == 303
     assert "No connections yet" in browser.get("/admin/models").text
 

@@ -50,7 +50,7 @@ def admin(api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) 
 
 def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> dict[str, Any]:
     """A connection."""
-    made = admin.post("/api/connections", json={"name": "Vectors", "base_url": server.base_url, **more})
+    made = admin.post("/api/connections", json={"name": "Vectors", "base_url": server.base_url, "models": [], **more})
     assert made.status_code == 201, made.text
     found: dict[str, Any] = made.get_json()
     return found

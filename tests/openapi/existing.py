@@ -45,7 +45,7 @@ class Existing:
             ),
             "webhook_id": lambda: self._make("/api/webhooks", "webhook_id", {"url": "https://example.com/hook"}),
             "connection_id": lambda: self._make(
-                "/api/connections", "connection_id", {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
+                "/api/connections", "connection_id", {"name": "Box", "base_url": "http://127.0.0.1:9/v1", "models": []}
             ),
             "group_id": lambda: self._make("/api/groups", "group_id", {"name": "Readers"}),
             "server_id": self._server,

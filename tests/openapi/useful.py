@@ -89,7 +89,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/memories/{memory_id}/review": {"decision": "accept"},
     "POST /api/memories/extract": {"conversation_id": _first("conversation_id")},
     "POST /api/memories/extract/stop": {"conversation_id": _first("conversation_id")},
-    "POST /api/connections": {"name": "Another", "base_url": "http://127.0.0.1:9/v1"},
+    "POST /api/connections": {"name": "Another", "base_url": "http://127.0.0.1:9/v1", "models": []},
     "POST /api/conversations/{conversation_id}/points/{point}/answer": {"text": "It is so."},
     "POST /api/messages/{message_id}/receipt/feedback": {
         "kind": "memory",

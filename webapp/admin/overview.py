@@ -17,10 +17,10 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import and_, case, func, select
 
 from webapp.accounts.models import User
-from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.jobspecs import Queue, rq_queue
+from webapp.models.status import Status
 from webapp.redis_clients import server_of
 
 # Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.
@@ -65,12 +65,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Model:
-    """The model server, as configured."""
+    """The models that answer and work for the site, and their server."""
 
     address: str
     chat: str
     background: str
     embedding: str
+    is_demonstration: bool
     embedder_is_away: bool
 
 
@@ -91,14 +92,14 @@ def work(client: Redis) -> Work:
         return Work(False)
 
 
-def model(settings: Settings, embedding: str, *, background: str = "", embedder_is_away: bool = False) -> Model:
+def model(answering: Status, embedding: str, *, background: str = "", embedder_is_away: bool = False) -> Model:
     """Where replies come from, without anything secret, and whether search by meaning works, as this process knows."""
-    used = settings.model
     return Model(
-        address=without_credentials(used.base_url),
-        chat=used.chat_model,
-        background=background or used.background_model,
+        address=without_credentials(answering.server.base_url),
+        chat=answering.label,
+        background=background or answering.server.background_model,
         embedding=embedding,
+        is_demonstration=not answering.is_connected,
         embedder_is_away=embedder_is_away,
     )
 

@@ -15,12 +15,13 @@ from webapp.admin import overview as state
 from webapp.admin import users as people
 from webapp.database import db
 from webapp.errors import Invalid
-from webapp.extensions import app_settings, redis
+from webapp.extensions import redis
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.model_clients import embedder
 from webapp.models.catalogue import background_target
+from webapp.models.status import status
 from webapp.readiness import readiness
 from webapp.retrieval.embedding import query_vectors
 from webapp.web import ViewResult, wants_partial
@@ -41,7 +42,7 @@ def overview() -> ViewResult:
         counts=state.counts(),
         work=state.work(redis()),
         model=state.model(
-            app_settings(),
+            status(),
             embedder().model,
             background=worker.model if worker else "",
             embedder_is_away=query_vectors().is_away,

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from webapp.accounts.auth import current_user_id
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, SETTLED, TEXT_KINDS, Entry, order
+from webapp.chat.turns.turnlog import FINAL_KINDS, READING, REASONING, SETTLED, TEXT_KINDS, Entry, order
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.presenting import view_of
 from webapp.database import db
@@ -85,6 +85,11 @@ class _Page:
         since, self.thinks_since = self.thinks_since, None
         return self._render("spoken", seconds=max(0, order(item.id)[0] - since) / 1000) if since else ""
 
+    def read(self, item: Entry) -> str:
+        """HTML that tells how much a slow model has to read, and how far it should be by now."""
+        elapsed = max(0.0, time.time() - order(item.id)[0] / 1000)
+        return self._render("reading", tokens=item.data["tokens"], seconds=item.data["seconds"], elapsed=round(elapsed))
+
     def finish(self) -> str:
         """HTML of the reply as it was stored."""
         self.ended_at = time.monotonic()
@@ -140,6 +145,8 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
         for item in backlog:
             if item.kind in TOOL_KINDS:
                 page.note(item)
+        if not text and (reading := next((item for item in reversed(backlog) if item.kind == READING), None)):
+            yield from _message(page.read(reading), reading.id)
         yield from _message(page.tools(), backlog[-1].id if backlog else "")
         return
     if has_reply:
@@ -159,6 +166,8 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind in TOOL_KINDS:
         page.note(item)
         yield from _message(page.tools(), item.id)
+    elif item.kind == READING:
+        yield from _message(page.read(item), item.id)
     elif item.kind == "title":
         yield from _message(_titled(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from sqlalchemy import ColumnElement, Select, and_, func, select
 
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.database import db, now
+
+RECENT = timedelta(minutes=15)
 
 
 def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
@@ -24,3 +28,11 @@ def count_current(conversation_id: int, role: str | None = None, *, after: int =
     """How many messages there are after one, and up to another if that is given."""
     found = select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
     return db.session.scalar(found if through is None else found.where(Message.message_id <= through)) or 0
+
+
+def is_answering() -> bool:
+    """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
+    recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
+    found = db.session.scalar(recent.limit(1))
+    db.session.rollback()  # who asks is about to call a model
+    return found is not None

@@ -19,7 +19,7 @@ from webapp.languages import calendar
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import language_of
-from webapp.models.catalogue import is_demonstration
+from webapp.models.status import status
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
@@ -43,7 +43,7 @@ def _workspace() -> dict[str, Any]:
         "load_sidebar": _load_sidebar,
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
-        "offline_model": is_demonstration(),
+        "offline_model": not status().is_connected,
     }
 
 

@@ -13,6 +13,7 @@ from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
 from .events import Event, ReasoningDelta
+from .patience import first_token_seconds, prompt_tokens
 from .seeing import without_pictures
 from .settings import ModelSettings
 from .target import Target
@@ -50,14 +51,20 @@ class ChatPool:
 
         A server that is unreachable, overloaded or silent before its first word gives way to the next target;
         `Switched` then precedes that one's events. All of them share the time there is for the first word: each may
-        take half of what is left, the last one the rest. `parameters` are request fields added to those of the target.
+        take half of what is left, the last one the rest, but one whose speed is known has at least the time it needs
+        to read the prompt. `parameters` are request fields added to those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
         begun = time.monotonic()
+        size = prompt_tokens(messages, tools) if any(target and target.prompt_speed for target in queue) else 0
         for number, target in enumerate(queue):
             client = self._client(target)
             following = queue[number + 1] if number + 1 < len(queue) else None
             patience = client.settings.first_token_timeout - (time.monotonic() - begun)
+            if following:
+                patience /= 2
+            if target is not None and target.prompt_speed:
+                patience = first_token_seconds(size, target.prompt_speed, patience)
             delivered = False
             try:
                 events = client.stream(
@@ -66,7 +73,7 @@ class ChatPool:
                     tools=tools,
                     max_tokens=max_tokens,
                     parameters={**(target.parameters if target else {}), **(parameters or {})},
-                    patience=patience / 2 if following else patience,
+                    patience=patience,
                 )
                 async with aclosing(events):
                     async for event in events:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -13,7 +14,8 @@ class ModelSettings:
     """Where the models are and how patient to be; times are in seconds.
 
     `first_token_timeout` is how long one call of a reply waits for a server that has sent nothing, whatever is tried in
-    that time; one that sends comments meanwhile is waited for up to `request_timeout`.
+    that time; one that sends comments meanwhile is waited for up to `request_timeout`. If an admin set it
+    (`first_token_is_set`), a model's measured speed does not prolong it.
 
     An empty `api_key` is an error only for servers known to need one: self-hosted servers often do not. The embedding
     address and key default to those of the chat server.
@@ -29,6 +31,7 @@ class ModelSettings:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     connect_timeout: float = 5.0
     first_token_timeout: float = 60.0
+    first_token_is_set: bool = False
     idle_timeout: float = 30.0
     request_timeout: float = 120.0
     embedding_timeout: float = 30.0
@@ -66,3 +69,13 @@ def is_loopback(base_url: str) -> bool:
     """Whether the server runs on this machine, where a proxy from the environment must not be used."""
     host = urlsplit(base_url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def is_own(base_url: str) -> bool:
+    """Whether the server runs on this machine or in this network, as its address tells: one that computes itself, and
+    may be slow."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal"))

@@ -25,6 +25,7 @@ class Target:
     builtin_tools: bool = True
     sees: bool | None = None
     system: str = ""
+    prompt_speed: float | None = None
 
     @property
     def server(self) -> tuple[object, ...]:

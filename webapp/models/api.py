@@ -12,7 +12,7 @@ from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.languages.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.models import choosing, probing, service
+from webapp.models import choosing, connecting, probing, service
 from webapp.models.loading import server_settings
 from webapp.models.models import ModelConnection
 from webapp.models.schemas import (
@@ -70,10 +70,10 @@ def list_connections(query: PageQuery) -> dict[str, Any]:
 @admin_only
 @idempotency.idempotent
 def create_connection(body: NewConnection) -> tuple[Any, int]:
-    """Connect a model server. Its key is write-only."""
-    asked = replace(app_settings().model, base_url=body.base_url, api_key=body.api_key)
-    _require(replace(asked, headers=tuple(sorted(body.headers.items()))), body)
-    return idempotency.commit(_out(service.create_connection(body)), 201), 201
+    """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
+    _require(connecting.settings_of(body), body)
+    body, result = (body, None) if body.models is not None else connecting.complete(body)
+    return idempotency.commit(_out(service.create_connection(body, result)), 201), 201
 
 
 @blueprint.get("/connections/<int:connection_id>", responses={200: ConnectionOut})
@@ -135,10 +135,10 @@ def try_connection(path: ConnectionPath) -> dict[str, Any]:
 
 
 def run_test(connection_id: int) -> ModelConnection:
-    """Test a connection, with nothing held meanwhile, and store the result."""
+    """Test a connection by the model that answers, with nothing held meanwhile, and store the result."""
     row = service.get_connection(connection_id)
     settings = server_settings(row, app_settings().model)
-    offers = service.offers_of(connection_id)
+    offers = sorted(service.offers_of(connection_id), key=lambda offer: not offer.is_default)
     model, vectors_by = offers[0].model if offers else None, row.embedding_model
     db.session.rollback()
     result = probing.probe(settings, model, vectors_by)

@@ -107,8 +107,8 @@ def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
     """The models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     found = _offers_for(user_id, is_admin=is_admin)
-    default = next((offered for offered in found if offered.is_default), None)
-    home_is_default = home_wins(settings) or default is None
+    default = None if home_wins(settings) else _default_of(found)
+    home_is_default = default is None
     home = Offered(
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
         settings.model.chat_model,
@@ -119,7 +119,7 @@ def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
         input_price=None,
         output_price=None,
     )
-    others = [replace(offered, is_default=offered is default and not home_is_default) for offered in found]
+    others = [replace(offered, is_default=offered is default) for offered in found]
     # The screen tour steps aside as soon as there is a real model.
     return others if settings.offline_model and others else [home, *others]
 
@@ -198,8 +198,13 @@ def background_target() -> Target | None:
     db.session.rollback()  # nothing may be open while the model is called
     if chosen is not None or home_wins(settings):
         return chosen
-    default = next((offered for offered in found if offered.is_default), found[0] if found else None)
+    default = _default_of(found)
     return default.target if default else None
+
+
+def _default_of(found: Sequence[Offered]) -> Offered | None:
+    """The model that answers without a choice: the one marked so, else the first."""
+    return next((offered for offered in found if offered.is_default), found[0] if found else None)
 
 
 def _offers_for(user_id: int, *, is_admin: bool) -> list[Offered]:

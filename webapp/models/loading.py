@@ -10,9 +10,10 @@ from webapp.database import db
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
 from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
+from webapp.models.providers import provider_at
 from webapp.models.schemas import offer_id
 from webapp.models.vault import unseal
-from webapp.models.windows import window_found
+from webapp.models.windows import budget, speed_found, window_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +71,17 @@ def load(home: ModelSettings) -> Loaded:
 
 
 def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]) -> Offered:
+    speed = speed_found(connection.test_result, "prompt")
     target = Target(
         offer_id(connection.connection_id, offer.model),
         offer.model,
         server,
         {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-        offer.context_window or window_found(connection.test_result, offer.model),
+        offer.context_window or budget(window_found(connection.test_result, offer.model), speed),
         connection.builtin_tools,
         _sees(connection, offer.model),
         str(offer.parameters.get("system") or ""),
+        None if server.first_token_is_set else speed,
     )
     return Offered(
         target,
@@ -104,11 +107,13 @@ def _sees(connection: ModelConnection, model: str) -> bool | None:
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
     """How to reach the server of a connection; time limits are those of the environment's server."""
     secrets = unseal(connection.secrets)
+    provider = provider_at(connection.base_url)
+    headers = {**(provider.headers_with(secrets.api_key) if provider else {}), **secrets.headers}
     return replace(
         home,
         base_url=connection.base_url,
         api_key=secrets.api_key,
-        headers=tuple(sorted(secrets.headers.items())),
+        headers=tuple(sorted(headers.items())),
         embedding_base_url="",
         embedding_api_key="",
     )

@@ -1,4 +1,4 @@
-"""Model servers that answer on their usual ports on this machine, offered to an admin if no model is connected."""
+"""Model servers that answer on their usual ports on this machine, to be used with one click."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 
+from sqlalchemy import select
+
+from webapp.database import db
 from webapp.errors import Invalid, NotFound
-from webapp.models import service
+from webapp.models import connecting, service
+from webapp.models.listing import Listed, choices_of
 from webapp.models.models import ModelConnection
-from webapp.models.schemas import NewConnection, OfferFields
+from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
 
 SECONDS = 0.8
 MOST_BYTES = 1_000_000
 MOST_OFFERED = 20
-_NO_CHAT = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
-"""Parts of the names of models that cannot chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """A server that answers, and its chat models, as it names them."""
+    """A server that answers, its chat models, the most capable first, and whether it can fetch more (Ollama)."""
 
     name: str
     base_url: str
     models: list[str]
+    can_pull: bool = False
 
 
 def look_around(places: Mapping[str, str]) -> list[Nearby]:
@@ -36,36 +39,74 @@ def look_around(places: Mapping[str, str]) -> list[Nearby]:
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
-        answers = list(pool.map(_models_at, places.values()))
-    found = zip(places.items(), answers, strict=True)
-    return [Nearby(name, address, models) for (name, address), models in found if models is not None]
+        return [found for found in pool.map(lambda place: _look_at(*place), places.items()) if found is not None]
+
+
+def connected_addresses() -> set[str]:
+    """Return the addresses of the servers that are connected."""
+    return set(db.session.scalars(select(ModelConnection.base_url)))
 
 
 def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
-    """Connect a nearby server with its chat models, this one as the default.
+    """Connect a nearby server with its chat models, this one as the default; if it is connected, change its default.
 
     Raises NotFound if it is not at one of these places or does not answer, Invalid for a model it does not have.
     """
     if name not in places:
         raise NotFound("There is no such server.")
-    models = _models_at(places[name])
-    if models is None:
+    found = _look_at(name, places[name])
+    if found is None:
         raise NotFound("The server is no longer answering.")
-    if model not in models:
+    if model not in found.models:
         raise Invalid.field("model", "is not one of this server's models")
-    others = [other for other in models if other != model][: MOST_OFFERED - 1]
+    fields = NewConnection(name=name, base_url=found.base_url)
+    known = db.session.scalar(select(ModelConnection).where(ModelConnection.base_url == found.base_url).limit(1))
+    if known is not None:
+        return _choose(known, model)
+    db.session.rollback()  # nothing is held while the model answers
+    result = connecting.examine(fields, model, [Listed(other) for other in found.models])
+    others = [other for other in found.models if other != model][: MOST_OFFERED - 1]
     offers = [OfferFields(model=model, is_default=True), *(OfferFields(model=other) for other in others)]
-    return service.create_connection(NewConnection(name=name, base_url=places[name], models=offers))
+    return service.create_connection(fields.model_copy(update={"models": offers}), result)
 
 
-def _models_at(address: str) -> list[str] | None:
-    """The chat models of a server; None if nothing answers like one."""
+def _choose(row: ModelConnection, model: str) -> ModelConnection:
+    """Make a model the default of a server that is connected already."""
+    offers = service.fields_of_offers(row.connection_id)
+    if all(offer.model != model for offer in offers):
+        offers.append(OfferFields(model=model))
+    chosen = [offer.model_copy(update={"is_default": offer.model == model}) for offer in offers]
+    return service.update_connection(row.connection_id, ConnectionChanges(models=chosen, is_enabled=True))
+
+
+def _look_at(name: str, address: str) -> Nearby | None:
+    """A server and its chat models; None if nothing answers like one."""
+    found = fetch(f"{address}/models")
+    try:
+        rows = [Listed(str(row["id"])) for row in found["data"] or ()]
+    except (KeyError, TypeError):
+        return None
+    rows = [row for row in rows if 0 < len(row.name) <= 200]
+    models = [choice.name for choice in choices_of(rows)]
+    return Nearby(name, address, models, can_pull=_is_ollama(address))
+
+
+def _is_ollama(address: str) -> bool:
+    found = fetch(f"{root_of(address)}/api/version")
+    return isinstance(found, dict) and "version" in found
+
+
+def root_of(address: str) -> str:
+    """Return the address of a server's own API, beside the one that all servers speak."""
+    return address.removesuffix("/v1")
+
+
+def fetch(url: str) -> Any:
+    """Return the JSON at an address on this machine; None if there is none within SECONDS."""
     # No proxy from the environment: this is about this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{address}/models", timeout=SECONDS) as answer:
-            found: Any = json.loads(answer.read(MOST_BYTES))
-        names = [str(row["id"]) for row in found["data"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, HTTPException):
+        with opener.open(url, timeout=SECONDS) as answer:
+            return json.loads(answer.read(MOST_BYTES))
+    except (OSError, ValueError, RecursionError, HTTPException):
         return None
-    return [name for name in names if name and len(name) <= 200 and not any(part in name.lower() for part in _NO_CHAT)]

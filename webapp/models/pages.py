@@ -10,17 +10,20 @@ from pydantic import ValidationError
 from webapp.accounts.auth import admin_only, signed_in
 from webapp.accounts.groups import list_groups
 from webapp.database import db
-from webapp.errors import DomainError, Invalid
+from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.forms import first_sentence, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
-from webapp.models import nearby, service
+from webapp.models import deletion, service
 from webapp.models.api import change_connection, run_test
 from webapp.models.api import choices as model_choices
-from webapp.models.catalogue import environment_embeds, environment_works, home_wins, is_demonstration
+from webapp.models.catalogue import environment_embeds, environment_works, home_wins
 from webapp.models.choosing import choice, like
-from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
+from webapp.models.models import ModelConnection, ModelOffer
+from webapp.models.schemas import ConnectionChanges, OfferFields, Parameters
+from webapp.models.status import state_of
+from webapp.models.windows import budget, speed_found, window_found
 from webapp.paging import PageQuery
 from webapp.parameters import Effort
 from webapp.problems import field_errors
@@ -70,49 +73,6 @@ def favour() -> ViewResult:
 def index() -> ViewResult:
     """Connections to model servers."""
     return _page()
-
-
-@blueprint.post("/admin/models")
-@admin_only
-def create() -> ViewResult:
-    """Connect a server, and test it at once."""
-    given = {name: request.form.get(name, "").strip() for name in ("name", "base_url", "api_key")}
-    try:
-        row = service.create_connection(NewConnection(**given, headers=_headers()))
-    except ValidationError as error:
-        return _page(errors=_said(Invalid("", errors=field_errors(error))), values=given), 422
-    except DomainError as error:
-        return _page(errors={"name": error.detail}, values=given), error.status
-    db.session.commit()
-    run_test(row.connection_id)
-    return redirect(url_for(".show", connection_id=row.connection_id), 303)
-
-
-@blueprint.get("/admin/models/nearby")
-@admin_only
-def look_around() -> ViewResult:
-    """The servers on this machine that could be used; nothing if there is already a model. Fetched by the page."""
-    if not is_demonstration() or service.list_connections(PageQuery(limit=1)).items:
-        return ""
-    db.session.remove()  # nothing is held while they are contacted
-    return render_template("models/_nearby.html", servers=nearby.look_around(app_settings().local_servers))
-
-
-@blueprint.post("/admin/models/nearby")
-@admin_only
-def use_nearby() -> ViewResult:
-    """Connect a server on this machine."""
-    places = app_settings().local_servers
-    try:
-        row = nearby.connect(places, request.form.get("name", ""), request.form.get("model", "")[:200])
-    except DomainError as error:
-        db.session.rollback()
-        flash(first_sentence(_said(error).values()) if isinstance(error, Invalid) else error.detail, "error")
-        return redirect(url_for("conversations_pages.new"), 303)
-    db.session.commit()
-    run_test(row.connection_id)
-    flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
-    return redirect(url_for("conversations_pages.new"), 303)
 
 
 @blueprint.get("/admin/models/<int:connection_id>")
@@ -205,10 +165,19 @@ def test(connection_id: int) -> ViewResult:
 @blueprint.post("/admin/models/<int:connection_id>/delete")
 @admin_only
 def delete(connection_id: int) -> ViewResult:
-    """Delete a connection."""
-    service.delete_connection(connection_id)
+    """Delete a connection, which can be undone for a minute."""
+    deletion.delete_connection(connection_id)
     db.session.commit()
-    flash(_("Connection deleted."), "message")
+    return redirect(url_for(".index", deleted=connection_id), 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/restore")
+@admin_only
+def restore(connection_id: int) -> ViewResult:
+    """Undo the deletion of a connection."""
+    row = deletion.undo_deletion(connection_id)
+    db.session.commit()
+    flash(_("“%(name)s” is back.", name=row.name), "message")
     return redirect(url_for(".index"), 303)
 
 
@@ -248,16 +217,21 @@ def _said(error: Invalid) -> dict[str, str]:
     return sentences(error, LABELS, otherwise="name")
 
 
-def _page(*, errors: dict[str, str] | None = None, values: dict[str, str] | None = None) -> str:
+def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
     return render_template(
         "models/index.html",
-        connections=[(row, len(service.offers_of(row.connection_id))) for row in rows],
+        connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
         home=app_settings() if home_wins(app_settings()) else None,
-        local=app_settings().local_servers,
-        errors=errors or {},
-        values=values or {},
+        deleted=deletion.find_deleted(request.args.get("deleted", 0, type=int)),
     )
+
+
+def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
+    """The tokens used with a model that is too slow for its window; None if it reads all of that."""
+    found = window_found(row.test_result, offer.model)
+    used = budget(found, speed_found(row.test_result, "prompt"))
+    return used if used != found and not offer.context_window else None
 
 
 def _connection(
@@ -277,6 +251,8 @@ def _connection(
         names=names,
         all_names=all_names,
         windows=(row.test_result or {}).get("windows") or {},
+        speed={kind: speed_found(row.test_result, kind) for kind in ("prompt", "generation")},
+        budgets={offer.model: _budget(row, offer) for offer in offers},
         roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
         | (typed or {}),
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},

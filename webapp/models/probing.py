@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import secrets
 import struct
+import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,12 +18,20 @@ from webapp.languages.marks import N_
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
+from webapp.llm.errors import MalformedOutput
+from webapp.llm.patience import CHARACTERS
 from webapp.llm.sdk import sync_client
-from webapp.llm.settings import ModelSettings
+from webapp.llm.settings import ModelSettings, is_own
+from webapp.models.listing import Listed, choices_of, makes_vectors
+from webapp.models.providers import prefers_at
 from webapp.models.troubles import why, why_no_list, why_no_pictures
 from webapp.models.windows import window_told
 
 SECONDS = 20.0
+LOCAL_SECONDS = 180.0
+"""How long a server on this machine may take to load a model and to read the test's prompt."""
+MOST_PIECES = 48
+"""Pieces of a reply after which its speed is known."""
 MOST_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
@@ -27,10 +39,7 @@ _EDGE = 64
 """Edge of the test picture: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
 NONE_MAKES_VECTORS = N_("It has no embedding model.")
-_MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
-"""Parts of the names of models that make vectors."""
-_NO_CHAT = (*_MAKES_VECTORS, "rerank", "whisper", "tts", "clip")
-"""Parts of the names of models that cannot chat."""
+_PROSE = "The harbour was quiet that morning, and the boats lay still on the grey water beside the wall. "
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -44,34 +53,34 @@ class Sum(BaseModel):
 
 
 def probe(settings: ModelSettings, model: str | None, embedding_model: str | None = None) -> dict[str, Any]:
-    """What works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`.
+    """What works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`, and the `speed`.
 
-    Each is {"ok": bool, "detail": str}. Without `model`, the first in the server's list that can chat is tested.
-    Vectors are asked of the given model, or of the first in the list whose name suggests them. Nothing may be held
-    meanwhile.
+    Each is {"ok": bool, "detail": str}. Without `model`, the most capable of the server's list is tested. Vectors are
+    asked of the given model, or of the first in the list whose name suggests them. Nothing may be held meanwhile.
     """
-    found: dict[str, Any] = {"model": model}
-    names: list[str] = []
+    rows: list[Listed] = []
 
     def listed() -> int:
-        rows = _listed(settings)
-        names.extend(sorted(rows))
-        found["windows"] = {name: window for name, window in sorted(rows.items())[:MOST_NAMES] if window}
-        return len(names)
+        rows.extend(list_models(settings))
+        return len(rows)
 
-    found["models"] = _try(listed, why_no_list)
-    found["names"] = names[:MOST_NAMES]
-    wanted = model or next((name for name in names if not any(part in name.lower() for part in _NO_CHAT)), None)
+    found: dict[str, Any] = {"model": model, "models": _try(listed, why_no_list)}
+    found |= listing_of(rows) if found["models"]["ok"] else {"names": []}
+    names = [row.name for row in rows]
+    choices = choices_of(rows, prefers_at(settings.base_url))
+    wanted = model or next((choice.name for choice in choices if choice.is_default), None)
     if wanted is None:
         if names:
             found["embeddings"] = _embeddings(settings, embedding_model, names)
         return found
     found["model"] = wanted
-    with_model = CompletionClient(settings, Capabilities())
+    # A test says what it met: it does not try again what took long.
+    with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
+    seconds = _patience(settings)
     try:
-        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=SECONDS).model)
+        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=seconds).model)
         if found["chat"]["ok"]:
-            found["streaming"] = _try(lambda: _stream(settings, wanted))
+            found |= try_streaming(settings, wanted)
             found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
             found["structured"] = _try(lambda: _structured(with_model, wanted))
             picture = [
@@ -84,6 +93,24 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     finally:
         with_model.close()
     return found
+
+
+def listing_of(rows: Sequence[Listed]) -> dict[str, Any]:
+    """What is kept of a server's list: `names`, and the `windows` by name."""
+    rows = sorted(rows, key=lambda row: row.name)[:MOST_NAMES]
+    return {"names": [row.name for row in rows], "windows": {row.name: row.window for row in rows if row.window}}
+
+
+def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
+    """Whether a reply arrives in pieces: `streaming`, and, for our own server, `speed`: the tokens of a `prompt`
+    that it reads a second, and of a `generation` that it writes."""
+    speed: dict[str, float] = {}
+
+    def stream() -> int:
+        return _stream(settings, model, speed)
+
+    found: dict[str, Any] = {"streaming": _try(stream)}
+    return found | ({"speed": speed} if speed and is_own(settings.base_url) else {})
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
@@ -120,29 +147,66 @@ def _say(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
 
 
-def _listed(settings: ModelSettings) -> dict[str, int | None]:
-    """The models of a server, with the context of each if the server reports it."""
+def list_models(settings: ModelSettings) -> list[Listed]:
+    """The models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
+        if page.data is None and page.object == "list":  # Ollama without models
+            return []
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
-        return {model.id: window_told(model.model_extra or {}) for model in page if len(model.id) <= LONGEST_NAME}
+        return [
+            Listed(model.id, window_told(model.model_extra or {}), _whole(getattr(model, "created", 0)))
+            for model in page
+            if len(model.id) <= LONGEST_NAME
+        ]
 
 
-def _stream(settings: ModelSettings, model: str) -> int:
+def warm_up(settings: ModelSettings, model: str) -> None:
+    """Let a server of our own load a model, which is not to count as reading; whether that works, a test tells."""
+    if is_own(settings.base_url):
+        with suppress(Exception):  # a third-party server may answer anything
+            _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _patience(settings: ModelSettings) -> float:
+    return LOCAL_SECONDS if is_own(settings.base_url) else SECONDS
+
+
+def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
+    """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
+    prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
+    asked = time.perf_counter()
+    begun, pieces = 0.0, 0
     with sync_client(settings) as client:
-        pieces = client.with_options(timeout=SECONDS).chat.completions.create(
-            model=model,
-            messages=[{"role": "user", "content": "Count to three."}],
-            stream=True,
+        answer = client.with_options(timeout=_patience(settings)).chat.completions.create(
+            model=model, messages=[{"role": "user", "content": prompt}], stream=True
         )
-        return sum(1 for _ in pieces)
+        with answer:
+            for piece in answer:
+                delta = piece.choices[0].delta if piece.choices else None
+                if delta is None or not (delta.content or delta.model_extra):
+                    continue
+                begun = begun or time.perf_counter()
+                pieces += 1
+                if pieces >= MOST_PIECES:
+                    break
+    if not pieces:
+        raise MalformedOutput
+    ended = time.perf_counter()
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(begun - asked, 1e-3), 1)
+    speed["generation"] = round((pieces - 1 or 1) / max(ended - begun, 1e-3), 1)
+    return pieces
 
 
-def _raw(settings: ModelSettings, model: str, **more: Any) -> str:
+def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **more: Any) -> str:
     body = {"model": model, "messages": _say("Hi")} | more
     with sync_client(settings) as client:
-        client.with_options(timeout=SECONDS).chat.completions.create(**body)
+        client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
 
 
@@ -169,7 +233,7 @@ def trouble_working(settings: ModelSettings, model: str) -> str:
 
 
 def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
-    wanted = model or next((name for name in names if any(part in name.lower() for part in _MAKES_VECTORS)), None)
+    wanted = model or next((name for name in names if makes_vectors(name)), None)
     if wanted is None:
         return {"ok": False, "detail": NONE_MAKES_VECTORS}
     return {**_try(lambda: _embed(settings.with_embeddings(wanted))), "model": wanted}

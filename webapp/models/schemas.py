@@ -82,7 +82,11 @@ class NewConnection(BaseModel):
     builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
     embedding_model: ModelName | None = Field(None, description=EMBEDS)
     background_model: ModelName | None = Field(None, description=WORKS)
-    models: list[OfferFields] = Field([], max_length=200)
+    models: list[OfferFields] | None = Field(
+        None,
+        max_length=200,
+        description="Left out: what the server lists, the most capable as the default, once a test of it has passed.",
+    )
 
 
 class ConnectionChanges(BaseModel):
@@ -184,3 +188,32 @@ class ModelList(BaseModel):
 def offer_id(connection_id: int, model: str) -> str:
     """The id by which a model of a connection is chosen."""
     return f"{connection_id}/{model}"
+
+
+class LocalServerPath(BaseModel):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class LocalServer(BaseModel):
+    name: str
+    base_url: str
+    models: list[str] = Field(description="Its chat models, the most capable first.")
+    can_pull: bool = Field(description="Whether it can fetch models.")
+
+
+class LocalServerList(BaseModel):
+    servers: list[LocalServer]
+
+
+class PullRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName = Field(description="Its name in Ollama's library, such as qwen3:1.7b.")
+
+
+class PullOut(BaseModel):
+    model: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    completed: int = Field(description="Bytes fetched so far.")
+    total: int = Field(description="Bytes altogether, as far as known.")
+    problem: str = Field(description="Why it failed: unknown_model, disk_full, interrupted, refused; else empty.")

@@ -13,7 +13,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.models.catalogue import catalogue
 from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
-from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
+from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, OfferOut
 from webapp.models.vault import Secrets, seal, unseal
 from webapp.paging import Keyset, Page, PageQuery
 
@@ -48,6 +48,13 @@ def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
     return found
 
 
+def fields_of_offers(connection_id: int) -> list[OfferFields]:
+    """The models of a connection as they can be set again."""
+    groups = groups_of_offers(connection_id)
+    rows = (OfferOut.of_row(row, groups.get(row.offer_id, [])) for row in offers_of(connection_id))
+    return [OfferFields(**row.model_dump(exclude={"id"})) for row in rows]
+
+
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
     """All connections, oldest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("connections", query, int)
@@ -58,8 +65,9 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
     return keyset.page(db.session.scalars(statement).all(), lambda row: (row.connection_id,))
 
 
-def create_connection(fields: NewConnection) -> ModelConnection:
-    """A new connection with its models. Raises Conflict, Invalid for a model named twice."""
+def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
+    """A new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
+    twice."""
     there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
     if len(there) >= MOST_CONNECTIONS:
         raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MOST_CONNECTIONS))
@@ -75,7 +83,10 @@ def create_connection(fields: NewConnection) -> ModelConnection:
     db.session.add(row)
     db.session.flush()
     _take_roles(row, fields)
-    _set_offers(row.connection_id, fields.models)
+    _set_offers(row.connection_id, fields.models or [])
+    if result is not None:
+        row.test_result, row.tested_at = result, now()
+    db.session.flush()
     after_commit(catalogue.forget)
     return row
 
@@ -114,6 +125,25 @@ def delete_connection(connection_id: int) -> None:
     db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
     db.session.expire_all()
     after_commit(catalogue.forget)
+
+
+def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
+    """Store a deleted connection again, with its models; groups that have gone stay away, and a role or a default that
+    another connection has taken stays there."""
+    for role in ("embedding_model", "background_model"):
+        if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
+            setattr(row, role, None)
+    db.session.add(row)
+    db.session.flush()
+    groups = set(db.session.scalars(select(UserGroup.group_id)))
+    is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
+    offers = []
+    for fields in models:
+        still = [number for number in fields.group_ids if number in groups]
+        offers.append(fields.model_copy(update={"group_ids": still, "is_default": fields.is_default and is_free}))
+    _set_offers(row.connection_id, offers)
+    after_commit(catalogue.forget)
+    return row
 
 
 def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:

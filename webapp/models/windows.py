@@ -10,6 +10,10 @@ _NAMES = ("max_model_len", "context_length", "context_window", "max_context_leng
 _WITHIN = ("meta", "top_provider", "model_info")
 """Nested objects in which some servers put it."""
 LEAST, MOST = 512, 100_000_000
+READING_SECONDS = 60.0
+"""How long a slow model may read a prompt: what it cannot read in that time is left out of prompts."""
+SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
+"""A slow model's window is never cut below the first; one that reads the second in time is not slow."""
 
 
 def window_told(row: Mapping[str, Any]) -> int | None:
@@ -26,3 +30,23 @@ def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:
     windows = (result or {}).get("windows")
     found = windows.get(model) if isinstance(windows, Mapping) else None
     return found if isinstance(found, int) else None
+
+
+def speed_found(result: Mapping[str, Any] | None, kind: str) -> float | None:
+    """How many tokens a second the server read (`prompt`) or wrote (`generation`) when it was tested."""
+    speed = (result or {}).get("speed")
+    found = speed.get(kind) if isinstance(speed, Mapping) else None
+    return float(found) if isinstance(found, (int, float)) and found > 0 else None
+
+
+def is_slow(prompt_speed: float | None) -> bool:
+    """Whether a model that reads so many tokens a second, if that is known, cannot read a usual prompt in time."""
+    return prompt_speed is not None and prompt_speed * READING_SECONDS < LARGEST_BUDGET
+
+
+def budget(window: int | None, prompt_speed: float | None) -> int | None:
+    """The most tokens of a window to use with a model that reads so many a second; None for the usual number."""
+    if prompt_speed is None or not is_slow(prompt_speed):
+        return window
+    readable = max(SMALLEST_BUDGET, round(prompt_speed * READING_SECONDS))
+    return min(window, readable) if window else readable

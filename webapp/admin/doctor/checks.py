@@ -28,6 +28,7 @@ from webapp.files.storing import file_storage
 from webapp.jobspecs import JOBS, Queue, rq_queue
 from webapp.llm.errors import from_exception
 from webapp.llm.sdk import sync_client
+from webapp.models.status import status
 from webapp.readiness import readiness
 from webapp.redis_clients import server_of
 from webapp.retrieval.announcing import CHANNEL
@@ -219,20 +220,25 @@ def queues() -> Iterator[Finding]:
 
 
 def model() -> Iterator[Finding]:
-    """Whether the model server answers, accepts the key and has the configured models."""
-    settings = app_settings()
-    used = settings.model
+    """Whether the server that answers does, accepts the key and has the models that are used."""
+    answering = status()
+    used = answering.server
+    db.session.rollback()
+    if not answering.is_connected:
+        advice = "Connect one under Administration, Models, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+        yield warning("model", "no language model is connected: the built-in demonstration answers", advice)
     place = overview.without_credentials(used.base_url)
     try:
         with sync_client(used) as client:
             names = {found.id for found in client.with_options(timeout=MODEL_SECONDS).models.list()}
     except Exception as error:  # whatever a foreign server answers
-        advice = "Check OPENAI_BASE_URL, OPENAI_API_KEY and that the server can be reached from this machine."
+        advice = "Check its address and key under Administration, Models, or in OPENAI_BASE_URL and OPENAI_API_KEY."
         yield fault("model", f"{place}: {from_exception(error).detail}", advice)
         return
     yield ok("model", f"{place} answers, with {len(names)} models")
-    for name in sorted({used.chat_model, used.background_model} - names if names else set()):
-        advice = "Check the spelling of CHAT_MODEL and BACKGROUND_MODEL; some servers list only part of what they have."
+    wanted = {answering.model} | ({used.background_model} if answering.source != "connection" else set())
+    for name in sorted(wanted - names if names else set()):
+        advice = "Check the spelling of its name; some servers list only part of what they have."
         yield warning("model", f"{name} is not in its list", advice)
 
 

@@ -7,7 +7,7 @@ import concurrent.futures
 import logging
 import time
 from asyncio import Future
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,14 +19,17 @@ from webapp.chat.context.budget import BudgetTooSmall
 from webapp.chat.offers import Trailer
 from webapp.chat.turns.asking import Ask
 from webapp.chat.turns.calling import Calling
+from webapp.chat.turns.cancelling import go_on, unstoppable
 from webapp.chat.turns.finish import Finished, Outcome
 from webapp.chat.turns.progress import Progress
+from webapp.chat.turns.turnlog import READING
 from webapp.chat.turns.writer import TurnWriter
 from webapp.database import database_is_away
 from webapp.languages.marks import N_
 from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.events import text_of_parts
+from webapp.llm.patience import prompt_tokens
 from webapp.llm.pool import ChatPool, Switched
 from webapp.llm.target import Target
 from webapp.tools.calls import ToolRun
@@ -40,6 +43,9 @@ FIRST_SAVE = 1.0
 """Seconds after which a reply so far is stored for the first time: most are done sooner."""
 FINISH_PATIENCE = 300.0
 """Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""
+
+LONG_READING = 3.0
+"""Seconds of reading that are worth telling."""
 
 STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
 
@@ -108,7 +114,7 @@ class Turn:
             self.is_ending = True
             whole = self.progress.complete(outcome, self.assembled)
             self.progress.measure(whole)
-            await _unstoppable(self._conclude(whole))
+            await unstoppable(self._conclude(whole))
 
     def is_due(self, now: float) -> bool:
         """Whether the reply so far should be stored before it ends."""
@@ -134,7 +140,7 @@ class Turn:
         except TurnGone:
             return Outcome("stopped", progress.text)
         except asyncio.CancelledError as cancelled:
-            _go_on()
+            go_on()
             if LOST in cancelled.args:
                 self.is_lost = True
                 self.shop.writer.drop(self.id)
@@ -203,6 +209,7 @@ class Turn:
         calls: list[ToolCall] = []
         progress = self.progress
         follows = bool(progress.text)
+        self._announce_reading(prompt, assembled)
         trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
             prompt,
@@ -233,6 +240,12 @@ class Turn:
         if trailer:
             self._end(trailer, follows)
         return calls
+
+    def _announce_reading(self, prompt: list[dict[str, Any]], assembled: Assembled) -> None:
+        """Tell who waits for a slow model how much it has to read first."""
+        speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
+        if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= LONG_READING:
+            self.shop.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: Assembled) -> Sequence[Target]:
         """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
@@ -276,25 +289,6 @@ class Turn:
         await tables.follow_up(self.id, finished)
 
 
-async def _unstoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end even if a stop arrives in the meantime: there is nothing left to stop."""
-    task = asyncio.create_task(work)
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise
-            _go_on()
-
-
 def said(content: object) -> str:
     """The text of a message, without its pictures."""
     return content if isinstance(content, str) else text_of_parts(content)
-
-
-def _go_on() -> None:
-    """Undo the cancellation of the current task, which has been dealt with."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()

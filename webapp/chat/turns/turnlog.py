@@ -18,6 +18,8 @@ from redis import Redis
 TEXT_KINDS = ("delta", "snapshot")
 REASONING = "reasoning"
 """What the model thinks before it answers; with an offset, like text."""
+READING = "reading"
+"""A slow model reads the prompt: its `tokens`, and about how many `seconds` that takes."""
 _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")

@@ -11,6 +11,7 @@ import time
 from webapp.environment import LaunchError
 
 from .child import Child
+from .local_servers import line_about_servers
 from .plan import Plan
 from .probe import Probe, accepts_connections
 from .processes import children as own_children
@@ -114,6 +115,8 @@ class Supervisor:
     def _announce(self) -> None:
         for note in self.plan.notes:
             self._say(note)
+        if about := line_about_servers(os.environ, self.plan.url):
+            self._say(about)
         self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C stops it)")
 
     # Watching

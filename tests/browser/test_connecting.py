@@ -1,0 +1,71 @@
+"""A model is connected in the browser: a key and two clicks, with scripts and without, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.models.ollama import Ollama, ollama
+from tests.support.people import Person
+from webapp.models.catalogue import catalogue
+
+from .conftest import PHONE, Tab, scrolls_sideways, serious_findings
+
+
+@pytest.fixture
+def server() -> Iterator[Ollama]:
+    """A provider with three models."""
+    with ollama(models=["tern-7b", "tern-1b", "tern-embed"]) as found:
+        yield found
+    catalogue.forget()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_key_and_two_clicks(
+    open_tab: Callable[..., Tab], make_user: Callable[..., Person], server: Ollama, scripts: bool
+) -> None:
+    tab = open_tab(make_user(is_admin=True), PHONE, scripts=scripts, path="/admin/models/new")
+    page = tab.page
+    expect(page.get_by_role("link", name="OpenAI", exact=True)).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="Another server").click()
+    page.get_by_label("Name", exact=True).fill("Terns")
+    page.get_by_label("Address").fill(server.base_url)
+    page.get_by_label("API key").fill("sk-terns")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Terns")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="tern-7b")).to_be_checked()
+    expect(page.get_by_role("radio", name="tern-7b is the default")).to_be_checked()
+    assert not scrolls_sideways(page)
+    if scripts:
+        assert serious_findings(page) == []
+    page.get_by_role("button", name="Start chatting").click()
+    expect(page.get_by_text("Replies now come from Terns.")).to_be_visible()
+    page.goto(page.url.rstrip("/") + "/admin/models")
+    page.get_by_role("link", name="Terns").click()
+    page.get_by_label("Settings of tern-1b").click()
+    expect(page.get_by_label("Name here")).to_have_count(2)
+    assert not scrolls_sideways(page)
+    if scripts:
+        assert serious_findings(page) == []
+    page.get_by_text("Delete this connection").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".rows .tag")).to_have_text(re.compile("works"))
+
+
+def test_the_way_can_be_gone_by_keyboard(
+    open_tab: Callable[..., Tab], make_user: Callable[..., Person], server: Ollama
+) -> None:
+    page = open_tab(make_user(is_admin=True), path="/admin/models/new?provider=another").page
+    page.get_by_label("Name", exact=True).focus()
+    page.keyboard.type("Terns")
+    page.keyboard.press("Tab")
+    page.keyboard.type(server.base_url)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Terns")).to_be_visible()
+    page.get_by_role("radio", name="tern-7b is the default").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Replies now come from Terns.")).to_be_visible()

@@ -1,0 +1,111 @@
+"""A model that reads slowly: who waits is told, its prompt fits its speed, and background work waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+
+from fakemodel.testing import ServerHandle
+from tests.models.ollama import Ollama, ollama
+from tests.support.people import ApiClient, Person
+from webapp import model_clients
+from webapp.chat.livehtml import html_events
+from webapp.chat.turns.turnlog import Entry
+from webapp.conversations.current import is_answering
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
+from webapp.llm.errors import Silent
+from webapp.llm.events import TextDelta
+from webapp.llm.pool import ChatPool
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+from webapp.models.catalogue import catalogue
+from webapp.models.models import ModelConnection
+
+SPEED = 10.0
+
+
+@pytest.fixture
+def slow(app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) -> Iterator[Ollama]:
+    """A connection whose test measured ten tokens a second."""
+    with ollama(models=["slow"]) as server:
+        body = {"name": "Slow", "base_url": server.base_url}
+        made = api(make_user(is_admin=True)).post("/api/connections", json=body).get_json()
+        with app.app_context(), write_transaction():
+            row = db.session.get(ModelConnection, made["connection_id"])
+            assert row is not None
+            row.test_result = (row.test_result or {}) | {"speed": {"prompt": SPEED, "generation": 5.0}}
+        server.asked.clear()
+        catalogue.forget()
+        yield server
+    catalogue.forget()
+
+
+def test_who_waits_is_told_how_much_is_read_and_the_prompt_fits(client: ApiClient, slow: Ollama) -> None:
+    model = next(row for row in client.get("/api/models").get_json()["models"] if row["name"] == "slow")
+    assert model["context_window"] == 2_048
+    said = client.post("/api/chat/stream", json={"message": "Hello " * 40, "model": model["id"]}).text
+    assert "event: reading" in said
+    assert said.index("event: reading") < said.index("event: delta")
+    assert len(str(slow.asked[-1]["messages"])) < 2_048 * 4
+
+
+def test_the_page_shows_what_is_read_and_how_far_it_should_be(app: Flask) -> None:
+    entry = Entry("1000-0", "reading", {"tokens": 960, "seconds": 96})
+    with app.test_request_context("/"):
+        for shown in (html_events(7, 1, [entry], []), html_events(7, 1, [], [entry])):
+            html = b"".join(shown).decode()
+            assert "Reading 960 tokens …" in html and 'max="96"' in html
+
+
+def test_background_work_waits_while_a_slow_model_answers(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    looks: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        looks.append(seconds)
+        with write_transaction():
+            for row in db.session.scalars(db.select(Message)):
+                row.status = "complete"
+
+    target = Target("1/slow", "slow", ModelSettings(), prompt_speed=SPEED)
+    monkeypatch.setattr(model_clients, "background_target", lambda: target)
+    monkeypatch.setattr(model_clients.time, "sleep", sleep)
+    with app.app_context():
+        with write_transaction():
+            db.session.add(Message(conversation_id=talk, role="assistant", content="", status="streaming"))
+        assert model_clients.idle_target(is_answering) is target
+        assert looks == [model_clients.LOOK_SECONDS]
+        model_clients.idle_target(is_answering)
+        assert len(looks) == 1  # nothing is being written any more
+
+
+@pytest.mark.parametrize("speed", [None, SPEED])
+def test_a_first_token_that_takes_long_is_waited_for_if_the_test_says_so(
+    model_server: ServerHandle, speed: float | None
+) -> None:
+    settings = ModelSettings(base_url=model_server.base_url, api_key="x", first_token_timeout=0.3, max_retries=0)
+    target = Target("1/slow", "slow", settings, prompt_speed=speed)
+    question = [{"role": "user", "content": "A very slow question. " * 60}]  # 330 tokens: a minute's patience
+    model_server.reset()
+    model_server.script(match="slow question", reply="At last.", first_delay=1.0)
+
+    async def run() -> str:
+        pool = ChatPool(settings)
+        try:
+            events = [event async for event in pool.stream(question, targets=[target])]
+        finally:
+            await pool.aclose()
+        return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+    if speed is None:
+        with pytest.raises(Silent):
+            asyncio.run(run())
+    else:
+        assert asyncio.run(run()) == "At last."
+    model_server.reset()
