@@ -88,7 +88,7 @@ PURE = {
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
 }
-PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.engine.")
+PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {

@@ -9,11 +9,11 @@ from typing import Any
 
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.parts import Part, instructions_of
-from webapp.memories.engine import statements
-from webapp.memories.engine.admission import sound
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import KnownMemory, State, apply_effects
+from webapp.memories.rules import statements
+from webapp.memories.rules.admission import sound
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.state import KnownMemory, State, apply_effects
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.prompts.catalogue import default_text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webapp.memories.engine.state import KnownMemory
+from webapp.memories.rules.state import KnownMemory
 from webapp.memories.learning.prompt import ExtractionCall
 
 _SAYS: dict[tuple[str, int], tuple[str, ...]] = {

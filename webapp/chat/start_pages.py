@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat.starters import starters
 from webapp.conversations.listing import list_conversations
 from webapp.conversations.schemas import ConversationQuery
-from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
 from webapp.spaces.choosing import chosen_space

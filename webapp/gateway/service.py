@@ -22,7 +22,7 @@ from webapp.gateway import threads
 from webapp.gateway.functions import Round
 from webapp.gateway.matching import fingerprint
 from webapp.gateway.wire import Asked
-from webapp.memories.engine.tombstones import Graveyard
+from webapp.memories.rules.tombstones import Graveyard
 from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.models.catalogue import HOME_ID

@@ -16,11 +16,11 @@ from webapp.legacies.categories import category_of
 from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.keys import CONTENT_MAX
-from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.engine.policy import Policy
-from webapp.memories.engine.state import SourceMessage, State
+from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal

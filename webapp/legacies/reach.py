@@ -16,8 +16,8 @@ from sqlalchemy import select
 from webapp.access_paths import batches_to_change
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db
-from webapp.memories.engine.retelling import Told, without_retold
-from webapp.memories.engine.tombstones import is_telling
+from webapp.memories.rules.retelling import Told, without_retold
+from webapp.memories.rules.tombstones import is_telling
 from webapp.memories.keeping.copies import (
     cut_out,
     replies_stripped,

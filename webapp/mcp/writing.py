@@ -12,8 +12,8 @@ from webapp.errors import Forbidden, Invalid, NotFound
 from webapp.mcp import reach, schemas
 from webapp.mcp.reading import memory_of, require_memory
 from webapp.memories import service as memories
-from webapp.memories.engine.carrying import is_carried
-from webapp.memories.engine.turning import says_otherwise
+from webapp.memories.rules.carrying import is_carried
+from webapp.memories.rules.turning import says_otherwise
 from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose

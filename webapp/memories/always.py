@@ -12,10 +12,10 @@ from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
 from webapp.access_paths import along
 from webapp.database import db, now
-from webapp.memories.engine.kinds import MemoryType
-from webapp.memories.engine.lifetimes import has_faded
-from webapp.memories.engine.policy import at_least
-from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.lifetimes import has_faded
+from webapp.memories.rules.policy import at_least
+from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.models import Memory
 from webapp.memories.profile import KEYS
 from webapp.memories.service import readable, visible

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, or_, select
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
-from webapp.memories.engine.tombstones import Graveyard
+from webapp.memories.rules.tombstones import Graveyard
 from webapp.memories.keeping import graveyards, versions
 from webapp.memories.keeping.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision

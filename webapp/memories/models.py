@@ -24,7 +24,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
-from webapp.memories.engine.kinds import MEMORY_TYPES
+from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")
 ORIGINS = ("user", "extraction", "tool", "import")

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, select
 
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
-from webapp.memories.engine.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
+from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.forgetting import Forgotten

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from webapp.database import now
-from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
-from webapp.memories.engine.verdicts import Decision
+from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.rules.verdicts import Decision
 from webapp.paging import PageQuery
 from webapp.text.canonical import plain_text
 from webapp.validation import Amount, Flag, Id, JsonObject, Line

@@ -13,7 +13,7 @@ from flask import current_app
 from sqlalchemy import select
 
 from webapp.database import db
-from webapp.memories.engine.tombstones import Graveyard, key_id, person_key
+from webapp.memories.rules.tombstones import Graveyard, key_id, person_key
 from webapp.memories.models import MemoryTombstone, TombstoneKey
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")

@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories.engine.keys import CONTENT_MAX
-from webapp.memories.engine.screening import find_secret
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.screening import find_secret
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash

@@ -12,9 +12,9 @@ from sqlalchemy import false, select
 
 from webapp.access_paths import along, by_primary_key
 from webapp.database import db, get_or_raise
-from webapp.memories.engine.keys import canonical_fact_key
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import (
+from webapp.memories.rules.keys import canonical_fact_key
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.state import (
     Effect,
     Evidence,
     Flag,

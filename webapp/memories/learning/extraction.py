@@ -17,9 +17,9 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
 from webapp.database import db, reads_only, write_transaction
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import State
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.state import State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.graveyards import graveyard

@@ -13,9 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, none_is_empty
-from webapp.memories.engine.admission import sound
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.statements import FIELD, Extraction, read_statements
+from webapp.memories.rules.admission import sound
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.memories.learning.points import FIELD as POINTS
 from webapp.memories.learning.points import PointAssessment, read_points
 from webapp.memories.learning.reading import Reading

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.memories.engine.speech import pasted_spans
+from webapp.memories.rules.speech import pasted_spans
 
 PART = 80
 """Characters; a quarter of them is enough for a part if a sentence ends there."""

@@ -18,9 +18,9 @@ from webapp.database import db, get_or_raise
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.parts import Part, instructions_of
-from webapp.memories.engine import statements
-from webapp.memories.engine.grounding import has_substance, user_words
-from webapp.memories.engine.state import KnownMemory
+from webapp.memories.rules import statements
+from webapp.memories.rules.grounding import has_substance, user_words
+from webapp.memories.rules.state import KnownMemory
 from webapp.memories.keeping import store
 from webapp.memories.keeping.burials import watch
 from webapp.memories.known import current_profile, extracts

@@ -24,8 +24,8 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.engine.likeness import may_be_same
-from webapp.memories.engine.policy import MAYBE_SAME_AT
+from webapp.memories.rules.likeness import may_be_same
+from webapp.memories.rules.policy import MAYBE_SAME_AT
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import Memory, MemoryRevision

@@ -13,15 +13,15 @@ from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
-from webapp.memories.engine.admission import Refusal
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.carrying import is_carried, is_echoed
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.grounding import find_quote, user_words
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
-from webapp.memories.engine.telling import is_told
-from webapp.memories.engine.turning import says_otherwise
+from webapp.memories.rules.admission import Refusal
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.carrying import is_carried, is_echoed
+from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.grounding import find_quote, user_words
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.state import AddEvidence, Insert, SourceMessage, State
+from webapp.memories.rules.telling import is_told
+from webapp.memories.rules.turning import says_otherwise
 from webapp.memories.keeping import graveyards, store, versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import MemoryChangeSet

@@ -14,7 +14,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.memories import change_sets, history, listing, reviewing, service
 from webapp.memories.change_sets import ChangeSetView
-from webapp.memories.engine.health import Finding
+from webapp.memories.rules.health import Finding
 from webapp.memories.history import Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.reviewing import Waiting

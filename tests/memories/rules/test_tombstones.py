@@ -1,0 +1,79 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.memories.rules.tombstones import Graveyard, TombstoneKind
+
+SECRET = b"a secret of the installation"
+
+
+def bury(*args, user_id=1, secret=SECRET, **kwargs):
+    made = Graveyard(secret, user_id).tombstones_for(*args, **kwargs)
+    return Graveyard(secret, user_id, {tombstone.digest for tombstone in made}), made
+
+
+def test_a_forgotten_name_leaves_room_for_another():
+    grave, _ = bury("Name is Alex.", "identity/name", "Alex")
+    assert grave.forbids("Name is Alex")
+    assert grave.forbids("They are called ALEX", "Identity/Full name", " alex ")
+    assert not grave.forbids("Name is Bob.", "identity/name", "Bob")
+    assert not grave.forbids("Brother is called Alex.", "family/brother", "Alex")
+
+
+def test_a_forgotten_key_takes_no_value():
+    grave, made = bury("Name is Alex.", "identity/name", "Alex", whole_key=True)
+    assert grave.forbids("Name is Bob.", "identity/name", "Bob")
+    assert not grave.forbids("Lives in Rome", "identity/location", "Rome")
+    assert {tombstone.kind for tombstone in made} == {TombstoneKind.CONTENT, TombstoneKind.FACT, TombstoneKind.KEY}
+
+
+def test_the_quotes_of_a_forgotten_memory_bring_nothing_back():
+    grave, _ = bury("Owns a yacht", quotes=["I bought a yacht  last year!", "yacht", "游艇是我的财产"])
+    assert grave.forbids("Is a yachtsman", quote="I bought a yacht last year")
+    assert grave.forbids("Rich", quote="游艇是我的财产")
+    assert not grave.forbids("Likes the word", quote="yacht")
+
+
+def test_without_a_key_there_is_no_whole_key():
+    _, made = bury("Owns a yacht", whole_key=True)
+    assert {tombstone.kind for tombstone in made} == {TombstoneKind.CONTENT}
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_tombstones_hold_no_text_and_are_one_users(content, value):
+    grave, made = bury(content, "identity/name", value)
+    assert all(len(tombstone.digest) == 64 and set(tombstone.digest) <= set("0123456789abcdef") for tombstone in made)
+    assert grave.forbids(content)
+    for other, secret in ((2, SECRET), (1, SECRET + b"!")):
+        stranger, theirs = bury(content, "identity/name", value, user_id=other, secret=secret)
+        assert made.isdisjoint(theirs)
+
+
+def test_a_short_secret_is_refused():
+    with pytest.raises(ValueError, match="16 bytes"):
+        Graveyard(b"short", 1)
+
+
+def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
+    grave, _ = bury("Allergic to walnuts.", quotes=["I'm allergic to walnuts", "walnuts"])
+    assert grave.without_quotes("Hi! (I’m  ALLERGIC to\nwalnuts), walnuts are trees.") == "Hi! […] walnuts are trees."
+    assert grave.without_quotes("I'm allergic to walnuts. I'm allergic to walnuts") == "[…] […]"
+    assert grave.without_quotes("I'm allergic to nuts") == "I'm allergic to nuts"
+
+
+@given(st.text(max_size=200))
+def test_without_tombstones_a_text_is_left_alone(text):
+    assert Graveyard(SECRET, 1).without_quotes(text) == text
+    assert bury("Something else entirely")[0].without_quotes(text) == text
+
+
+def test_keys_are_rotated_without_losing_what_was_buried():
+    old, new = b"the old key of an installation", b"the new key of an installation"
+    buried = {made.digest for made in Graveyard(old, 7).tombstones_for("User's name is Alex", "identity/name", "Alex")}
+    rotated = Graveyard([new, old], 7, buried)
+    assert rotated.forbids("User's name is Alex")
+    assert rotated.forbids("They are called Alex", "identity/name", "Alex")
+    assert not Graveyard(new, 7, buried).forbids("User's name is Alex")
+    made = {tombstone.digest for tombstone in rotated.tombstones_for("Lives in Porto")}
+    assert Graveyard(new, 7, made).forbids("Lives in Porto")
+    assert not Graveyard(old, 7, made).forbids("Lives in Porto")

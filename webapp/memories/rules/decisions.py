@@ -1,0 +1,267 @@
+"""The rules of memory: what happens to every operation a model proposes.
+
+`decide` is deterministic, does not depend on the order of the operations, and decides nothing new when called again
+after its plan has been applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from webapp.memories.rules.admission import Claim, Refusal, admit
+from webapp.memories.rules.board import Became, Board, Outcome, Plan, Rejection, outcome_of
+from webapp.memories.rules.likeness import Likeness
+from webapp.memories.rules.operations import Action, MemoryOperation
+from webapp.memories.rules.policy import Policy, Standing, is_older
+from webapp.memories.rules.state import KnownMemory, Origin, State
+from webapp.memories.rules.weighing import (
+    corrected_by,
+    denied_by,
+    ended_by,
+    holds,
+    is_known,
+    is_more_than,
+    may_contradict,
+    may_leave_review,
+    near,
+    noted_as,
+    overruled,
+    relanguaged,
+    stale_proposals,
+    standing_of,
+    was_noted,
+    was_proposed,
+    without_key,
+)
+from webapp.text.canonical import plain_text
+
+DEFAULT_POLICY = Policy()
+
+
+def decide(
+    operations: Sequence[MemoryOperation],
+    state: State,
+    policy: Policy = DEFAULT_POLICY,
+    origin: Origin = "extraction",
+) -> Plan:
+    """Weigh the operations of one call against what is known and return the effects to apply.
+
+    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has
+    exactly one outcome.
+    """
+    board = Board(state.memories)
+    claims: list[Claim] = []
+    outcomes: list[Outcome] = []
+    for index, operation in enumerate(operations):
+        verdict = admit(index, operation, state, policy, origin)
+        if isinstance(verdict, Claim):
+            claims.append(verdict)
+        else:
+            outcomes.append(Outcome(index, Became.REFUSED, reason=verdict))
+    for claim in sorted(claims, key=lambda claim: claim.order):
+        before = len(board.effects)
+        refusal = _weigh(claim, board, policy)
+        made = board.effects[before:]
+        outcomes.append(
+            outcome_of(claim.index, made) if refusal is None else Outcome(claim.index, Became.REFUSED, reason=refusal)
+        )
+    outcomes.sort(key=lambda outcome: outcome.index)
+    return Plan(
+        effects=tuple(board.effects),
+        rejections=tuple(Rejection(o.index, o.reason) for o in outcomes if o.reason is not None),
+        outcomes=tuple(outcomes),
+    )
+
+
+def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    if claim.action is Action.RETRACT:
+        return _weigh_retraction(claim, board, policy)
+    if claim.draft.slot:
+        return _weigh_fact(claim, board, policy)
+    target = board.get(claim.target)
+    if target is not None and target.is_open and not target.has_said(claim.draft.content):
+        return _weigh_change(claim, target, board, policy)
+    return _weigh_statement(claim, board, policy)
+
+
+# Keyed facts -------------------------------------------------------------------------------------------------------
+
+
+def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    slot, value = claim.draft.slot, claim.draft.value
+    history = board.in_slot(slot or "")
+    if any(is_known(memory, claim) for memory in history):
+        return Refusal.KNOWN
+    notes = noted_as(claim, board)
+    current = next((memory for memory in history if memory.is_current), None)
+    same = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    if same is not None and not notes and is_more_than(claim, same):
+        # The same value never absorbs another statement: "physiotherapist in Leeds" is more than "lives in Leeds".
+        return _weigh_statement(without_key(claim), board, policy)
+    if same is not None:
+        for note in notes:
+            board.supersede(note, same, claim)
+    if current is not None and same is current:
+        board.add_evidence(current, claim)
+        return None
+    if current is not None:
+        return _contest(claim, current, same, board, policy, notes if same is None else ())
+    if same is not None:
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+        return None
+    said_at = claim.evidence.said_at
+    if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
+        return Refusal.OLDER  # it ended after this was said
+    twin = notes[0] if notes else board.saying(claim.draft.content)
+    if twin is not None and twin.slot != slot:
+        return _adopt_twin(claim, twin, board, policy)
+    usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
+    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
+    return None
+
+
+def _contest(
+    claim: Claim,
+    current: KnownMemory,
+    same: KnownMemory | None,
+    board: Board,
+    policy: Policy,
+    notes: Sequence[KnownMemory] = (),
+) -> Refusal | None:
+    """Another value for a known fact: the person's later word wins if it is sure enough, and the change is shown.
+
+    Notes of the same words without the key (`notes`) are replaced by it, whatever becomes of it.
+    """
+    standing = standing_of(claim, current, policy)
+    if same is not None and same.needs_review and not same.is_archived:
+        # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
+        disputed = board.get(same.contradicts)
+        against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
+        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
+        if promoted:
+            board.supersede(current, same, claim)
+        board.add_evidence(same, claim, clears_review=promoted)
+        return None
+    if standing is Standing.YIELDS:
+        heard = overruled(claim, current, board)
+        if heard is None:
+            board.insert(claim, overruled_by=current.ref, replaces=notes)
+        else:
+            board.add_evidence(heard, claim)
+    elif standing is Standing.WAITS:
+        board.insert(claim, needs_review=True, contradicts=current.ref, replaces=notes)
+    else:
+        slot = claim.draft.slot
+        stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
+        board.insert(claim, replaces=[current, *stale, *notes])
+    return None
+
+
+def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+    """Handle a keyed fact stored without that key, in the same words or as a note of them: it gets the key."""
+    usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
+    if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
+        if twin.rests_on(claim.evidence):
+            return Refusal.KNOWN
+        board.add_evidence(twin, claim)
+        return None
+    board.give_key(twin, claim)
+    return None
+
+
+# Statements without a key ------------------------------------------------------------------------------------------
+
+
+def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    alike = near(claim, board, policy, Likeness.SAME)
+    if board.find(lambda memory: memory.is_open and was_noted(memory, claim)):
+        return Refusal.KNOWN
+    if board.find(lambda memory: is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
+        return Refusal.KNOWN
+    if board.find(lambda m: (m.is_current or not m.is_open) and m.rests_on(claim.evidence) and holds(m, claim)):
+        return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
+    content = claim.draft.content
+    same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
+    if same is not None:
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+        return None
+    if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
+        return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
+    fuller = board.find(lambda m: m.is_current and holds(m, claim))
+    if fuller is not None:
+        board.add_evidence(fuller, claim)
+        return None
+    opposite = next((m for m in near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
+    opposite = opposite or relanguaged(claim, board) or denied_by(claim, board)
+    opposite = opposite or ended_by(claim, board, policy) or corrected_by(claim, board)
+    if opposite is not None and policy.is_usable(claim.draft.confidence):
+        return _contest(claim, opposite, None, board, policy)
+    doubtful = claim.is_doubtful or not policy.is_usable(claim.draft.confidence)
+    board.insert(claim, needs_review=doubtful or opposite is not None, contradicts=opposite.ref if opposite else None)
+    return None
+
+
+def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+    """An update or supersession of a memory without a key: a rewording, or the person's later word against it."""
+    if board.find(lambda memory: is_known(memory, claim)):
+        return Refusal.KNOWN
+    if is_older(claim.evidence.moment, target):
+        return Refusal.OLDER
+    supersedes = claim.action is Action.SUPERSEDE
+    known = board.saying(claim.draft.content)
+    if known is not None:
+        if supersedes and may_contradict(known, target):
+            _settle_known(claim, known, target, board, policy)
+        board.add_evidence(known, claim)
+        return None
+    if supersedes:
+        return _contest(claim, target, None, board, policy)
+    standing = standing_of(claim, target, policy)
+    if standing is Standing.REPLACES:
+        board.revise(target, claim.draft, claim)
+    elif standing is Standing.WAITS:
+        board.insert(claim, needs_review=True, contradicts=target.ref)
+    else:
+        board.insert(claim, overruled_by=target.ref)
+    return None
+
+
+def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
+    """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
+    if standing_of(claim, target, policy) is Standing.REPLACES:
+        board.supersede(target, known, claim)
+        return
+    waiting, standing = (target, known) if known.is_protected else (known, target)
+    if not waiting.is_protected:
+        board.flag(waiting, standing)
+
+
+def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    """The user said that something is no longer true: close it, do not forget it. What they wrote waits for them."""
+    target = board.get(claim.target)
+    if target is None and claim.draft.slot:
+        target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)
+        if target is not None and claim.draft.fact_value and target.value != claim.draft.value:
+            target = None
+    if target is None:
+        return Refusal.UNKNOWN_MEMORY
+    if not target.is_open or target.rests_on(claim.evidence) or was_proposed(claim, target, board):
+        return Refusal.KNOWN
+    if is_older(claim.evidence.moment, target):
+        return Refusal.OLDER
+    if target.is_protected or claim.is_doubtful or not policy.is_usable(claim.draft.confidence):
+        return _propose_retraction(claim, target, board)
+    board.retract(target, claim)
+    return None
+
+
+def _propose_retraction(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
+    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
+    texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
+    words = next((text for text in texts if not board.saying(text)), None)
+    if words is None:
+        return Refusal.KNOWN
+    proposal = replace(claim.draft, content=plain_text(words), fact_key=None, fact_value=None)
+    board.insert(replace(claim, draft=proposal), needs_review=True, contradicts=target.ref)
+    return None
