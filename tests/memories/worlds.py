@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import KnownMemory, SourceMessage, State, apply_effects
 

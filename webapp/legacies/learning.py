@@ -16,7 +16,7 @@ from webapp.legacies.categories import category_of
 from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
-from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.decide import decide
 from webapp.memories.rules.keys import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.policy import Policy

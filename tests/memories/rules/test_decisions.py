@@ -11,7 +11,7 @@ from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, cu
 from webapp.memories.rules.admission import Refusal
 from webapp.memories.rules.board import Became
 from webapp.memories.rules.decisions import decide
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.rules.tombstones import Graveyard

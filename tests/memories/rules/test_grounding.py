@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from webapp.memories.rules.grounding import (
+from webapp.memories.rules.evidence import (
     find_quote,
     has_substance,
     injected_into,

@@ -15,7 +15,7 @@ from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import handed_over, heard
 from webapp.llm.chat import ToolCall
-from webapp.memories.rules.grounding import injected_into
+from webapp.memories.rules.evidence import injected_into
 from webapp.tools.calls import ToolRun, failure, parsed, recorded
 from webapp.tools.of_clients import MOST_HANDED, handed
 from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset

@@ -18,7 +18,7 @@ from webapp.conversations.service import set_automatic_title
 from webapp.database import db, reads_only, write_transaction
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.memories.rules.board import Plan
-from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch

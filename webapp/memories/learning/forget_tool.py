@@ -13,7 +13,7 @@ from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.rules.carrying import names_it
-from webapp.memories.rules.grounding import find_quote, user_words
+from webapp.memories.rules.evidence import find_quote, user_words
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.learning.tools import held_conversation, refused

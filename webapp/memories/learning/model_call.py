@@ -13,8 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, none_is_empty
-from webapp.memories.rules.admission import sound
+from webapp.memories.rules.check import worded
 from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.memories.learning.points import FIELD as POINTS
 from webapp.memories.learning.points import PointAssessment, read_points
@@ -54,6 +55,7 @@ class Answer:
     vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
     points: tuple[PointAssessment, ...] = ()
     cut_at: int | None = None
+    policy: Policy = Policy()
 
 
 def ask(reading: Reading) -> Answer:
@@ -81,7 +83,8 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    operations = tuple(sound(operation, reading.call.sources, reading.call.keys) for operation in extraction.operations)
+    policy = Policy()
+    operations = tuple(worded(operation, reading.call.sources, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
@@ -95,6 +98,7 @@ def ask(reading: Reading) -> Answer:
         vectors,
         read_points(data.get(POINTS)),
         cut_at,
+        policy,
     )
 
 

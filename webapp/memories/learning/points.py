@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.rules.grounding import find_quote, has_substance, is_whole
+from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
 from webapp.memories.rules.operations import Number, Unit
 from webapp.memories.rules.screening import find_secret
 from webapp.memories.rules.state import Evidence, SourceMessage

@@ -19,7 +19,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.parts import Part, instructions_of
 from webapp.memories.rules import statements
-from webapp.memories.rules.grounding import has_substance, user_words
+from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.keeping import store
 from webapp.memories.keeping.burials import watch

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from webapp.conversations.models import Conversation
 from webapp.database import db, reads_only
 from webapp.llm.errors import CutOff
-from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.decide import decide
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import Insert
 from webapp.memories.keeping import store, versions

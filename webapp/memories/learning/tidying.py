@@ -24,7 +24,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.rules.likeness import may_be_same
+from webapp.memories.rules.similarity import may_be_same
 from webapp.memories.rules.policy import MAYBE_SAME_AT
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal

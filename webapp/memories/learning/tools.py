@@ -13,11 +13,11 @@ from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
-from webapp.memories.rules.admission import Refusal
+from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.board import Plan
 from webapp.memories.rules.carrying import is_carried, is_echoed
-from webapp.memories.rules.decisions import decide
-from webapp.memories.rules.grounding import find_quote, user_words
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.evidence import find_quote, user_words
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import AddEvidence, Insert, SourceMessage, State
 from webapp.memories.rules.telling import is_told

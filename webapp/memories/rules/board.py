@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from webapp.memories.rules.admission import Claim, Refusal
+from webapp.memories.rules.check import Claim, Refusal
 from webapp.memories.rules.state import (
     AddEvidence,
     Close,
@@ -129,9 +129,12 @@ class Board:
         contradicts: MemoryRef | None = None,
         overruled_by: MemoryRef | None = None,
         replaces: Iterable[KnownMemory] = (),
+        precedes: KnownMemory | None = None,
     ) -> KnownMemory:
-        """Add a memory, first closing those it replaces."""
+        """Add a memory, first closing those it replaces, or sending to review the one that it is used instead of."""
         ref, self._next = self._next, self._next - 1
+        if precedes is not None:
+            self._apply(Flag(precedes.ref, ref))
         for memory in replaces:
             self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=ref))
         self._apply(

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from webapp.memories.rules.lifetimes import ask_again_on
-from webapp.memories.rules.likeness import Likeness, compare
+from webapp.memories.rules.similarity import Likeness, compare
 from webapp.memories.rules.policy import SAME_AT
 from webapp.text.canonical import canonical_statement
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -61,10 +62,10 @@ class MemoryOperation(BaseModel):
     content: Annotated[str, BeforeValidator(_text), Field(max_length=CONTENT_MAX)] = ""
     fact_key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
     fact_value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
+    until: date | None = None
+    """The last day on which it holds, where the user said one."""
     confidence: Unit
     importance: Unit
-    beside: tuple[str, ...] = ()
-    """What other operations of the same answer say based on the same words."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,6 +1,6 @@
 """The plain data on which the memory engine decides, and the effects that it decides on.
 
-A service loads a `State`, calls `decisions.decide`, and applies the effects of the returned plan in order, in one
+A service loads a `State`, calls `decide`, and applies the effects of the returned plan in order, in one
 transaction. References to memories are database ids; memories that a plan creates have negative references, -1, -2 …,
 which the service replaces with ids after inserting. `Close` precedes the `Insert` that succeeds it, so that the
 database never sees two current facts with one key; its `superseded_by` is therefore set after the last insert.
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 import numpy as np
 
 from webapp.memories.rules.keys import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
+from webapp.text.provenance import spans_of_others
+from webapp.text.quotes import Span
 
 MemoryRef = int
 Origin = Literal["user", "extraction", "tool", "import"]
@@ -33,6 +35,13 @@ class SourceMessage:
     role: str
     content: str
     said_at: datetime
+    spans: tuple[tuple[int, int, str], ...] = ()
+    """What the composer or a program said of its parts: start, end, origin."""
+
+    @property
+    def others(self) -> tuple[Span, ...]:
+        """The parts that its author did not type."""
+        return spans_of_others(self.content, self.spans)
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,7 @@ class Draft:
     category: str | None = None
     fact_key: str | None = None
     fact_value: str | None = None
+    until: date | None = None
     confidence: float = 1.0
     importance: float = 0.5
     origin: Origin = "extraction"
@@ -201,8 +211,8 @@ class State:
     `memories` must contain, including closed and archived ones: those numbered in the call, those of every slot and
     canonical statement named by an operation, those resting on one of `messages`, and the nearest by embedding.
     `numbered` maps the numbers of the call to references; `embeddings` maps an operation's content to its vector;
-    `context` is what the call showed that is not evidence (assistant's replies, memories, documents); `is_forgotten` is
-    `Graveyard.forbids`.
+    `context` is what the call showed that is not evidence (assistant's replies, memories, documents), `foreign` what of
+    it came from outside; `secrets` are quotes that the model calls secrets; `is_forgotten` is `Graveyard.forbids`.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -210,6 +220,8 @@ class State:
     numbered: Mapping[int, MemoryRef] = field(default_factory=dict)
     embeddings: Mapping[str, np.ndarray] = field(default_factory=dict)
     context: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     is_forgotten: Callable[[str, str | None, str | None, str | None], bool] = lambda *_: False
 
 

@@ -7,27 +7,28 @@ fields about known memories exist only if something is known.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.rules import liberties
-from webapp.memories.rules.human_words import plainly
 from webapp.memories.rules.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
 from webapp.memories.rules.kinds import MemoryType
-from webapp.memories.rules.leftovers import with_leftovers
-from webapp.memories.rules.likeness import particulars_of
 from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
-from webapp.memories.rules.soundness import own_words
 from webapp.text.canonical import plain_text
 
 FIELD = "statements"
 MOST = 80
 """The most statements read from one answer."""
+NO_MESSAGE = 1_000_000
+"""The number of no message: the quote itself finds the message."""
+UNSURE = 0.7
+"""The confidence of an answer that does not give it as a number."""
 
 
 class About(StrEnum):
@@ -73,31 +74,89 @@ _IMPORTANCE = {
     MemoryType.INSTRUCTION: 0.8,
 }
 _KEYED_IMPORTANCE = 0.8
-_LEAST_INNER = 6
+_CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people"}
+
+
+def _text(value: object) -> object:
+    """A text, or the only item of a list."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _line(value: object) -> object:
     return plain_text(value) if isinstance(value, str) else value
 
 
+def _optional_text(value: object) -> object:
+    """A text on one line, or a number as text; None for nothing, or for anything else."""
+    value = _text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    line = plain_text(value) if isinstance(value, str) else ""
+    return line or None
+
+
+def _number(value: object) -> int | None:
+    """A number from 1, in figures if it is a text; None for anything else."""
+    value = _text(value)
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:8])
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value != int(value):
+        return None
+    return int(value) if 1 <= value <= NO_MESSAGE else None
+
+
+def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
+    """A member of an enum; another word is the default, or malformed if there is none."""
+
+    def read(value: object) -> object:
+        value = _text(value)
+        word = value.strip().casefold() if isinstance(value, str) else value
+        return word if default is None or word in set(members) else default
+
+    return BeforeValidator(read)
+
+
+def _share(value: object) -> object:
+    """A number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
+    if isinstance(value, str):
+        try:
+            value = float(value.strip().rstrip("%"))
+        except ValueError:
+            return UNSURE
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return UNSURE
+    share = value / 100 if 2 <= value <= 100 else value
+    return share if 0 <= share <= 1 else UNSURE
+
+
+def _day(value: object) -> object:
+    """A date as YYYY-MM-DD; None for anything else."""
+    try:
+        return date.fromisoformat(value.strip()) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 class Statement(BaseModel):
-    """One statement as the model gives it; `memory` is the number of the known memory that it changes."""
+    """One statement as the model gives it; `memory` is the number of the known memory that it changes.
+
+    Errors of form cost nothing: the quote is what counts. What a statement is about is never guessed.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    message: Annotated[Number, BeforeValidator(liberties.message_number)] = liberties.NO_MESSAGE
-    quote: Annotated[str, BeforeValidator(liberties.text), Field(min_length=1, max_length=QUOTE_MAX)]
-    about: Annotated[About, BeforeValidator(liberties.class_word)] = About.USER
+    message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
+    quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
+    about: Annotated[About, _member(About, None)] = About.USER
     content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
-    action: Annotated[Action, BeforeValidator(liberties.action_word)] = Action.ADD
-    memory: Annotated[Number | None, BeforeValidator(liberties.memory_number)] = None
-    kind: Annotated[MemoryType, BeforeValidator(liberties.kind_word)] = MemoryType.FACT
-    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(liberties.optional_text)] = None
-    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(liberties.optional_text)] = (
-        None
-    )
-    confidence: Annotated[Unit, BeforeValidator(liberties.sureness)] = 0.9
-    importance: Annotated[Unit, BeforeValidator(liberties.sureness)] | None = None
+    action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
+    memory: Annotated[Number | None, BeforeValidator(_number)] = None
+    kind: Annotated[MemoryType, _member(MemoryType, MemoryType.FACT.value)] = MemoryType.FACT
+    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
+    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
+    until: Annotated[date | None, BeforeValidator(_day)] = None
+    confidence: Annotated[Unit, BeforeValidator(_share)] = 0.9
+    importance: Annotated[Unit, BeforeValidator(_share)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -108,7 +167,7 @@ class Statement(BaseModel):
         return {name: value for name, value in data.items() if value is not None}
 
     def operation(self) -> MemoryOperation | None:
-        """The operation that this statement asks for; None if it is not to be remembered."""
+        """Return the operation that this statement asks for; None if it is not to be remembered."""
         if self.about not in KEPT:
             return None
         kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
@@ -120,22 +179,21 @@ class Statement(BaseModel):
             message_number=self.message,
             quote=self.quote,
             memory_type=kind,
-            category="instruction"
-            if kind is MemoryType.INSTRUCTION
-            else "people"
-            if kind is MemoryType.ENTITY
-            else None,
-            content=plainly(self.content) or ("" if self.action is Action.RETRACT else own_words(self.quote)),
+            category=_CATEGORIES.get(kind),
+            content=self.content or ("" if self.action is Action.RETRACT else plain_text(self.quote)[:CONTENT_MAX]),
             fact_key=key,
             fact_value=self.value if key else None,
+            until=self.until,
             confidence=self.confidence,
             importance=importance if self.importance is None else self.importance,
         )
 
 
 def _key_of(word: str | None) -> str | None:
-    """The key that a model's word means: one of those it was given, an alias of one, or the word itself."""
+    """Return the key that a model's word means: one of those it was given, an alias of one, or the word itself."""
     folded = (word or "").casefold()
+    if folded in ("", NO_KEY):
+        return None
     if folded in KEYS:
         return KEYS[folded]
     known = canonical_fact_key(folded, "identity")
@@ -144,64 +202,41 @@ def _key_of(word: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Extraction:
-    """A parsed answer: the operations it asks for, how much could not be read, and what was ignored by reason."""
+    """A parsed answer: the operations it asks for, how much could not be read, and what was passed over by reason.
+
+    `secrets` are the quotes that it calls secrets.
+    """
 
     operations: tuple[MemoryOperation, ...]
     malformed: int = 0
     capped: int = 0
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
 
 
 def read_statements(items: Sequence[Any]) -> Extraction:
     """Read the list of an answer; a malformed item is counted and costs only itself."""
-    read: list[tuple[Statement, MemoryOperation | None]] = []
+    operations: list[MemoryOperation] = []
+    passed: list[Statement] = []
     malformed = 0
     for item in items[:MOST]:
         try:
             statement = Statement.model_validate(item)
-            read.append((statement, statement.operation()))
+            operation = statement.operation()
         except (ValidationError, RecursionError):
             malformed += 1
-    passed = [statement for statement, operation in read if operation is None]
-    operations: list[MemoryOperation] = []
-    reasons = Counter(statement.about.value for statement in passed)
-    for statement, operation in read:
-        if operation is None:
             continue
-        inner = next((other for other in passed if _holds(statement, other)), None)
-        if inner is None:
-            operations.append(operation)
+        if operation is None:
+            passed.append(statement)
         else:
-            reasons[inner.about.value] += 1
+            operations.append(operation)
     return Extraction(
-        tuple(_side_by_side(with_leftovers(operations))), malformed, max(0, len(items) - MOST), dict(reasons)
+        tuple(operations),
+        malformed,
+        max(0, len(items) - MOST),
+        dict(Counter(statement.about.value for statement in passed)),
+        tuple(statement.quote for statement in passed if statement.about is About.SECRET),
     )
-
-
-def _side_by_side(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Each operation with what others with the same quote say: some models quote a sentence for each of its parts.
-
-    From others that quote only part of it, just the names and numbers: a part alone may have lost its subject.
-    """
-    folded = [operation.quote.casefold() for operation in operations]
-    found = []
-    for number, operation in enumerate(operations):
-        beside = tuple(
-            other.content if folded[place] == folded[number] else " ".join(sorted(particulars_of(other.content)))
-            for place, other in enumerate(operations)
-            if place != number
-            and other.message_number == operation.message_number
-            and folded[place] in folded[number]
-            and other.content
-        )
-        found.append(operation.model_copy(update={"beside": beside}) if beside else operation)
-    return found
-
-
-def _holds(statement: Statement, passed: Statement) -> bool:
-    """Whether a statement quotes, among others, words that the same answer ignores: it sums up too much."""
-    quote, inner = statement.quote.casefold(), passed.quote.casefold().strip()
-    return statement.message == passed.message and len(inner) >= _LEAST_INNER and inner in quote and inner != quote
 
 
 def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
@@ -229,6 +264,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         kind=_one_of(*(kind.value for kind in KINDS)),
         key=_one_of(NO_KEY, *KEYS),
         value={"type": "string"},
+        until={"type": "string"},
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     other = _object(
