@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 NEAREST = 10
 MOST_COMPARED = 2_000
-ABOUT_THE_PERSON = Policy(about_the_user=False)
+ABOUT_THE_PERSON = Policy(is_trusted=True)
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 

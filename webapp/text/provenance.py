@@ -16,6 +16,8 @@ from typing import Literal
 from webapp.text.quotes import Span
 
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
+Spans = Sequence[tuple[int, int, str]]
+"""Start, end and origin."""
 OTHERS: frozenset[str] = frozenset({"pasted", "quoted"})
 
 _OPENERS = {"“": "”", "„": "“", "«": "»", "»": "«", '"': '"', "‘": "’", "「": "」", "『": "』"}

@@ -41,6 +41,7 @@ _CARRIED = (
     "origin",
     "needs_review",
     "valid_to",
+    "until",
 )
 """The fields an effect may change that have the same name in the row."""
 
@@ -68,6 +69,7 @@ def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory
         category=row.category,
         fact_key=row.fact_key,
         fact_value=row.fact_value,
+        until=row.until,
         confidence=row.confidence if row.confidence is not None else 1.0,
         importance=row.importance,
         origin=cast(Origin, row.origin),

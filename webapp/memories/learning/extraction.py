@@ -189,7 +189,7 @@ def _store_points(conversation: Conversation, batch: Reading, answer: Answer) ->
 
 def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer, nearby))
+    plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -224,6 +224,8 @@ def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None)
         numbered=batch.call.numbered,
         embeddings=answer.vectors,
         context=batch.call.context,
+        foreign=batch.call.foreign,
+        secrets=answer.extraction.secrets,
         is_forgotten=graveyard(batch.user_id).forbids,
     )
 

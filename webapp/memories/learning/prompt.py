@@ -51,6 +51,8 @@ class ConversationLine:
     content: str
     said_at: datetime
     is_new: bool = True
+    spans: tuple[tuple[int, int, str], ...] = ()
+    """What of it is known not to be typed."""
     heard: tuple[str, ...] = ()
     """What tools answered from outside while a reply was written: not shown, and nobody's evidence."""
 
@@ -72,8 +74,9 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `keys` are those of the known memories by their numbers. `sources` are the numbered user messages (or parts of
-    them) with their text in full, `context` what others said: both go into the `State`. `evidence_tokens` counts the
+    `sources` are the numbered user messages (or parts of
+    them) with their text in full, `context` what others said, `foreign` what of it came from outside: all go into the
+    `State`. `evidence_tokens` counts the
     numbered messages. `covers_through` is the message id to which the watermark may move; `is_partial` says that
     newer user messages wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a
     watermark to move.
@@ -82,8 +85,8 @@ class ExtractionCall:
     messages: tuple[dict[str, str], ...]
     sources: tuple[SourceMessage, ...]
     context: tuple[str, ...]
+    foreign: tuple[str, ...]
     numbered: Mapping[int, MemoryRef]
-    keys: Mapping[int, str]
     points: int
     covers_through: int | None
     is_partial: bool
@@ -177,7 +180,9 @@ def build_extraction(
             for n, part in enumerate([texts[line.message_id]] if whole else parts_of(line.content)):
                 number = len(sources) + 1
                 rows.append(_row(_spoken(number, part, n > 0)))
-                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at))
+                sources.append(
+                    SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans)
+                )
         elif line.message_id in kept:
             rows.append(_row(_context(line)))
     body = _join(profile_rows, memory_rows, point_rows, rows)
@@ -189,8 +194,8 @@ def build_extraction(
             for line in lines
             for text in ((line.content,) if line.message_id in kept and line.role != "user" else ()) + line.heard
         ),
+        foreign=tuple(text for line in lines for text in line.heard),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
-        keys={n: memory.slot for n, memory in enumerate(memories[: len(memory_rows)], 1) if memory.slot},
         points=len(point_rows),
         covers_through=covers_through,
         is_partial=is_partial,

@@ -129,7 +129,13 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
     ).all()
     return [
         ConversationLine(
-            row.message_id, row.role, row.content, row.created_at, row.message_id > after, tuple(heard(row.tool_calls))
+            row.message_id,
+            row.role,
+            row.content,
+            row.created_at,
+            row.message_id > after,
+            row.provenance,
+            tuple(heard(row.tool_calls)),
         )
         for row in [*reversed(before), *new]
         if row.content.strip()

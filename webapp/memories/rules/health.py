@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 import numpy as np
 
-from webapp.memories.rules.lifetimes import ask_again_on
-from webapp.memories.rules.similarity import Likeness, compare
+from webapp.memories.rules.similarity import is_same
 from webapp.memories.rules.policy import SAME_AT
 from webapp.text.canonical import canonical_statement
 
@@ -45,6 +44,7 @@ class Checkup:
     is_archived: bool = False
     needs_review: bool = False
     valid_to: datetime | None = None
+    until: date | None = None
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
@@ -126,7 +126,7 @@ def find_duplicates(memories: Sequence[Checkup], similarity: float) -> list[tupl
             by_kind[memory.memory_type, memory.fact_key, memory.embedding.size].append(memory)
     for kin in by_kind.values():
         for left, right, likeness in _near_pairs(kin, similarity):
-            if compare(left.content, right.content, likeness, similarity, similarity) is Likeness.SAME:
+            if is_same(left.content, right.content, likeness, similarity):
                 join(left.ref, right.ref)
 
     groups: dict[int, list[int]] = defaultdict(list)
@@ -150,12 +150,8 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
-    """Memories whose natural end has passed, longest past first."""
-    due = [
-        (day, memory)
-        for memory in memories
-        if (day := ask_again_on(memory.content, memory.updated_at)) is not None and day <= now
-    ]
+    """Memories whose last day has passed, longest past first."""
+    due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < now.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].ref))]
 
 

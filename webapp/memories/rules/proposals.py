@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from webapp.memories.rules.state import AddEvidence, Close, Effect, Insert, MemoryRef, Revise
+from webapp.memories.rules.state import AddEvidence, Close, Effect, Insert, MemoryRef, Origin, Revise
 
 
-def for_review(effects: Iterable[Effect], proposed: Collection[MemoryRef]) -> list[Effect]:
-    """The effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
+def for_review(
+    effects: Iterable[Effect], proposed: Collection[MemoryRef] = (), origin: Origin = "import"
+) -> list[Effect]:
+    """Return the effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
 
     `proposed` are memories that are themselves waiting in review: later statements may reword, confirm and close them.
     Anything weaker than what is known is dropped.
@@ -21,7 +23,7 @@ def for_review(effects: Iterable[Effect], proposed: Collection[MemoryRef]) -> li
             if effect.overruled_by is None:
                 is_known = effect.contradicts in mine or (effect.contradicts or 0) > 0
                 contradicts = effect.contradicts if is_known else None
-                draft = replace(effect.draft, origin="import")
+                draft = replace(effect.draft, origin=origin)
                 found.append(replace(effect, draft=draft, needs_review=True, contradicts=contradicts))
                 mine.add(effect.ref)
         elif effect.ref not in mine:

@@ -68,5 +68,6 @@ def _checkup(row: Memory) -> Checkup:
         is_archived=bool(row.is_archived),
         needs_review=row.needs_review,
         valid_to=row.valid_to,
+        until=row.until,
         embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
     )
