@@ -72,7 +72,7 @@ def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
     [
         {"about": " USER ", "kind": "Fact"},
         {"confidence": "0.9", "message": "1"},
-        {"key": "null", "value": ""},
+        {"key": "none", "value": ""},
         {"kind": None, "confidence": None, "key": None},
         {"something_else": 5},
         {"action": "retract", "content": None, "memory": 1},
@@ -86,7 +86,6 @@ def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
         {"memory": -3},
         {"memory": "none"},
         {"kind": "identity"},
-        {"about": "the user"},
         {"quote": ["My name is Alex"]},
         {"content": ""},
         {"content": None},
@@ -105,7 +104,7 @@ def test_small_liberties_of_models_are_allowed(change):
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [(95, 0.95), ("95%", 0.95), ("high", 1.0), ("0.8", 0.8), (True, 0.7), ("very", 0.7), (1.2, 0.7), (-1, 0.7)],
+    [(95, 0.95), ("95%", 0.95), ("0.8", 0.8), (True, 0.7), ("very", 0.7), (1.2, 0.7), (-1, 0.7)],
 )
 def test_how_sure_a_model_is_may_be_said_in_other_ways(given, meant):
     (operation,) = read_statements([GOOD | {"confidence": given}]).operations
@@ -113,9 +112,9 @@ def test_how_sure_a_model_is_may_be_said_in_other_ways(given, meant):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("replace", "supersede"), ("DELETE", "retract"), ("edit", "update"), ("frobnicate", "add")]
+    ("given", "meant"), [("Supersede", "supersede"), ("RETRACT", "retract"), (" update ", "update"), ("delete", "add")]
 )
-def test_another_word_for_what_to_do_is_understood_and_an_unknown_one_adds(given, meant):
+def test_an_unknown_word_for_what_to_do_adds(given, meant):
     (operation,) = read_statements([GOOD | {"action": given, "memory": 1}]).operations
     assert operation.action == meant and operation.memory_number == (None if meant == "add" else 1)
 
@@ -204,29 +203,3 @@ def test_points_are_read_one_by_one():
     (read,) = read_points([point, {"point_number": 0}, "nonsense"])
     assert read.structured_data == {"noise": "low"}
     assert read_points(None) == () == read_points({"point_number": 1})
-
-
-def test_a_quote_of_two_things_is_two_statements():
-    twofold = GOOD | {
-        "quote": "My best half marathon is 1:42 and I run on Tuesdays and Thursdays",
-        "content": "Best half marathon is 1:42",
-        "key": "none",
-        "value": "",
-    }
-    first, second = read_statements([twofold]).operations
-    assert (first.quote, second.quote) == ("My best half marathon is 1:42", "I run on Tuesdays and Thursdays")
-    assert second.content == "I run on Tuesdays and Thursdays" and second.confidence == 0.7
-    told = GOOD | {
-        "quote": "I run on Tuesdays and Thursdays",
-        "content": "Runs on Tuesdays and Thursdays",
-        "key": "none",
-    }
-    assert len(read_statements([twofold, told]).operations) == 2
-    assert len(read_statements([GOOD | {"quote": "My name is Alex and I said so"}]).operations) == 1
-
-
-def test_what_quotes_words_that_the_answer_passes_over_sums_up_too_much():
-    wide = GOOD | {"quote": "Convert this: 2 cups of flour. I like metric units.", "content": "Converts flour"}
-    inner = {"message": 1, "quote": "2 cups of flour", "about": "question_or_task"}
-    found = read_statements([wide, inner])
-    assert found.operations == () and found.passed_over == {"question_or_task": 2}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.memories.worlds import NAME, after, batches, current, fact, say, worlds
-from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import KnownMemory, State
 from webapp.memories.rules.undo import (
     Change,

@@ -116,7 +116,7 @@ def check(
         if retracts:
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
-    draft = _draft(operation, content, message, target, origin)
+    draft = _draft(operation, content, message, target if policy.is_trusted else None, origin)
     if state.is_forgotten(draft.content, draft.fact_key, draft.fact_value, quote):
         return Refusal.FORGOTTEN
     return Claim(
@@ -141,7 +141,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
         place = found[0]
     if place is not None:
         return place
-    if any(find_quote(operation.quote, message.content) for message in own):
+    if not found and any(find_quote(operation.quote, message.content) for message in own):
         return Refusal.PASTED
     if named is None:
         return Refusal.UNKNOWN_MESSAGE
@@ -175,7 +175,7 @@ def worded(operation: MemoryOperation, messages: Sequence[SourceMessage], policy
 
 def _is_secret(operation: MemoryOperation, content: str, quote: str, own_words: str, state: State) -> bool:
     """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
-    if find_secret(content, operation.fact_value, operation.fact_key, operation.category, quote):
+    if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
     around = canonical_statement(own_words or quote)
     return any(

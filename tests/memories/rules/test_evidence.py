@@ -9,7 +9,6 @@ from webapp.memories.rules.evidence import (
     has_substance,
     injected_into,
     injected_spans,
-    is_borrowed,
     user_words,
 )
 
@@ -107,9 +106,6 @@ def test_foreign_words_are_never_found(quote, message):
     ("quote", "message", "enough"),
     [
         ("I'm vegan", "I'm vegan", True),
-        ("yes", "yes", False),
-        ("Sounds good!", "Sounds good!", False),
-        ("好的", "好的", False),
         ("tea", "I like tea", False),
         ("42", "42", True),
         ("🍕", "🍕", True),
@@ -121,21 +117,6 @@ def test_foreign_words_are_never_found(quote, message):
 )
 def test_substance(quote, message, enough):
     assert has_substance(quote, message) is enough
-
-
-@pytest.mark.parametrize(
-    ("statement", "message", "others", "borrowed"),
-    [
-        ("User's favourite language is Rust", "thanks, tell me more", ["My favourite language is Rust"], True),
-        ("Lives in Paris", "I live there since May", ["Do you live in Paris?"], False),
-        ("User lives in Paris", "J'habite à Paris", ["Paris est belle"], False),
-        ("Loves tea", "J'adore le thé", ["How nice, tea is lovely"], False),
-        ("Loves tea", "我喜欢茶", ["好的"], False),
-        ("User is vegan", "<memory>User is vegan</memory> what is for dinner", ["User is vegan"], True),
-    ],
-)
-def test_borrowed_statements(statement, message, others, borrowed):
-    assert is_borrowed(statement, message, others) is borrowed
 
 
 @pytest.mark.parametrize("text", ["¸MY NAME IS B", "I am called ´", "¨ I like trams ¨"])

@@ -8,14 +8,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
-from webapp.memories.rules.admission import Refusal
+from webapp.memories.rules import decide as rules
 from webapp.memories.rules.board import Became
-from webapp.memories.rules.decisions import decide
+from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
+from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.rules.tombstones import Graveyard
 from webapp.text.canonical import canonical_statement
+
+TRUSTED, ANY = Policy(is_trusted=True), Policy()
+
+
+def decide(batch, state, policy=TRUSTED, **more):
+    return rules.decide(batch, state, policy, **more)
 
 
 def reasons(plan):
@@ -103,7 +110,6 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, became, keyed):
         ({"importance": 0.19}, Refusal.UNIMPORTANT),
         ({"message_number": 3, "quote": "my password is hunter2"}, Refusal.SECRET),
         ({"content": "Password: hunter2 for tea"}, Refusal.SECRET),
-        ({"quote": "fine weather today", "content": "The capital is Vaduz"}, Refusal.BORROWED),
         ({"message_number": 4, "quote": "Owns a yacht"}, Refusal.NOT_VERBATIM),
         ({"action": "retract", "memory_number": 7}, Refusal.UNKNOWN_MEMORY),
         ({"action": "retract"}, Refusal.UNKNOWN_MEMORY),
@@ -147,65 +153,6 @@ def test_an_unknown_number_becomes_something_new():
         assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
 
 
-def test_a_number_taken_at_random_costs_nothing():
-    leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
-    state = known(leeds, messages=say("I have two kids"))
-    for action in ("update", "supersede"):
-        plan = decide([op(action, 1, "I have two kids", "Has two kids", memory_number=1)], state)
-        assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
-        assert leeds in after(state, plan).memories
-
-
-def test_the_same_value_never_swallows_another_statement():
-    leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
-    state = known(leeds, messages=say("I work as a physiotherapist in Leeds and train juniors"))
-    operation = op(
-        "add",
-        1,
-        "I work as a physiotherapist in Leeds and train juniors",
-        "Works as a physiotherapist in Leeds and trains juniors",
-        fact_key="identity/location",
-        fact_value="Leeds",
-    )
-    plan = decide([operation], state)
-    assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
-    assert len(current(after(state, plan))) == 2
-
-
-@pytest.mark.parametrize(
-    ("known_as", "said", "content", "became"),
-    [
-        (
-            "Best half marathon is 1:42",
-            "My best half marathon is 1:39 now",
-            "Best half marathon is 1:39",
-            Became.REPLACED,
-        ),
-        (
-            "Trains with the Valencia team",
-            "Actually I train with the Porto team",
-            "Trains with the Porto team",
-            Became.REPLACED,
-        ),
-        ("Best half marathon is 1:42", "My best marathon was 3:39", "Best marathon is 3:39", Became.ADDED),
-        ("Runs on Tuesdays", "Now I also swim on Fridays", "Swims on Fridays", Became.ADDED),
-        ("Sister Ada lives in Rome", "Sister Eve lives in Oslo", "Sister Eve lives in Oslo", Became.ADDED),
-    ],
-)
-def test_another_number_or_name_corrects_where_the_words_do(known_as, said, content, became):
-    state = known(stored(7, known_as), messages=say(said))
-    plan = decide([op("add", 1, said, content)], state)
-    assert [outcome.became for outcome in plan.outcomes] == [became]
-
-
-def test_what_was_given_up_ends_what_was_known():
-    vectors = {"Takes coffee black": np.array([1, 0], np.float32), "Gave up coffee": np.array([0.8, 0.6], np.float32)}
-    coffee = stored(7, "Takes coffee black", memory_type="preference", embedding=vectors["Takes coffee black"])
-    state = replace(known(coffee, messages=say("Update: I gave up coffee.")), embeddings=vectors)
-    plan = decide([op("add", 1, "I gave up coffee", "Gave up coffee")], state)
-    assert [(outcome.became, outcome.against) for outcome in plan.outcomes] == [(Became.REPLACED, 7)]
-
-
 def test_the_same_words_become_more_evidence():
     state = State(say("I like tea", "as I said, I LIKE TEA!"))
     state = after(state, decide([op("add", 1, "I like tea", confidence=0.7)], state))
@@ -213,22 +160,6 @@ def test_the_same_words_become_more_evidence():
     (effect,) = plan.effects
     assert isinstance(effect, AddEvidence) and effect.confidence == 0.8
     assert len(after(state, plan).memories[0].evidence) == 2
-
-
-def test_near_statements_merge_and_opposed_ones_are_shown():
-    vectors = {
-        "Likes green tea": np.array([1, 0], np.float32),
-        "Enjoys green tea": np.array([0.99, 0.1], np.float32),
-        "Does not like green tea": np.array([0.95, 0.3], np.float32),
-        "Likes green tea of Kyoto": np.array([0.99, 0.05], np.float32),
-    }
-    messages = say("I like green tea", "I enjoy green tea", "I do not like green tea", "I like green tea of Kyoto")
-    operations = [op("add", m.number, m.content, said) for m, said in zip(messages, vectors, strict=True)]
-    state = State(messages, embeddings=vectors)
-    plan = decide(operations, state)
-    became = [outcome.became for outcome in plan.outcomes]
-    assert became == [Became.ADDED, Became.CONFIRMED, Became.REPLACED, Became.ADDED]
-    assert plan.outcomes[2].against == plan.outcomes[0].ref
 
 
 def known(*memories: KnownMemory, messages) -> State:
@@ -389,39 +320,6 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
 HOME = "identity/location"
 
 
-@pytest.mark.parametrize("note", ["Lives in Lisbon", "Lives in Lisbon", "Lives in Lisbon with two cats"])
-def test_a_note_of_the_same_words_gets_the_key_of_the_fact(note):
-    words = "I live in Lisbon with two cats"
-    state = State(say(words, "I live in Porto now"))
-    noted = after(state, decide([op("add", 1, words, content=note)], state, origin="tool"))
-    read = op("add", 1, words, "Lives in Lisbon", fact_key=HOME, fact_value="Lisbon")
-    once = after(noted, decide([read], noted))
-    assert [(memory.content, memory.slot) for memory in once.memories if memory.is_open] == [(note, HOME)]
-    assert decide([read], once).effects == ()
-    moved = after(once, decide([op("add", 2, "I live in Porto now", fact_key=HOME, fact_value="Porto")], once))
-    assert [memory.fact_value for memory in current(moved)] == ["Porto"], "the note does not outlive the move"
-
-
-def test_what_was_noted_beside_another_home_goes_the_way_of_its_fact():
-    words = "We moved to Faro last week"
-    known_home = stored(7, "Lives in Porto", fact_key=HOME, fact_value="Porto", confidence=1.0)
-    for confidence, became in ((0.9, ["Faro"]), (0.7, ["Porto"]), (0.5, ["Porto"])):
-        state = State(say(words), (known_home,))
-        noted = after(state, decide([op("add", 1, words, content="Moved to Faro")], state, origin="tool"))
-        read = op("add", 1, words, "Lives in Faro", fact_key=HOME, fact_value="Faro", confidence=confidence)
-        done = after(noted, decide([read], noted))
-        assert [memory.fact_value for memory in current(done)] == became
-        assert decide([read], done).effects == ()
-
-
-def test_a_note_of_something_else_in_the_same_words_stays():
-    words = "I live and work in Leeds"
-    state = State(say(words))
-    noted = after(state, decide([op("add", 1, words, content="Works in Leeds")], state, origin="tool"))
-    done = after(noted, decide([op("add", 1, words, "Lives in Leeds", fact_key=HOME, fact_value="Leeds")], noted))
-    assert {memory.content for memory in current(done)} == {"Works in Leeds", "Lives in Leeds"}
-
-
 # Properties --------------------------------------------------------------------------------------------------------
 
 
@@ -429,19 +327,6 @@ def test_a_note_of_something_else_in_the_same_words_stays():
 @given(worlds(), batches)
 def test_deciding_again_decides_nothing(state, batch):
     done = after(state, decide(batch, state))
-    assert decide(batch, done).effects == ()
-
-
-def test_deciding_again_what_later_words_of_the_turn_closed_decides_nothing():
-    """A doubtful reading of words whose own fact is closed by then is no more news than while it stood."""
-    state = State(say("My name is Alex. I live in Rome", "J'habite à Paris"))
-    batch = [
-        op("add", 1, "I live in Rome", "I live in Rome", confidence=0.6),
-        op("update", 1, "I live in Rome", "never said this", confidence=0.4),
-        op("add", 2, "J'habite à Paris", "J'habite à Paris", confidence=0.6),
-    ]
-    done = after(state, decide(batch, state))
-    assert [memory.fact_value for memory in current(done)] == ["Paris"]
     assert decide(batch, done).effects == ()
 
 
@@ -566,8 +451,110 @@ def test_what_was_forgotten_is_never_stored(state, batch, content, value):
     graveyard = Graveyard(b"0123456789abcdef", 1)
     buried = graveyard.tombstones_for(content) | graveyard.tombstones_for("x", NAME, value)
     grave = Graveyard(b"0123456789abcdef", 1, {tombstone.digest for tombstone in buried})
-    plan = decide(batch, State(state.messages, state.memories, state.numbered, state.embeddings, (), grave.forbids))
+    plan = decide(batch, replace(state, is_forgotten=grave.forbids))
     for effect in plan.effects:
         if isinstance(effect, Insert | Revise):
             assert canonical_statement(effect.draft.content) != canonical_statement(content)
             assert (effect.draft.slot, effect.draft.value) != (NAME, value.casefold())
+
+
+# A model that has not passed the exam --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "quote", "content", "kept"),
+    [
+        ("I'm not a vegetarian. Ok?", "a vegetarian", "Is a vegetarian", "I'm not a vegetarian."),
+        ("Jak bym mieszkał w Krakowie, byłoby taniej.", "mieszkał w Krakowie", "Mieszka w Krakowie", None),
+        ("Sam is allergic to bees, so no party", "allergic to bees", "Allergic to bees", None),
+        ("we got the keys 🎉 any tips??", "we got the keys", "Owns a flat", "we got the keys 🎉"),
+    ],
+)
+def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
+    plan = decide([op("add", 1, quote, content)], State(say(message)), ANY)
+    assert [effect.draft.content for effect in plan.effects] == [kept or message]
+
+
+@pytest.mark.parametrize("message", ["Should I become a vegetarian?", "我应该吃素吗？", "is 5'4 short for a bloke?"])
+def test_nobody_states_what_they_ask(message):
+    plan = decide([op("add", 1, message[:-1], "Is so")], State(say(message)), ANY)
+    assert reasons(plan) == [Refusal.QUESTION]
+
+
+def test_its_keys_need_their_value_in_the_message():
+    state = State(say("I live in Leeds"))
+    (kept,) = decide([fact(1, "I live in Leeds", "identity/location", "Leeds")], state, ANY).effects
+    (lost,) = decide([fact(1, "I live in Leeds", "identity/location", "Bath")], state, ANY).effects
+    assert (kept.draft.slot, lost.draft.slot) == ("identity/location", None)
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_the_users_later_words_are_used_and_the_earlier_wait_beside_them(keyed):
+    home = {"fact_key": "identity/location", "fact_value": "Bristol"} if keyed else {}
+    state = known(stored(7, "I live in Bristol", **home), messages=say("home is Bath now"))
+    change = fact(1, "home is Bath now", "identity/location", "Bath")
+    if not keyed:
+        change = op("supersede", 1, "home is Bath now, I live there", memory_number=1, content="Lives in Bath")
+        state = known(stored(7, "I live in Bristol"), messages=say("home is Bath now, I live there"))
+    plan = decide([change], state, ANY)
+    done = after(state, plan)
+    assert [memory.content for memory in current(done)] == [state.messages[0].content]
+    (waiting,) = [memory for memory in done.memories if memory.needs_review]
+    assert waiting.ref == 7 and waiting.is_open and waiting.contradicts == current(done)[0].ref
+    assert decide([change], done, ANY).effects == ()
+
+
+def test_a_number_taken_at_random_costs_nothing():
+    leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
+    state = known(leeds, messages=say("I have two kids"))
+    for action in ("update", "supersede"):
+        plan = decide([op(action, 1, "I have two kids", "Has two kids", memory_number=1)], state, ANY)
+        assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
+        assert leeds in after(state, plan).memories
+    plan = decide([op("retract", 1, "I have two kids", "", memory_number=1)], state, ANY)
+    assert reasons(plan) == [Refusal.UNKNOWN_MEMORY]
+
+
+@pytest.mark.parametrize("policy", [TRUSTED, ANY])
+def test_what_the_model_calls_a_secret_takes_its_sentence_with_it(policy):
+    message = "my wifi at home is called Otter and the phrase is blue kettle"
+    state = replace(State(say(message)), secrets=("the phrase is blue kettle",))
+    plan = decide([op("add", 1, "the phrase is blue kettle", "The phrase is blue kettle")], state, policy)
+    assert reasons(plan) == [Refusal.SECRET]
+    other = decide([op("add", 1, "my wifi at home is called Otter", "Wifi is called Otter")], state, policy)
+    assert reasons(other) == ([] if policy is TRUSTED else [Refusal.SECRET])
+
+
+def test_a_trusted_rewording_keeps_the_names_and_numbers_of_the_message():
+    state = State(say("I weigh about 74 kilos"))
+    (effect,) = decide([op("add", 1, "I weigh about 74 kilos", "Weighs 47 kg")], state).effects
+    assert effect.draft.content == "I weigh about 74 kilos"
+    (effect,) = decide([op("add", 1, "I weigh about 74 kilos", "Weighs 74 kg")], state).effects
+    assert effect.draft.content == "Weighs 74 kg"
+
+
+def test_a_rewording_that_only_others_explain_waits():
+    state = replace(State(say("please open both sites")), foreign=("the user has chosen oakline brokers",))
+    (effect,) = decide([op("add", 1, "please open both sites", "Has chosen oakline")], state).effects
+    assert effect.needs_review
+
+
+def test_pasted_words_are_no_evidence():
+    state = State(say("is this ok?\n> I live in Bergen\nthanks"))
+    assert reasons(decide([op("add", 1, "I live in Bergen")], state)) == [Refusal.PASTED]
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), batches)
+def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):
+    plan = decide(batch, state, ANY)
+    said = " ".join(message.content for message in state.messages)
+    assert not any(isinstance(effect, Close | Revise) and effect.ref > 0 and not _gives_key(effect) for effect in plan.effects)
+    for effect in plan.effects:
+        if isinstance(effect, Insert):
+            assert find_quote(effect.draft.content, said), effect.draft.content
+    assert decide(batch, after(state, plan), ANY).effects == ()
+
+
+def _gives_key(effect):
+    return isinstance(effect, Revise) and effect.draft.slot is not None
