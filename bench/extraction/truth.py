@@ -69,9 +69,8 @@ def _fate(case: dict[str, Any], statement: dict[str, Any], memories: Sequence[Kn
     wanted = canonical_statement(plain_text(statement.get("content") or statement["quote"]))
     resting += [m for m in memories if m.is_current and said in canonical_statement(m.content)]
     memory = next((m for m in resting if canonical_statement(m.content) == wanted), next(iter(resting), None))
-    if statement.get("action") == "retract":
-        closed = any(not m.is_open for m in resting)
-        return Fate(case["id"], case["language"], statement, AS_GIVEN if closed else REVIEW if resting else LOST, memory)
+    if statement.get("action") == "retract" and any(not m.is_open for m in resting):
+        return Fate(case["id"], case["language"], statement, AS_GIVEN, memory)
     if memory is None:
         return Fate(case["id"], case["language"], statement, LOST, None, reason)
     if not memory.is_current:

@@ -1,4 +1,4 @@
-"""Whose words a message is made of, and how long a memory lasts
+"""Whose words a message is made of, how long a memory lasts, and what models earned
 
 Revision ID: 0056
 Revises: 0048
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+
+from migrations.columns import Key, Timestamp, current_timestamp
 
 revision = "0056"
 down_revision = "0048"
@@ -26,8 +28,21 @@ def upgrade() -> None:
         there = {found["name"] for found in sa.inspect(op.get_bind()).get_columns(table)}
         if name not in there:
             op.add_column(table, column)
+    if not sa.inspect(op.get_bind()).has_table("memory_grades"):
+        op.create_table(
+            "memory_grades",
+            sa.Column("model_key", Key(64), primary_key=True),
+            sa.Column("recall", sa.Float(), nullable=False),
+            sa.Column("key_share", sa.Float(), nullable=False),
+            sa.Column("false_share", sa.Float(), nullable=False),
+            sa.Column("cases", sa.Integer(), nullable=False),
+            sa.Column("examined_at", Timestamp(), nullable=False, server_default=current_timestamp()),
+            mysql_charset="utf8mb4",
+            mysql_engine="InnoDB",
+        )
 
 
 def downgrade() -> None:
+    op.drop_table("memory_grades")
     for table, name, _ in reversed(ADDED):
         op.drop_column(table, name)

@@ -63,9 +63,10 @@ def clauses_of(text: str) -> Iterator[Span]:
     """Yield the parts of a text between its marks: punctuation that a space follows, CJK punctuation, emoji, lines."""
     start = 0
     for at, char in enumerate(text):
-        if char in _OPENING_MARKS and text[start:at].strip():
-            yield Span(start, at)
-            start = at
+        if char in _OPENING_MARKS:
+            if text[start:at].strip():
+                yield Span(start, at)
+                start = at
             continue
         after = text[at + 1 : at + 2]
         mark = unicodedata.category(char)

@@ -19,6 +19,7 @@ from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.memories.learning.points import FIELD as POINTS
 from webapp.memories.learning.points import PointAssessment, read_points
+from webapp.memories.learning import trust
 from webapp.memories.learning.reading import Reading
 from webapp.model_clients import completions, embedder
 
@@ -83,7 +84,7 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    policy = Policy()
+    policy = trust.policy()
     operations = tuple(worded(operation, reading.call.sources, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput

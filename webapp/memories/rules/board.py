@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Counts shown to the user: added, updated, superseded, retracted, merged, in_review, overruled, rejected."""
+        """Counts shown to the user: added, updated, superseded, retracted, merged, in_review, disputed, overruled, rejected."""
         successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
         inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
         closes = [effect for effect in self.effects if isinstance(effect, Close)]
@@ -81,7 +81,8 @@ class Plan:
             "superseded": sum(effect.superseded_by is not None for effect in closes),
             "retracted": sum(effect.superseded_by is None for effect in closes),
             "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
-            "in_review": sum(e.needs_review for e in inserts) + sum(isinstance(e, Flag) for e in self.effects),
+            "in_review": sum(effect.needs_review for effect in inserts),
+            "disputed": sum(isinstance(effect, Flag) for effect in self.effects),
             "overruled": sum(effect.overruled_by is not None for effect in inserts),
             "rejected": len(self.rejections),
         }
