@@ -28,8 +28,8 @@ from bench.extraction.perfect import perfect_answer
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, parse_object, strict_schema
-from webapp.memories.rules.statements import FIELD
 from webapp.memories.learning.model_call import LEAST_TOKENS, MOST_TOKENS, SCHEMA_NAME, TEMPERATURE, TOKENS_EACH
+from webapp.memories.rules.statements import FIELD
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.parts import Part, instructions_of
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules import statements
-from webapp.memories.rules.check import worded
 from webapp.memories.rules.board import Plan
+from webapp.memories.rules.check import worded
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory, State, apply_effects
-from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.prompts.catalogue import default_text
 
 BEGAN = datetime(2026, 11, 2, 9, tzinfo=UTC)

@@ -45,7 +45,9 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
     for session in case["sessions"]:
         call, _ = bench.call(session["said"])
         known = {
-            number: memory.content.casefold() for number, ref in call.numbered.items() for memory in bench.memories
+            number: memory.content.casefold()
+            for number, ref in call.numbered.items()
+            for memory in bench.memories
             if memory.ref == ref
         }
         items = [_item(statement, known) for statement in session["statements"]]
@@ -122,7 +124,9 @@ def _print_wrong(found: Sequence[Fate], *, trusted: bool) -> None:
     false = [fate for fate in marked if fate.grade in (AS_GIVEN, KEY_LOST)]
     grades = Counter(fate.grade for fate in marked)
     kind = "trusted" if trusted else "any other"
-    print(f"\nwrong statements, {kind} model: {len(marked)}, {dict(grades)}; in use as worded by the model: {len(false)}")
+    print(
+        f"\nwrong statements, {kind} model: {len(marked)}, {dict(grades)}; in use as worded by the model: {len(false)}"
+    )
     for fate in marked:
         if fate.grade in (REWORDED, AS_GIVEN, KEY_LOST) and not trusted:
             print(f"  {fate.case} {fate.statement['wrong']}: {fate.memory.content if fate.memory else ''!r}")

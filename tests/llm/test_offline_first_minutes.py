@@ -8,8 +8,8 @@ from bench.extraction.memory import Bench
 from webapp.llm.offline.tasks import run_task
 from webapp.llm.offline.tasks.request import TaskRequest
 from webapp.llm.parts import schema_of
-from webapp.memories.rules.statements import FIELD
 from webapp.memories.learning.model_call import SCHEMA_NAME
+from webapp.memories.rules.statements import FIELD
 
 
 def kept(said: str) -> list[str]:

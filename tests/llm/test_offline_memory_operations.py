@@ -8,12 +8,12 @@ from webapp.llm.offline.tasks import run_task
 from webapp.llm.offline.tasks.memory_operations import operations_of
 from webapp.llm.offline.tasks.request import TaskRequest
 from webapp.llm.parts import Part, schema_of
-from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import State, apply_effects
-from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
 from webapp.memories.learning import points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.state import State, apply_effects
+from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.extensions import app_settings
 from webapp.database import db, write_transaction
+from webapp.extensions import app_settings
 from webapp.memories.learning.trust import grade_key
 from webapp.memories.models import MemoryGrade
 

@@ -25,7 +25,9 @@ def test_sentences_end_as_their_script_has_it(message, sentences):
     assert texts(message) == sentences
 
 
-@pytest.mark.parametrize("asked", ["Really?", "真的吗？", "هل هذا صحيح؟", "Πού μένεις;", "Իսկապե՞ս՞", 'He asked "why?"', "Why?!"])
+@pytest.mark.parametrize(
+    "asked", ["Really?", "真的吗？", "هل هذا صحيح؟", "Πού μένεις;", "Իսկապե՞ս՞", 'He asked "why?"', "Why?!"]
+)
 def test_a_question_ends_in_the_mark_of_its_script(asked):
     assert is_question(asked) is (asked != "Why?!")
 

@@ -27,6 +27,7 @@ from webapp.journeys.guides import heed
 from webapp.models.choosing import check_choice
 from webapp.parameters import PAYLOAD
 from webapp.retrieval.service import anticipate
+from webapp.text.provenance import Spans
 from webapp.tools.of_clients import ClientTools
 from webapp.usage import service as usage
 
@@ -78,8 +79,9 @@ def start_turn(
     model: str | None = None,
     custom_payload: dict[str, Any] | None = None,
     file_ids: Mapping[int, str] | None = None,
+    spans: Spans = (),
 ) -> Started:
-    """A user message and the reply to be written, in a new conversation when none is named.
+    """Add a user message and the reply to be written, in a new conversation when none is named.
 
     Raises NotFound, TooMany past a quota, Invalid for a model that cannot be chosen, and Unavailable when this process
     takes no more turns.
@@ -101,6 +103,7 @@ def start_turn(
         parent_id=parent_id,
         custom_payload=custom_payload or None,
         model=model or None,
+        spans=spans,
         is_counted=conversation_id is None,
     )
     if file_ids:
@@ -184,8 +187,8 @@ def _streaming_after(message: Message) -> Sequence[int]:
     ).all()
 
 
-def edit_message(user_id: int, message_id: int, content: str) -> Started:
-    """A new version of a user message with a new reply; what followed is superseded, not lost.
+def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> Started:
+    """Add a new version of a user message with a new reply; what followed is superseded, not lost.
 
     A reply that is being written further down is asked to stop. Raises NotFound, Conflict, TooMany past a quota.
     """
@@ -201,7 +204,11 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
     asked, reply = messages.add_exchange(
-        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload
+        conversation,
+        content,
+        parent_id=message.parent_id,
+        custom_payload=message.custom_payload,
+        spans=spans,
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()

@@ -16,8 +16,8 @@ from webapp.conversations.signals import messages_changed
 from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.paging import Page
-from webapp.validation import MAX_ID
 from webapp.text.provenance import Spans, spans_of_others
+from webapp.validation import MAX_ID
 
 
 def get_message(user_id: int, message_id: int) -> Message:
@@ -79,9 +79,7 @@ def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[in
 @cache
 def _current_messages() -> Select[int, int | None, str, str, str, bool]:
     return (
-        select(
-            Message.message_id, Message.parent_id, Message.role, Message.content, Message.status, Message.is_tainted
-        )
+        select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status, Message.is_tainted)
         .where(
             Message.conversation_id == bindparam("conversation"),
             Message.superseded_by_id.is_(None),

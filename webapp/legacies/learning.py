@@ -16,16 +16,16 @@ from webapp.legacies.categories import category_of
 from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
-from webapp.memories.rules.decide import decide
-from webapp.memories.rules.keys import CONTENT_MAX
-from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import Memory
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import SourceMessage, State
 from webapp.model_clients import embedder
 from webapp.text.canonical import plain_text
 

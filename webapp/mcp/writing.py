@@ -12,11 +12,11 @@ from webapp.errors import Forbidden, Invalid, NotFound
 from webapp.mcp import reach, schemas
 from webapp.mcp.reading import memory_of, require_memory
 from webapp.memories import service as memories
-from webapp.memories.rules.wording import keeps_particulars
 from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.models import Memory
+from webapp.memories.rules.wording import keeps_particulars
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces.service import require_member
 
@@ -56,7 +56,9 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     if args.space_id is not None:
         require_member(user_id, args.space_id)
     if not keeps_particulars(args.content, [args.quote]):
-        raise Invalid.field("quote", "lacks a name or number of this. Quote the user's own words, and state what they say")
+        raise Invalid.field(
+            "quote", "lacks a name or number of this. Quote the user's own words, and state what they say"
+        )
     if not may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)

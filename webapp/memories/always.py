@@ -12,11 +12,11 @@ from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
 from webapp.access_paths import along
 from webapp.database import db, now
+from webapp.memories.models import Memory
+from webapp.memories.profile import KEYS
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
-from webapp.memories.models import Memory
-from webapp.memories.profile import KEYS
 from webapp.memories.service import readable, visible
 from webapp.spaces.members import names_of
 

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     Boolean,
-    Date,
     Computed,
+    Date,
     Float,
     ForeignKey,
     Index,

@@ -11,13 +11,13 @@ from sqlalchemy import ColumnElement, select
 
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
-from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
+from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.paging import Page

@@ -14,15 +14,15 @@ from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.memories import listing
+from webapp.memories.keeping import forgetting, store, versions
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.keeping.withdrawing import hold_reached, withdraw
+from webapp.memories.models import Memory
 from webapp.memories.rules.keys import canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.screening import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.verdicts import place_by_hand
-from webapp.memories.keeping import forgetting, store, versions
-from webapp.memories.keeping.journal import Journal, statement_hash
-from webapp.memories.keeping.withdrawing import hold_reached, withdraw
-from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.paging import Keyset, Page
 from webapp.spaces.service import require_member, spaces_of

@@ -11,8 +11,8 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import ngettext
-from webapp.memories.rules.verdicts import Decision
 from webapp.memories.models import Memory
+from webapp.memories.rules.verdicts import Decision
 from webapp.memories.showing import cards
 from webapp.transfer import proposals, service
 from webapp.web import ViewResult, asked_cursor, wants_partial

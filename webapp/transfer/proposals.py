@@ -12,10 +12,10 @@ from sqlalchemy import Select, func, select
 from webapp.database import db
 from webapp.errors import Conflict
 from webapp.memories import reviewing
-from webapp.memories.rules.verdicts import Decision
 from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review_groups import Group, groups_wanted, waits
+from webapp.memories.rules.verdicts import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS

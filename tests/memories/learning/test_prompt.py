@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.rules.state import KnownMemory
 from webapp.memories.learning.parted import parts_of
 from webapp.memories.learning.prompt import (
     CONVERSATION,
@@ -20,6 +19,7 @@ from webapp.memories.learning.prompt import (
     build_extraction,
     read_sections,
 )
+from webapp.memories.rules.state import KnownMemory
 from webapp.text.tokens import estimate_tokens
 
 BASE = estimate_tokens(INSTRUCTIONS) + 40

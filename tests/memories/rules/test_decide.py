@@ -2,7 +2,6 @@ import itertools
 from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -549,7 +548,9 @@ def test_pasted_words_are_no_evidence():
 def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):
     plan = decide(batch, state, ANY)
     said = " ".join(message.content for message in state.messages)
-    assert not any(isinstance(effect, Close | Revise) and effect.ref > 0 and not _gives_key(effect) for effect in plan.effects)
+    assert not any(
+        isinstance(effect, Close | Revise) and effect.ref > 0 and not _gives_key(effect) for effect in plan.effects
+    )
     for effect in plan.effects:
         if isinstance(effect, Insert):
             assert find_quote(effect.draft.content, said), effect.draft.content

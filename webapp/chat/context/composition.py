@@ -35,7 +35,7 @@ from webapp.retrieval.lookup import LookUp, Question, Result
 class Composed:
     """A prompt with what went into it: what was retrieved, and the place of its conversation.
 
-    `is_tainted`: it holds others' words besides those in the history: files, documents, pages, memories of others.
+    `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a program says of its request.
     """
 
     context: Context
@@ -138,7 +138,8 @@ def compose(
         limits=limits,
     )
     context = build_context(source)
-    return Composed(context, found, place, offers, _is_tainted(context, files, found, place))
+    is_tainted = bool(about_request(request)) or _is_tainted(context, files, found, place)
+    return Composed(context, found, place, offers, is_tainted)
 
 
 def _is_tainted(context: Context, files: FileTexts, found: Result, place: Place) -> bool:

@@ -11,12 +11,12 @@ from datetime import datetime
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories.rules.keys import CONTENT_MAX
-from webapp.memories.rules.screening import find_secret
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.screening import find_secret
 from webapp.text.canonical import plain_text
 
 CONFIDENCE = 0.5

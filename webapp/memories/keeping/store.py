@@ -12,6 +12,9 @@ from sqlalchemy import false, select
 
 from webapp.access_paths import along, by_primary_key
 from webapp.database import db, get_or_raise
+from webapp.memories.keeping import versions
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.keys import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import (
@@ -24,9 +27,6 @@ from webapp.memories.rules.state import (
     Revise,
     apply_effect,
 )
-from webapp.memories.keeping import versions
-from webapp.memories.keeping.journal import Journal, statement_hash
-from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000

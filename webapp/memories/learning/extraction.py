@@ -17,9 +17,6 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
 from webapp.database import db, reads_only, write_transaction
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.memories.rules.board import Plan
-from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.graveyards import graveyard
@@ -33,6 +30,9 @@ from webapp.memories.learning.reading import Reading
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.state import State
 from webapp.memories.showing import wording
 from webapp.prompts import service as prompts
 

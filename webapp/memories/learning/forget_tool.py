@@ -14,7 +14,9 @@ from webapp.memories.learning.tools import held_conversation, refused
 from webapp.memories.models import Memory
 
 MOST = 20
-ASKS_FIRST = "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
+ASKS_FIRST = (
+    "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
+)
 
 
 class Forget(BaseModel):

@@ -13,14 +13,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, none_is_empty
+from webapp.memories.learning import trust
+from webapp.memories.learning.points import FIELD as POINTS
+from webapp.memories.learning.points import PointAssessment, read_points
+from webapp.memories.learning.reading import Reading
 from webapp.memories.rules.check import worded
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
-from webapp.memories.learning.points import FIELD as POINTS
-from webapp.memories.learning.points import PointAssessment, read_points
-from webapp.memories.learning import trust
-from webapp.memories.learning.reading import Reading
 from webapp.model_clients import completions, embedder
 
 log = logging.getLogger(__name__)

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.memories.learning.parted import parts_of
+from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.prompts.catalogue import default_text
 from webapp.text.tokens import Count, estimate_tokens
 
@@ -180,9 +180,7 @@ def build_extraction(
             for n, part in enumerate([texts[line.message_id]] if whole else parts_of(line.content)):
                 number = len(sources) + 1
                 rows.append(_row(_spoken(number, part, n > 0)))
-                sources.append(
-                    SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans)
-                )
+                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
         elif line.message_id in kept:
             rows.append(_row(_context(line)))
     body = _join(profile_rows, memory_rows, point_rows, rows)

@@ -12,6 +12,9 @@ from sqlalchemy import select
 from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
+from webapp.memories.keeping import graveyards, store, versions
+from webapp.memories.keeping.journal import Journal
+from webapp.memories.models import MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_own_quote
@@ -19,9 +22,6 @@ from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
-from webapp.memories.keeping import graveyards, store, versions
-from webapp.memories.keeping.journal import Journal
-from webapp.memories.models import MemoryChangeSet
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
 
@@ -36,7 +36,9 @@ _REFUSALS = {
     Refusal.TOO_SLIGHT: "The quote is too short to show this. Quote the whole phrase of the user.",
     Refusal.UNIMPORTANT: "This is not worth keeping.",
 }
-WAITS = "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
+WAITS = (
+    "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
+)
 
 
 class Remember(BaseModel):

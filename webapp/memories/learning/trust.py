@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from webapp.extensions import app_settings
 from webapp.database import db
-from webapp.llm.settings import ModelSettings
+from webapp.extensions import app_settings
 from webapp.memories.models import MemoryGrade
 from webapp.memories.rules.policy import Policy
 from webapp.models.catalogue import background_target
@@ -21,7 +20,9 @@ def policy() -> Policy:
     """Return the policy for the model that does background work now; without a grade it is not trusted."""
     target = background_target()
     settings = target.settings if target else app_settings().model
-    grade = db.session.get(MemoryGrade, grade_key(settings.base_url, target.model if target else settings.background_model))
+    grade = db.session.get(
+        MemoryGrade, grade_key(settings.base_url, target.model if target else settings.background_model)
+    )
     return Policy(is_trusted=grade is not None and is_trusted(grade))
 
 

@@ -178,9 +178,7 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, own_words: 
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
     around = canonical_statement(own_words or quote)
-    return any(
-        (said := canonical_statement(secret)) and (said in around or around in said) for secret in state.secrets
-    )
+    return any((said := canonical_statement(secret)) and (said in around or around in said) for secret in state.secrets)
 
 
 def _is_from_others(content: str, state: State) -> bool:

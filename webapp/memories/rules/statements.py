@@ -111,7 +111,8 @@ def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
     def read(value: object) -> object:
         value = _text(value)
         word = value.strip().casefold() if isinstance(value, str) else value
-        return word if default is None or word in set(members) else default
+        known = isinstance(word, str) and word in set(members)
+        return word if default is None or known else default
 
     return BeforeValidator(read)
 

@@ -95,6 +95,4 @@ def _particulars(statement: str) -> Iterator[str]:
 
 def _telling(statement: str) -> list[str]:
     """Return the words that say something: numbers, words of four or more letters, pairs of characters elsewhere."""
-    return [
-        word for word in words(statement) if word.isdigit() or len(word) >= _TELLING_LETTERS or not word.isascii()
-    ]
+    return [word for word in words(statement) if word.isdigit() or len(word) >= _TELLING_LETTERS or not word.isascii()]

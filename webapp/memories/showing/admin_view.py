@@ -11,8 +11,8 @@ from webapp.accounts.service import get_user
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.database import db, now
-from webapp.memories.rules.health import Checkup, Health, examine
 from webapp.memories.models import AdminAccess, Memory
+from webapp.memories.rules.health import Checkup, Health, examine
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible

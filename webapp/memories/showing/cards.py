@@ -14,10 +14,10 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.memories import change_sets, history, listing, reviewing, service
 from webapp.memories.change_sets import ChangeSetView
-from webapp.memories.rules.health import Finding
 from webapp.memories.history import Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.reviewing import Waiting
+from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.showing import admin_view, wording
