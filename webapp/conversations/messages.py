@@ -69,7 +69,7 @@ def messages_lost(said: Mapping[int, str]) -> bool:
 
 
 def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str, bool]]:
-    """Return id, parent, role, content, status and taint of every message that is part of the conversation now, in order.
+    """Return id, parent, role, content, status and taint of every current message of a conversation, in order.
 
     With `after`, only those after that one.
     """

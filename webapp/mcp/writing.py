@@ -56,9 +56,7 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     if args.space_id is not None:
         require_member(user_id, args.space_id)
     if not keeps_particulars(args.content, [args.quote]):
-        raise Invalid.field(
-            "quote", "lacks a name or number of this. Quote the user's own words, and state what they say"
-        )
+        raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
     if not may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)

@@ -101,7 +101,7 @@ def test_the_oldest_context_goes_first():
 def test_a_message_of_several_sentences_has_a_number_for_each():
     text = (
         "I prefer tabs over spaces. Oh, and please answer me in short bullet points. "
-        'They sent: "I live in Bergen. I am fluent in Japanese. I prefer early shifts." Is that any good?'
+        "They sent this:\n> I live in Bergen. I am fluent in Japanese. I prefer early shifts.\nIs that any good?"
     )
     call = build_extraction(lines(text, "reply", "Short one."))
     rows = [row for row in read_sections(call.messages[1]["content"])[CONVERSATION] if "message" in row]

@@ -35,7 +35,8 @@ from webapp.retrieval.lookup import LookUp, Question, Result
 class Composed:
     """A prompt with what went into it: what was retrieved, and the place of its conversation.
 
-    `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a program says of its request.
+    `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a
+    program says of its request.
     """
 
     context: Context

@@ -93,7 +93,7 @@ def user_words(message: str) -> str:
 
 
 def own_sentence(span: Span, message: str, others: Iterable[Span] = ()) -> str:
-    """Return the sentence around a quote in its author's words; of a sentence that asks, what stands before the question.
+    """Return the sentence around a quote in its author's words; of one that asks, what stands before the question.
 
     Empty if all of it is the question, since nobody states what they ask.
     """
