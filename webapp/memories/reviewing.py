@@ -34,6 +34,15 @@ class Waiting:
     other: Memory | None = None
     other_evidence: Sequence[Quoted] = ()
 
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the memory in review was said before the other, which is used in the meantime."""
+        return self.other is not None and _said_at(self.memory) < _said_at(self.other)
+
+
+def _said_at(row: Memory) -> datetime:
+    return row.valid_from or row.created_at
+
 
 def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Waiting]:
     """What is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""

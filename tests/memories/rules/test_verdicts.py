@@ -5,7 +5,7 @@ from hypothesis import given
 
 from tests.memories.worlds import NAME, NOON, stored, worlds
 from webapp.memories.rules.state import Draft, Insert, State, apply_effects
-from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, place_by_hand, settle
+from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, is_earlier, place_by_hand, settle
 from webapp.text.canonical import canonical_statement
 
 LATER = NOON + timedelta(days=1)
@@ -26,6 +26,23 @@ def test_each_decision_about_a_contradiction():
         Edit(7, {"valid_to": LATER, "superseded_by": 8}),
         Edit(8, CLEARED | {"valid_from": LATER}),
     )
+
+
+def test_the_later_replaces_the_earlier_whichever_waits():
+    earlier = stored(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
+    later = stored(8, "home is Bath now", asserted_at=LATER)
+    assert is_earlier(earlier, later) and not is_earlier(later, earlier)
+    closed = CLEARED | {"valid_to": NOON, "superseded_by": 8}
+    assert settle(Decision.REPLACE, earlier, later, NOON) == (Edit(7, closed),)
+    assert settle(Decision.UNTIL, earlier, later, NOON, LATER) == (
+        Edit(7, closed | {"valid_to": LATER}),
+        Edit(8, {"valid_from": LATER}),
+    )
+    assert settle(Decision.ACCEPT, earlier, later, NOON) == (
+        Edit(8, {"valid_to": NOON, "superseded_by": 7}),
+        Edit(7, CLEARED),
+    )
+    assert settle(Decision.REJECT, earlier, later, NOON) == (Forgetting(7),)
 
 
 def test_a_doubtful_memory_is_simply_accepted():

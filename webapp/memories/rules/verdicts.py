@@ -54,7 +54,8 @@ def settle(
     """The steps, in order, by which the user's decision about a memory in review takes effect.
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
-    new one replaces it. Raises ReviewConflict if a decision needs another memory or a date that is not given, if the
+    accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
+    waits. Raises ReviewConflict if a decision needs another memory or a date that is not given, if the
     memory is not waiting, or if two values of one key are both to be true. What was not accepted, or was replaced, can
     still replace the other.
     """
@@ -82,8 +83,20 @@ def settle(
         if until is None:
             raise ReviewConflict("'until' needs a date")
         end = until
-        accepted["valid_from"] = until
-    return (Edit(standing.ref, {"valid_to": end, "superseded_by": memory.ref}), Edit(memory.ref, accepted))
+    since = {"valid_from": until} if decision is Decision.UNTIL else {}
+    if decision is not Decision.ACCEPT and is_earlier(memory, standing):
+        closed = Edit(memory.ref, accepted | {"valid_to": end, "superseded_by": standing.ref})
+        return (closed, Edit(standing.ref, since)) if since else (closed,)
+    return (
+        Edit(standing.ref, {"valid_to": end, "superseded_by": memory.ref}),
+        Edit(memory.ref, accepted | since),
+    )
+
+
+def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
+    """Tell whether a memory was last said before another."""
+    mine, theirs = memory.last_moment, other.last_moment
+    return mine is not None and theirs is not None and mine < theirs
 
 
 def _after_all(memory: KnownMemory, other: KnownMemory | None, at: datetime) -> tuple[Step, ...]:
