@@ -93,7 +93,7 @@ PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memo
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {
     "webapp.chat": ("context", "turns"),
-    "webapp.memories": ("engine", "keeping"),
+    "webapp.memories": ("rules", "keeping"),
 }
 SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
 """Which modules beside the folders the folders may import."""

@@ -11,7 +11,7 @@ from webapp.conversations.schemas import MessageOut
 from webapp.parameters import PAYLOAD, OfOneReply
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
-from webapp.validation import Id, JsonObject, Line, MessageText
+from webapp.validation import Id, JsonObject, Line, MessageText, Whole
 
 
 class TurnPath(BaseModel):
@@ -47,8 +47,8 @@ FileIds = Annotated[
 class SpanFields(BaseModel):
     """Which characters of a message were not typed, as far as the sender knows."""
 
-    start: int = Field(ge=0)
-    end: int = Field(ge=1)
+    start: Whole = Field(ge=0)
+    end: Whole = Field(ge=1)
     origin: Origin
 
 

@@ -83,16 +83,15 @@ def start_turn(
 ) -> Started:
     """Add a user message and the reply to be written, in a new conversation when none is named.
 
-    Raises NotFound, TooMany past a quota, Invalid for a model that cannot be chosen, and Unavailable when this process
-    takes no more turns.
+    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken.
     """
     runtime().runner.require_room()
     usage.require_room(user_id)
     check_choice(model)
     embedded = anticipate(user_id, content)
     if conversation_id is None:
-        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
         parent_id = None
+        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
@@ -190,7 +189,7 @@ def _streaming_after(message: Message) -> Sequence[int]:
 def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> Started:
     """Add a new version of a user message with a new reply; what followed is superseded, not lost.
 
-    A reply that is being written further down is asked to stop. Raises NotFound, Conflict, TooMany past a quota.
+    A reply that is being written further down is stopped. Raises NotFound, Conflict, TooMany past a quota.
     """
     runtime().runner.require_room()
     usage.require_room(user_id)
@@ -204,11 +203,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
     asked, reply = messages.add_exchange(
-        conversation,
-        content,
-        parent_id=message.parent_id,
-        custom_payload=message.custom_payload,
-        spans=spans,
+        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload, spans=spans
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()

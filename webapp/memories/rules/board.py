@@ -71,8 +71,8 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the counts for the user: what was added, updated, superseded, retracted, merged, put in review, disputed,
-        overruled and rejected."""
+        """Return how much was added, updated, superseded, retracted, merged, put in review, disputed, overruled and
+        rejected."""
         successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
         inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
         closes = [effect for effect in self.effects if isinstance(effect, Close)]

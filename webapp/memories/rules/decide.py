@@ -13,10 +13,22 @@ from webapp.memories.rules.board import Became, Board, Outcome, Plan, Rejection,
 from webapp.memories.rules.check import Claim, Refusal, check
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import Policy, Standing, is_older
-from webapp.memories.rules.similarity import cosine, is_same
+from webapp.memories.rules.relations import (
+    contains,
+    is_known,
+    is_related,
+    is_usable,
+    lost_before,
+    may_contradict,
+    may_leave_review,
+    near,
+    stale_proposals,
+    standing_of,
+    was_noted,
+    was_proposed,
+)
 from webapp.memories.rules.state import KnownMemory, Origin, State
 from webapp.text.canonical import plain_text
-from webapp.text.words import stems, words
 
 DEFAULT_POLICY = Policy()
 
@@ -59,13 +71,13 @@ def decide(
 def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     if claim.action is Action.RETRACT:
         return _weigh_retraction(claim, board, policy)
-    if board.find(lambda memory: _is_known(memory, claim)):
+    if board.find(lambda memory: is_known(memory, claim)):
         return Refusal.KNOWN
     if claim.draft.slot:
         return _weigh_fact(claim, board, policy)
     target = board.get(claim.target)
     if target is not None and target.is_open and not target.has_said(claim.draft.content):
-        if not (policy.is_trusted or _is_related(claim, target, policy)):
+        if not (policy.is_trusted or is_related(claim, target, policy)):
             return _weigh_statement(claim, board, policy)  # a number chosen at random costs no memory
         return _weigh_change(claim, target, board, policy)
     return _weigh_statement(claim, board, policy)
@@ -85,7 +97,7 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     if current is not None:
         return _contest(claim, current, same, board, policy)
     if same is not None:
-        board.add_evidence(same, claim, clears_review=_may_leave_review(same, claim, policy))
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
@@ -93,8 +105,8 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     twin = board.saying(claim.draft.content)
     if twin is not None and twin.slot != slot:
         return _adopt_twin(claim, twin, board, policy)
-    usable = _is_usable(claim, policy)
-    board.insert(claim, needs_review=not usable, replaces=_stale_proposals(history, claim, policy) if usable else ())
+    usable = is_usable(claim, policy)
+    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
     return None
 
 
@@ -103,18 +115,18 @@ def _contest(
 ) -> Refusal | None:
     """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
     fact, and the change is shown; from any other, the fact waits for the user to settle it."""
-    standing = _standing_of(claim, current, policy)
+    standing = standing_of(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
         # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
         disputed = board.get(same.contradicts)
         against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
-        promoted = standing is Standing.REPLACES and _may_leave_review(same, claim, policy, against=against)
+        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
         if promoted:
             board.supersede(current, same, claim)
         board.add_evidence(same, claim, clears_review=promoted)
         return None
     if standing is Standing.YIELDS:
-        lost = _lost_before(claim, current, board)
+        lost = lost_before(claim, current, board)
         if lost is None:
             board.insert(claim, overruled_by=current.ref)
         else:
@@ -125,14 +137,14 @@ def _contest(
         board.insert(claim, precedes=current)
     else:
         slot = claim.draft.slot
-        stale = _stale_proposals(board.in_slot(slot), claim, policy) if slot else []
+        stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
         board.insert(claim, replaces=[current, *stale])
     return None
 
 
 def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
     """Handle a keyed fact stored in the same words without that key: it gets the key."""
-    usable = _is_usable(claim, policy)
+    usable = is_usable(claim, policy)
     if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
         if twin.rests_on(claim.evidence):
             return Refusal.KNOWN
@@ -146,19 +158,19 @@ def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -
 
 
 def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    alike = _near(claim, board, policy)
+    alike = near(claim, board, policy)
     if any(memory.rests_on(claim.evidence) for memory in alike):
         return Refusal.KNOWN
-    if board.find(lambda m: m.rests_on(claim.evidence) and (_was_noted(m, claim) or _contains(m, claim))):
+    if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
         return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
     content = claim.draft.content
     same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
     if same is not None:
-        board.add_evidence(same, claim, clears_review=_may_leave_review(same, claim, policy))
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
     if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
-    board.insert(claim, needs_review=not _is_usable(claim, policy))
+    board.insert(claim, needs_review=not is_usable(claim, policy))
     return None
 
 
@@ -169,13 +181,13 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     supersedes = claim.action is Action.SUPERSEDE
     known = board.saying(claim.draft.content)
     if known is not None:
-        if supersedes and _may_contradict(known, target):
+        if supersedes and may_contradict(known, target):
             _settle_known(claim, known, target, board, policy)
         board.add_evidence(known, claim)
         return None
     if supersedes:
         return _contest(claim, target, None, board, policy)
-    standing = _standing_of(claim, target, policy)
+    standing = standing_of(claim, target, policy)
     if standing is Standing.PRECEDES:
         return _weigh_statement(claim, board, policy)  # more detail in the user's words stands beside the rest
     if standing is Standing.REPLACES:
@@ -189,7 +201,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
 
 def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
-    if _standing_of(claim, target, policy) is Standing.REPLACES:
+    if standing_of(claim, target, policy) is Standing.REPLACES:
         board.supersede(target, known, claim)
         return
     waiting, standing = (target, known) if known.is_protected else (known, target)
@@ -206,13 +218,13 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
             target = None
     if target is None:
         return Refusal.UNKNOWN_MEMORY
-    if not (policy.is_trusted or _is_related(claim, target, policy)):
+    if not (policy.is_trusted or is_related(claim, target, policy)):
         return Refusal.UNKNOWN_MEMORY
-    if not target.is_open or target.rests_on(claim.evidence) or _was_proposed(claim, target, board):
+    if not target.is_open or target.rests_on(claim.evidence) or was_proposed(claim, target, board):
         return Refusal.KNOWN
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
-    if policy.is_trusted and _is_usable(claim, policy) and not target.is_protected:
+    if policy.is_trusted and is_usable(claim, policy) and not target.is_protected:
         board.retract(target, claim)
         return None
     return _dispute(claim, target, board, policy)
@@ -225,113 +237,8 @@ def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) ->
     if said is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(said), fact_key=None, fact_value=None))
-    if target.is_protected or not _is_usable(claim, policy):
+    if target.is_protected or not is_usable(claim, policy):
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:
         board.insert(claim, precedes=target)
     return None
-
-
-# How a claim relates to what is known ------------------------------------------------------------------------------
-
-
-def _is_usable(claim: Claim, policy: Policy) -> bool:
-    return policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
-
-
-def _standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
-    """How a claim relates to what it contradicts: older words yield; what the user wrote only they may change."""
-    if is_older(claim.evidence.moment, current):
-        return Standing.YIELDS
-    standing = policy.standing(claim.draft.confidence, current.confidence)
-    if standing in (Standing.REPLACES, Standing.PRECEDES) and (current.is_protected or claim.is_doubtful):
-        return Standing.WAITS
-    return standing
-
-
-def _is_known(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory, closed or not, already says this based on these very words."""
-    says = memory.has_said(claim.draft.content)
-    if claim.draft.slot:
-        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
-    return says and memory.rests_on(claim.evidence)
-
-
-def _was_noted(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether the assistant noted these words during its reply, in a statement that shares a word with the claim: one
-    quote is not kept twice, by the tool and by the extraction that reads the turn afterwards."""
-    shares = bool(set(stems(words(memory.content))) & set(stems(words(claim.draft.content))))
-    return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.is_open
-
-
-def _contains(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory that rests on the same words has all those of the claim, in the same order."""
-    return (memory.is_current or not memory.is_open) and _spaced(claim.draft.content) in _spaced(memory.content)
-
-
-def _spaced(text: str) -> str:
-    return f" {' '.join(words(text))} "
-
-
-def _is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
-    """Whether a claim may be about a memory: they share a word or their vectors point the same way."""
-    said = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
-    shares = not said.isdisjoint(stems(words(target.content)))
-    return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
-
-
-def _near(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
-    """The memories of the same type without a key that say the same, most similar first."""
-    similar = [
-        (similarity, memory)
-        for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type)
-        if (similarity := cosine(memory.embedding, claim.embedding)) >= policy.merge_similarity
-        and is_same(memory.content, claim.draft.content, similarity, policy.merge_similarity)
-    ]
-    return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
-
-
-def _lost_before(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """The record that the same value has lost to the same fact before."""
-    slot = claim.draft.slot
-    return next(
-        (
-            memory
-            for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
-            if not memory.is_open
-            and memory.superseded_by == current.ref
-            and (memory.value == claim.draft.value if slot else memory.has_said(claim.draft.content))
-        ),
-        None,
-    )
-
-
-def _stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
-    """The values waiting for the user that are settled by a usable one said later."""
-    return [
-        memory
-        for memory in history
-        if memory.is_open
-        and memory.needs_review
-        and not memory.is_archived
-        and not memory.is_protected
-        and not is_older(claim.evidence.moment, memory)
-        and policy.may_replace(claim.draft.confidence, memory.confidence)
-    ]
-
-
-def _may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
-    """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
-    unless it is with a fact of the same key that the evidence outranks."""
-    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
-    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
-
-
-def _may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
-    if left.ref == right.ref or right.ref in left.settled_with or left.ref in right.settled_with:
-        return False
-    return left.is_current and right.is_current
-
-
-def _was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
-    return board.find(lambda memory: memory.contradicts == target.ref and memory.rests_on(claim.evidence)) is not None
