@@ -115,6 +115,7 @@ def keep_facts(
             memories=tuple(store.load_known(ids)),
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
+            subject=name,
             is_forgotten=graveyard(user_id).forbids,
         ),
         ABOUT_THE_PERSON,

@@ -93,7 +93,7 @@ def write(step: Step) -> Learned:
         return result
     versions.hold(found.user_id)
     state = extraction.state_of(found, answer, step.nearby)
-    plan = decide(answer.extraction.operations, state)
+    plan = decide(answer.extraction.operations, state, answer.policy)
     waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting)
     if not effects:

@@ -103,7 +103,7 @@ def check(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
-    content = wording(operation, place, policy)
+    content = wording(operation, place, policy, state.subject)
     if isinstance(content, Refusal):
         return content
     own_words = "" if policy.is_trusted else content
@@ -148,16 +148,18 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
 
 
-def wording(operation: MemoryOperation, place: tuple[SourceMessage, Span], policy: Policy) -> str | Refusal:
+def wording(
+    operation: MemoryOperation, place: tuple[SourceMessage, Span], policy: Policy, subject: str = ""
+) -> str | Refusal:
     """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
 
-    A rewording is kept only if its names and numbers stand in the message; the quote takes its place otherwise. The
-    user's own sentence carries its own "not", "if" and "maybe", so that nothing can be turned round.
+    A rewording is kept only if its names and numbers stand in the message, or are those of its `subject`; the quote
+    takes its place otherwise. The user's own sentence carries its own "not", "if" and "maybe", so that nothing can be turned round.
     """
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        if not operation.content or keeps_particulars(operation.content, [typed(message)]):
+        if not operation.content or keeps_particulars(operation.content, [typed(message), subject]):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))

@@ -212,7 +212,8 @@ class State:
     canonical statement named by an operation, those resting on one of `messages`, and the nearest by embedding.
     `numbered` maps the numbers of the call to references; `embeddings` maps an operation's content to its vector;
     `context` is what the call showed that is not evidence (assistant's replies, memories, documents), `foreign` what of
-    it came from outside; `secrets` are quotes that the model calls secrets; `is_forgotten` is `Graveyard.forbids`.
+    it came from outside; `secrets` are quotes that the model calls secrets; `subject` is the name of the person that a
+    legacy is about, which a statement may have without being told; `is_forgotten` is `Graveyard.forbids`.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -222,6 +223,7 @@ class State:
     context: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    subject: str = ""
     is_forgotten: Callable[[str, str | None, str | None, str | None], bool] = lambda *_: False
 
 
