@@ -20,6 +20,7 @@ from webapp.memories.learning.reading import Reading
 from webapp.memories.rules.check import worded
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.model_clients import completions, embedder
 
@@ -85,7 +86,8 @@ def ask(reading: Reading) -> Answer:
             raise
     extraction = read_statements(data[FIELD])
     policy = trust.policy()
-    operations = tuple(worded(operation, reading.call.sources, policy) for operation in extraction.operations)
+    said = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
+    operations = tuple(worded(operation, said, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")

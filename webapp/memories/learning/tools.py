@@ -98,6 +98,7 @@ def remember(
         memories=tuple(store.load_known(ids)),
         embeddings=vectors,
         context=_replies(turn),
+        is_tainted=is_tainted,
         is_forgotten=graveyards.graveyard(conversation.user_id).forbids,
     )
     plan = decide([operation], state, Policy(is_trusted=True), origin="tool")

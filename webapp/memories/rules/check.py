@@ -103,7 +103,7 @@ def check(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
-    content = wording(operation, place, policy, state.subject)
+    content = wording(operation, place, state, policy)
     if isinstance(content, Refusal):
         return content
     own_words = "" if policy.is_trusted else content
@@ -127,7 +127,7 @@ def check(
         target=target.ref if target else None,
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
-        is_doubtful=not retracts and policy.is_trusted and _is_from_others(content, state),
+        is_doubtful=not retracts and policy.is_trusted and (state.is_tainted or _is_from_others(content, state)),
     )
 
 
@@ -149,17 +149,19 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
 
 
 def wording(
-    operation: MemoryOperation, place: tuple[SourceMessage, Span], policy: Policy, subject: str = ""
+    operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State, policy: Policy
 ) -> str | Refusal:
     """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
 
-    A rewording is kept only if its names and numbers stand in the message, or are those of its `subject`; the quote
-    takes its place otherwise. The user's own sentence carries its own "not", "if" and "maybe", so that nothing can be turned round.
+    A rewording is kept only if its names and numbers stand in the message, or if it is others' words and so waits for
+    the user; the quote takes its place otherwise. The user's own sentence carries its own "not", "if" and "maybe", so
+    that nothing can be turned round.
     """
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        if not operation.content or keeps_particulars(operation.content, [typed(message), subject]):
+        kept = keeps_particulars(operation.content, [typed(message), state.subject])
+        if kept or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
@@ -168,10 +170,10 @@ def wording(
     return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
 
 
-def worded(operation: MemoryOperation, messages: Sequence[SourceMessage], policy: Policy) -> MemoryOperation:
+def worded(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOperation:
     """Return an operation as it would be stored, so that this is what is searched for and embedded before."""
-    place = place_of(operation, messages)
-    content = place if isinstance(place, Refusal) else wording(operation, place, policy)
+    place = place_of(operation, state.messages)
+    content = place if isinstance(place, Refusal) else wording(operation, place, state, policy)
     return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
 
 
@@ -186,14 +188,20 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, own_words: 
 def _is_from_others(content: str, state: State) -> bool:
     """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
     said = [typed(message) for message in state.messages if message.role == "user"]
-    spoken = [message.content for message in state.messages if message.role != "user"]
-    known = [memory.content for memory in state.memories]
-    return is_borrowed(content, said, [*state.context, *spoken, *known]) or adds_from(content, said, state.foreign)
+    spoken = [text for message in state.messages for text in _untyped(message)]
+    return is_borrowed(content, said, [*state.context, *spoken]) or adds_from(content, said, state.foreign)
 
 
 def typed(message: SourceMessage) -> str:
     """Return what the author of a message typed, with blanks in place of the rest."""
     return without(message.content, [*injected_spans(message.content), *message.others])
+
+
+def _untyped(message: SourceMessage) -> list[str]:
+    """Return the words of a message that its author, if that is the user, did not type."""
+    if message.role != "user":
+        return [message.content]
+    return [message.content[span.start : span.end] for span in (*injected_spans(message.content), *message.others)]
 
 
 def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
