@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.runner import follow_with, job, report
+from webapp.database import now
 from webapp.memories.learning import extraction, requests, tidying
+from webapp.memories.proposals import set_aside
 from webapp.queueing import enqueue
 
 
@@ -34,7 +36,8 @@ def tidy_memories(user_id: int) -> int:
 
 @job("tidying")
 def request_tidying() -> int:
-    """Queue tidying for everybody whose memories changed; returns the number of people."""
+    """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
+    set_aside(now())
     people = tidying.people_to_tidy()
     for user_id in people:
         enqueue("tidy", user_id=user_id)

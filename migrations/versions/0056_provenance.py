@@ -1,4 +1,4 @@
-"""Whose words a message is made of, how long a memory lasts, and what models earned
+"""Whose words a message is made of, how long a memory lasts, what models earned, and what is to be forgotten
 
 Revision ID: 0056
 Revises: 0048
@@ -40,9 +40,28 @@ def upgrade() -> None:
             mysql_charset="utf8mb4",
             mysql_engine="InnoDB",
         )
+    if not sa.inspect(op.get_bind()).has_table("forget_proposals"):
+        op.create_table(
+            "forget_proposals",
+            sa.Column("proposal_id", sa.Integer(), primary_key=True, autoincrement=True),
+            sa.Column("user_id", sa.Integer(), sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+            sa.Column(
+                "memory_id", sa.Integer(), sa.ForeignKey("memories.memory_id", ondelete="CASCADE"), nullable=False
+            ),
+            sa.Column(
+                "message_id", sa.Integer(), sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False
+            ),
+            sa.Column("created_at", Timestamp(), nullable=False, server_default=current_timestamp()),
+            sa.UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
+            sa.Index("ix_forget_proposals_user", "user_id", "proposal_id"),
+            sa.Index("ix_forget_proposals_memory_id", "memory_id"),
+            mysql_charset="utf8mb4",
+            mysql_engine="InnoDB",
+        )
 
 
 def downgrade() -> None:
+    op.drop_table("forget_proposals")
     op.drop_table("memory_grades")
     for table, name, _ in reversed(ADDED):
         op.drop_column(table, name)

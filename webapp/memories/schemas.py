@@ -68,6 +68,17 @@ class MemoryQuery(PageQuery):
     is_closed: bool = Field(False, description="List what is no longer true (replaced or retracted) instead.")
 
 
+ProposalKind = Literal["remember", "forget", "conflict"]
+
+
+class ProposalQuery(PageQuery):
+    kind: ProposalKind | None = None
+
+
+class ProposalPath(BaseModel):
+    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
+
+
 class MemoryFields(BaseModel):
     """A memory as its user writes it."""
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from webapp.conversations.models import Message
 from webapp.database import db
 from webapp.memories.keeping.journal import statement_hash
+from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.learning.tools import held_conversation, refused
 from webapp.memories.models import Memory
 
@@ -39,6 +40,14 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
     ).all()
     if not rows:
         return refused("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
+    ids = [row.memory_id for row in rows]
+    asked = ForgetProposal.message_id == turn.message_id
+    known = set(db.session.scalars(select(ForgetProposal.memory_id).where(asked, ForgetProposal.memory_id.in_(ids))))
+    db.session.add_all(
+        ForgetProposal(user_id=conversation.user_id, memory_id=memory_id, message_id=turn.message_id)
+        for memory_id in ids
+        if memory_id not in known
+    )
     return {
         "status": "asks_first",
         "detail": ASKS_FIRST,

@@ -52,6 +52,7 @@ _CAUSES = N_(
         "review_until": "You set an end date",
         "tool": "During a reply",
         "tidied": "Kept twice in different words",
+        "waited": "Waited too long for an answer",
         "import": "From an import",
         "mcp": "From another program",
     }
@@ -88,6 +89,7 @@ _REVISIONS = N_(
         "profile": "From your profile",
         "tool": "Noted during a reply",
         "tidied": "Set aside: another one says the same",
+        "waited": "Set aside: nobody answered",
         "import": "Imported",
         "mcp": "From another program",
         "review_accept": "Accepted by you",
