@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
@@ -38,6 +38,7 @@ class MemoryOut(BaseModel):
     importance: float
     valid_from: Instant | None
     valid_to: Instant | None
+    until: date | None
     superseded_by_id: int | None
     contradicts_id: int | None
     needs_review: bool

@@ -113,10 +113,10 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
-    """Note that a memory is still true as of now. Raises NotFound."""
+    """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
-    memory.asserted_at = now()
+    memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")
     journal.changed(memory)
     journal.close({"merged": 1})

@@ -124,6 +124,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
         fact_key=key,
         category=category_of(key, fields.category),
         fact_value=fields.fact_value or None,
+        until=fields.until,
         confidence=1.0,
         importance=fields.importance,
         origin="user",
@@ -156,7 +157,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     return memory
 
 
-_STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "importance", "confidence")
+_STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "importance", "confidence", "until")
 
 
 def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import select
 
@@ -30,6 +30,7 @@ class Proposal:
     content: str
     at: datetime | None = None
     kind: str = "fact"
+    until: date | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def propose(
             user_id=user_id,
             memory_type=item.kind,
             content=piece,
+            until=item.until,
             space_id=space_id,
             needs_review=True,
             origin="import",
