@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.text.provenance import spans_of_others, without
+from webapp.text.provenance import carried, spans_of_others, without
 
 MAIL = "From: Ann Lee <ann@lee.example>\nSubject: lease\n\nI live in Leeds.\n\nCan she do that?"
 
@@ -60,3 +60,28 @@ def test_spans_are_in_order_and_blanking_keeps_places(message):
     assert all(a.end < b.start for a, b in zip(spans, spans[1:], strict=False))
     left = without(message, spans)
     assert len(left) == len(message) and left.count("\n") == message.count("\n")
+
+
+@given(st.text("ab", max_size=9), st.text("cd", min_size=1, max_size=9), st.text("ab", max_size=9), st.text("xy"))
+def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail, typed):
+    before, span = head + pasted + tail, (len(head), len(head) + len(pasted), "pasted")
+    for after in (typed + before, before + typed, head + pasted, pasted + tail):
+        assert [after[start:end] for start, end, _ in carried(before, after, [span])] == [pasted]
+
+
+@pytest.mark.parametrize(
+    ("after", "kept"),
+    [
+        ("I said: LONG LETTER. ok", "LONG LETTER"),
+        ("So I said: LONG LETTER. ok", "LONG LETTER"),
+        ("I said: LONG LETTER. fine", "LONG LETTER"),
+        ("I said: LONG (sic) LETTER. ok", "LONG (sic) LETTER"),
+        ("I said: LETTER. ok", "LETTER"),
+        ("I said: LONG. ok", "LONG"),
+        ("I said: . ok", ""),
+        ("", ""),
+    ],
+)
+def test_spans_follow_an_edit(after, kept):
+    spans = carried("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
+    assert "".join(after[start:end] for start, end, _ in spans) == kept

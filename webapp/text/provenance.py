@@ -56,6 +56,25 @@ def without(text: str, spans: Iterable[Span]) -> str:
     return text
 
 
+def carried(before: str, after: str, spans: Spans) -> list[tuple[int, int, str]]:
+    """Return the spans of a text that was changed in one place: what was not typed stays so, changed inside or not."""
+    common = min(len(before), len(after))
+    start = next((n for n in range(common) if before[n] != after[n]), common)
+    end = next((n for n in range(common - start) if before[-1 - n] != after[-1 - n]), common - start)
+    was, now = len(before) - end, len(after) - end
+    found = []
+    for left, right, origin in spans:
+        if right <= start:
+            found.append((left, right, origin))
+        elif left >= was:
+            found.append((left + now - was, right + now - was, origin))
+        elif left < start:
+            found.append((left, right + now - was if right > was else start, origin))
+        elif right > was:
+            found.append((now, right + now - was, origin))
+    return found
+
+
 def _blocks(text: str) -> Iterator[Span]:
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
     yield from _fenced(text, lines)

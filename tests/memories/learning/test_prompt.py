@@ -52,7 +52,7 @@ def test_everything_has_its_place():
     assert sections[CONVERSATION] == [
         {"context": "user", "text": "Hi"},
         {"context": "assistant", "text": "Hello!"},
-        {"message": 1, "role": "user", "text": "My name is Alex"},
+        {"message": 1, "role": "user", "date": f"{NOON:%Y-%m-%d}", "text": "My name is Alex"},
         {"context": "assistant", "text": "Nice to meet you"},
     ]
     assert call.numbered == {1: 901, 2: 77}
