@@ -53,7 +53,8 @@ class Bench:
         """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call."""
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
-        operations = tuple(worded(operation, call.sources, self.policy) for operation in found.operations)
+        said = State(call.sources, context=call.context)
+        operations = tuple(worded(operation, said, self.policy) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(
