@@ -21,6 +21,10 @@ ADDED = (
     ("messages", "is_tainted", sa.Column("is_tainted", sa.Boolean(), nullable=False, server_default=sa.text("0"))),
     ("memories", "until", sa.Column("until", sa.Date(), nullable=True)),
 )
+INDEXES = (
+    ("ix_forget_proposals_user", ["user_id", "proposal_id"]),
+    ("ix_forget_proposals_memory_id", ["memory_id"]),
+)
 
 
 def upgrade() -> None:
@@ -53,11 +57,13 @@ def upgrade() -> None:
             ),
             sa.Column("created_at", Timestamp(), nullable=False, server_default=current_timestamp()),
             sa.UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
-            sa.Index("ix_forget_proposals_user", "user_id", "proposal_id"),
-            sa.Index("ix_forget_proposals_memory_id", "memory_id"),
             mysql_charset="utf8mb4",
             mysql_engine="InnoDB",
         )
+    there = {found["name"] for found in sa.inspect(op.get_bind()).get_indexes("forget_proposals")}
+    for name, columns in INDEXES:
+        if name not in there:
+            op.create_index(name, "forget_proposals", columns)
 
 
 def downgrade() -> None:

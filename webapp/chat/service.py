@@ -83,8 +83,7 @@ def start_turn(
 ) -> Started:
     """Add a user message and the reply to be written, in a new conversation when none is named.
 
-    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken.
-    """
+    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     usage.require_room(user_id)
     check_choice(model)
@@ -129,8 +128,8 @@ def regenerate(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Started:
-    """A new version of a finished reply, with an `instruction` such as "shorter", another `model`, or its own
-    `parameters`; the old one and what followed are kept. Raises NotFound, Conflict, Invalid for an unknown model."""
+    """Write a finished reply anew, as an `instruction`, `model` or `parameters` ask; the old one and what followed are
+    kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
