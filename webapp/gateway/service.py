@@ -234,6 +234,7 @@ def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, p
         model=wish.model,
         custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
         file_ids=pictures,
+        spans=asked.spans,
     )
     if asked.rounds:
         yard = graveyard(user_id)

@@ -23,7 +23,7 @@ def list_proposals(query: ProposalQuery) -> ViewResult:
 
 @blueprint.post("/proposals/<proposal_id>/accept", responses={200: SettledOut})
 @signed_in
-def accept(path: ProposalPath) -> ViewResult:
+def accept_proposal(path: ProposalPath) -> ViewResult:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
     answer = SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)).model_dump(mode="json")
     db.session.commit()
@@ -32,7 +32,7 @@ def accept(path: ProposalPath) -> ViewResult:
 
 @blueprint.post("/proposals/<proposal_id>/discard", responses={200: SettledOut})
 @signed_in
-def discard(path: ProposalPath) -> ViewResult:
+def discard_proposal(path: ProposalPath) -> ViewResult:
     """Leave everything as it was. What was to be kept is not learned again."""
     answer = SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)).model_dump(mode="json")
     db.session.commit()
