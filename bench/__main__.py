@@ -11,7 +11,7 @@ import sys
 
 from bench.report import machine
 
-PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs")
+PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs", "fairness")
 WITH_DATA = ("recall", "languages", "extraction", "duplicates", "truth")
 BY_NAME = (*WITH_DATA, "chaos", "soak", "imports")
 """The parts that take arguments of their own."""

@@ -42,7 +42,7 @@ def _start(folder: Path, idle: int) -> tuple[float, list[tuple[str, float, float
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "DATABASE_"))}
     environment.pop("REDIS_URL", None)
-    environment |= {"PORT": str(port), "VAR_DIR": str(folder)}
+    environment |= {"PORT": str(port), "VAR_DIR": str(folder), "ENV_FILE": ""}
     started = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "webapp.cli.launch"],
@@ -78,7 +78,7 @@ def _name(pid: int) -> str:
         ("jobs.worker", "worker"),
         ("jobs.schedule", "scheduler"),
         ("gunicorn", "web"),
-        ("offline", "offline model"),
+        ("tour.server", "screen tour"),
         ("redis-server", "redis"),
         ("cli.launch", "launcher"),
     ):

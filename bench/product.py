@@ -9,12 +9,12 @@ from typing import Any
 from flask import Flask
 from flask_migrate import upgrade
 
+from fakemodel.testing import ServerHandle, serve_in_thread
+from fakemodel.wire import CHAT_MODEL, EMBEDDING_MODEL
 from tests.support.counting import Counting
 from tests.support.servers import Servers, test_servers
 from webapp import create_app
 from webapp.config import Settings
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
-from webapp.llm.offline.wire import CHAT_MODEL, EMBEDDING_MODEL
 
 
 def application(servers: Servers, **wishes: object) -> Flask:

@@ -19,7 +19,7 @@ from tests.support.servers import Servers, test_servers
 MODEL = "bench-model"
 LOG = "bench.log"
 PYTHON = [sys.executable, "-m"]
-SCRIPTED = ("webapp.llm.offline", "--scripted")
+SCRIPTED = ("fakemodel", "--scripted")
 
 
 @dataclass
@@ -123,6 +123,8 @@ def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> St
     model_port = free_port()
     environment = {
         **os.environ,
+        "ENV_FILE": "",  # not the .env of this clone, neither for us nor for Flask
+        "FLASK_SKIP_DOTENV": "1",
         "VAR_DIR": str(servers.directory),
         "DATABASE_URL": servers.database_url,
         "REDIS_URL": servers.redis_url,
@@ -139,10 +141,15 @@ def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> St
     flask = [*PYTHON, "flask", "--app", "wsgi"]
     _run([*flask, "db", "upgrade"], environment)
     _run([*flask, "journeys", "load"], environment)
-    email = ["--email", "bench@example.com"]
-    _run([*flask, "user", "create", *email, "--password", "a long enough password"], environment)
-    stack.token = _run([*flask, "token", "create", *email], environment).strip().splitlines()[-1]
+    stack.token = add_person(environment, "bench@example.com")
     return stack
+
+
+def add_person(environment: dict[str, str], email: str) -> str:
+    """Make an account; returns a token of it."""
+    flask = [*PYTHON, "flask", "--app", "wsgi"]
+    _run([*flask, "user", "create", "--email", email, "--password", "a long enough password"], environment)
+    return _run([*flask, "token", "create", "--email", email], environment).strip().splitlines()[-1]
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from webapp.spaces import documents
 @job("index_document")
 def index_document(document_id: int) -> int:
     """Split a document and make its missing vectors; for a long one, in several jobs, one after another."""
-    made = documents.index_document(document_id, last_try=is_last_try(), at_most=documents.AT_MOST)
-    if made >= documents.AT_MOST:
+    made = documents.index_document(document_id, last_try=is_last_try())
+    if made.more:
         enqueue("index_document", document_id=document_id)
-    return made
+    return made.vectors

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from webapp.process_memory import resident_megabytes, return_free_memory
+from webapp.slices import are_unfinished
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,8 @@ some 30 MB of its own."""
 MOST_JOBS = 200
 MOST_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
+MORE_WITH_UNFINISHED_MB = 200
+"""How much more it may hold in the middle of work that another process would have to begin anew."""
 
 _STAYS, _LEAVES = b"stays", b"leaves"
 _MOST_BYTES = 4_096
@@ -102,6 +105,7 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
             is_one_of_several = run(order)
             done += 1
             stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
+            stays = stays or (are_unfinished() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
             channel.sendall(_STAYS if stays else _LEAVES)
             order = _next(channel) if stays else None
         code = 0

@@ -8,6 +8,7 @@ from jobs.runner import follow_with, job, report
 from webapp.database import now
 from webapp.memories.learning import extraction, requests, tidying
 from webapp.memories.proposals import set_aside
+from webapp.models.catalogue import is_demonstration
 from webapp.queueing import enqueue
 
 
@@ -38,7 +39,7 @@ def tidy_memories(user_id: int) -> int:
 def request_tidying() -> int:
     """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
     set_aside(now())
-    people = tidying.people_to_tidy()
+    people = [] if is_demonstration() else tidying.people_to_tidy()
     for user_id in people:
         enqueue("tidy", user_id=user_id)
     return len(people)

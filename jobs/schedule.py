@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from redis import Redis
 from redis.exceptions import LockError, RedisError
@@ -78,6 +80,35 @@ class Scheduler(CronScheduler):
         """Give up the lock, so that another scheduler need not wait for it to lapse."""
         with suppress(LockError):
             self._lock.release()
+
+
+@contextmanager
+def beside() -> Iterator[None]:
+    """Schedule in a thread for as long as the block lasts."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=_keep, args=(is_over,), name="schedule", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(2 * LONGEST_SLEEP)
+
+
+def _keep(is_over: threading.Event) -> None:
+    connection = open_redis(Settings.from_env().redis_url, socket_connect_timeout=2)
+    while not is_over.is_set():
+        try:
+            scheduler = Scheduler(connection)
+            scheduler.register_birth()
+            while not is_over.wait(scheduler.calculate_sleep_interval()):
+                scheduler.enqueue_jobs()
+                scheduler.heartbeat()
+            scheduler.register_death()
+            scheduler.release()
+        except RedisError as error:
+            log.warning("redis away, scheduler waits: %s", type(error).__name__)
+            is_over.wait(2)
 
 
 def main() -> None:

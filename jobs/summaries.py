@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobs.runner import follow_with, job, report
 from webapp.llm.errors import ModelError
+from webapp.models.catalogue import is_demonstration
 from webapp.queueing import enqueue
 from webapp.summaries import overviews, service
 
@@ -38,7 +39,7 @@ def make_overview(conversation_id: int) -> bool:
 @job("overviews")
 def request_overviews() -> int:
     """Queue the overviews that are due, for everybody; returns the number of conversations."""
-    owed = overviews.owed_overviews()
+    owed = [] if is_demonstration() else overviews.owed_overviews()
     for conversation_id in owed:
         enqueue("overview", conversation_id=conversation_id)
     return len(owed)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.transfer import exporting, importing, learning, leaving, undoing
+from webapp.transfer import exporting, importing, learning, leaving, looking, undoing
 
 
 @job("look_at_import")
 def look_at_import(import_id: int) -> str:
-    """Find out what an uploaded file contains."""
-    return importing.look_at(import_id)
+    """Continue finding out what an uploaded file contains for a while."""
+    return looking.look_at(import_id)
 
 
 @job("import")
@@ -26,7 +26,7 @@ def undo_import(import_id: int) -> str:
 
 @job("export")
 def make_export(export_id: int) -> str:
-    """Write the file of an export."""
+    """Continue writing the file of an export for a while."""
     return exporting.make(export_id)
 
 

@@ -2,7 +2,8 @@
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: jobs
 that make vectors or sweep do not wait behind a language model. With names it is a single worker of those queues.
-`--with-schedule` runs `jobs.schedule` beside them, as one more child: on its own it takes 25 MB of libraries.
+`--with-schedule` runs `jobs.schedule` beside them, in a thread of the one for upkeep: on its own it takes 25 MB of
+libraries.
 `--nice 0` gives them normal priority, for a machine whose other programs leave them too little.
 
 Loading the application in each process that runs jobs (horse.py) would take half a second; one that inherited the
@@ -19,7 +20,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import NoReturn
 
@@ -57,10 +58,10 @@ def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> 
         if names:
             work(app, [Queue(name) for name in names])
         else:
-            run_all(app, WORKERS, [schedule.main] if with_schedule else [])
+            run_all([partial(work, app, group, with_schedule and Queue.UPKEEP in group) for group in WORKERS])
 
 
-def work(app: Flask, names: Sequence[Queue]) -> None:
+def work(app: Flask, names: Sequence[Queue], with_schedule: bool = False) -> None:
     """Be a worker for some queues, most urgent first. jobs.schedule queues waiting retries."""
     settings = app_settings.of(app)
     connection = make_redis(settings.redis_url, tailing=True)
@@ -74,12 +75,12 @@ def work(app: Flask, names: Sequence[Queue]) -> None:
         job_monitoring_interval=5,
         model=settings.model,
     )
-    worker.work(logging_level="WARNING")
+    with schedule.beside() if with_schedule else nullcontext():
+        worker.work(logging_level="WARNING")
 
 
-def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Callable[[], None]] = ()) -> None:
-    """Run a worker for each group of queues, and the other tasks, as children, until told to stop; their jobs are
-    finished first."""
+def run_all(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run tasks, each a worker, as children until told to stop; their jobs are finished first."""
     workers: dict[int, Callable[[], None]] = {}
     is_ending = False
 
@@ -105,8 +106,7 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Call
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    tasks: list[Callable[[], None]] = [partial(work, app, group) for group in groups]
-    for task in [*tasks, *others]:
+    for task in tasks:
         if not is_ending:
             start(task)
     while workers:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from alembic import context
 from flask import current_app
 
 from webapp.database import db, expect_writes
 from webapp.extensions import app_settings
-from webapp.migrating import connect_patiently
+from webapp.migrating import connect_patiently, make_database_file
 
 
 def run() -> None:
     """Run the migrations in one transaction where the database can, with a lock against a second runner."""
     expect_writes()
+    with suppress(KeyError):  # it goes nowhere: `flask db current`
+        context.get_revision_argument()
+        make_database_file(db.engine)
     with connect_patiently(db.engine, app_settings().database_wait_seconds) as connection:
         if connection.dialect.name == "sqlite":
             # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.

@@ -20,10 +20,12 @@ from flask_migrate import upgrade
 from rq.job import Job
 from sqlalchemy import text
 
+from fakemodel.testing import ServerHandle, serve_in_thread
+from fakemodel.wire import EMBEDDING_MODEL
 from tests.support import network, repeats
 from tests.support.grades import grade_model
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, session_client
 from tests.support.servers import Servers, test_servers
 from tests.support.tables import empty_tables
 from tests.support.work import work_off
@@ -33,8 +35,6 @@ from webapp.chat.turns import hub, turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
-from webapp.llm.offline.wire import EMBEDDING_MODEL
 from webapp.redis_clients import open_redis
 from webapp.webhooks import streaming
 
@@ -121,6 +121,16 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], those: list[pyte
         config.hook.pytest_deselected(items=those)
         gone = set(those)
         items[:] = [item for item in items if item not in gone]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No process of a test reads the `.env` of this clone, or uses what a `make run` in it has started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENV_FILE", "")
+        patch.setenv("FLASK_SKIP_DOTENV", "1")
+        patch.setenv("VAR_DIR", str(tmp_path_factory.mktemp("var")))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -291,6 +301,12 @@ def anonymous(app: Flask) -> FlaskClient:
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
     """`login(person)`: a client with cookies, signed in through the form."""
     return lambda person: browser_client(app, person)
+
+
+@pytest.fixture
+def session_api(app: Flask) -> Callable[[Person], FlaskClient]:
+    """`session_api(person)`: a client of the JSON API in that person's signed-in browser."""
+    return lambda person: session_client(app, person)
 
 
 @pytest.fixture

@@ -15,13 +15,17 @@ from sqlalchemy import or_, select
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
+from tests.support import token_routes
 from tests.support.people import Person, csrf_token
 from webapp.accounts import scopes, tokens
-from webapp.accounts.models import Passkey
+from webapp.accounts.access import BROWSER_ONLY
+from webapp.accounts.models import Passkey, UserGroup, UserGroupMember
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback
 from webapp.database import db, write_transaction
 from webapp.files.models import File
+from webapp.journeys.authoring import create_draft
+from webapp.journeys.definitions import JourneyBody
 from webapp.library.schemas import NewSavedPrompt
 from webapp.library.service import create_prompt
 from webapp.memories.models import MemoryChangeSet
@@ -36,16 +40,35 @@ from webapp.spaces.service import create_space
 from webapp.tools.models import ToolServer
 from webapp.transfer.models import Export, Import
 from webapp.usage.models import Quota
+from webapp.web import JSON_PREFIXES
 from webapp.webhooks.models import Webhook
 
 once = pytest.mark.once
 """About who may at all, which is decided before a view asks the database; what is whose, the database answers."""
 
 MARKER = "zanzibarquokka"
-ADMINS_MAY_SEE = ("/admin", "/api/users", "/api/tasks/", "/api/internal/", "/api/prompts/render")
+ADMINS_MAY_SEE = (
+    "/admin",
+    "/api/users",
+    "/api/groups",
+    "/api/connections",
+    "/api/tasks/",
+    "/api/internal/",
+    "/api/prompts/render",
+)
 # Its own answer to a digest that an admin may read, recorded each time (webapp/digests/access.py).
 ADMINS_DIGESTS = re.compile(r"/api/conversations/\d+/memory")
+ADMINS_BUSINESS = ("model_connections", "user_groups", "user_group_members")
 ENDS_THE_SESSION = ("/logout", "/api/sessions/", "/settings/sessions")
+
+
+JOURNEY = {
+    "title": f"Journey {MARKER}",
+    "slug": "what-came-first",
+    "description": MARKER,
+    "system_prompt": "Ask one question at a time.",
+    "points": [{"title": "First", "elicitation_goals": ["One thing"], "completion_criteria": ["It is named"]}],
+}
 
 
 @dataclass
@@ -55,7 +78,7 @@ class World:
     owner: Person
     stranger: Person
     admin: Person
-    ids: dict[str, int]
+    ids: dict[str, Any]
 
 
 @pytest.fixture
@@ -90,7 +113,8 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
         theirs = {
             "webhook_id": Webhook(user_id=owner.user_id, url=f"https://{MARKER}.example/", kinds=",x,", secret="x"),
             "server_id": ToolServer(user_id=owner.user_id, name=MARKER, url=f"https://{MARKER}.example/mcp", tools=[]),
-            "connection_id": ModelConnection(name="Box", base_url="http://127.0.0.1:9/v1", header_names=[]),
+            "group_id": UserGroup(name=f"Group {MARKER}"),
+            "connection_id": ModelConnection(name=f"Box {MARKER}", base_url="http://127.0.0.1:9/v1", header_names=[]),
             "folder_id": Folder(user_id=owner.user_id, name=f"Folder {MARKER}"),
             "share_id": ConversationShare(
                 user_id=owner.user_id, conversation_id=conversation.conversation_id, token="t" * 43
@@ -111,6 +135,8 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
             user_id=owner.user_id, client_number=program.client_number, token_id=token.token_id, scope="mcp"
         )
         db.session.add(theirs["grant_id"])
+        db.session.add(UserGroupMember(group_id=theirs["group_id"].group_id, user_id=owner.user_id))
+        journey = create_draft(owner.user_id, JourneyBody.model_validate(JOURNEY), is_private=True).journey
         db.session.flush()
         prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER)).prompt
         ids = {
@@ -126,11 +152,12 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
             "document_id": document.document_id,
             "token_id": token.token_id,
             "user_id": owner.user_id,
+            "slug": journey.slug,
         }
     return World(owner, stranger, admin, ids)
 
 
-def routes(app: Flask, ids: dict[str, int]) -> Iterator[tuple[Rule, str, str]]:
+def routes(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[Rule, str, str]]:
     """Every rule with each of its methods and an address of the owner's."""
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         if "static" in rule.endpoint:
@@ -138,7 +165,7 @@ def routes(app: Flask, ids: dict[str, int]) -> Iterator[tuple[Rule, str, str]]:
         path = re.sub(r"<int:(\w+)>", lambda match: str(ids.get(match[1], 1)), rule.rule)
         path = re.sub(r"<any\(([^,)]+)[^>]*>", r"\1", path)
         path = re.sub(r"<uuid:\w+>", "00000000-0000-0000-0000-000000000000", path)
-        path = re.sub(r"<[^>]+>", "x", path)
+        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(ids.get(match[1], "x")), path)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield rule, method, path
 
@@ -166,7 +193,7 @@ RECORDED = {"audit_events", "admin_access_log"}
 """Tables in which somebody's looking is written down."""
 
 
-def rows_of(app: Flask, ids: dict[str, int]) -> dict[str, set[tuple[Any, ...]]]:
+def rows_of(app: Flask, ids: dict[str, Any]) -> dict[str, set[tuple[Any, ...]]]:
     """Whatever names one of these things, in every table there is: what somebody might change, add or delete."""
     found = {}
     with app.app_context():
@@ -232,8 +259,9 @@ def test_others_neither_see_nor_change_what_is_the_owners(
     assert not wrong
     assert tried > (600 if who == "stranger" else 500)
     differing = changed(before, rows_of(app, world.ids))
-    if who == "admin":  # models are the admins' business
-        differing.pop("model_connections", None)
+    if who == "admin":
+        for table in ADMINS_BUSINESS:
+            differing.pop(table, None)
     assert not differing
 
 
@@ -276,36 +304,58 @@ def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}", "Accept": "application/json"}
 
 
+def listed(method: str, rule: Rule) -> str:
+    """A method and a rule as `tests/support/token_routes.py` has them."""
+    path = re.sub(r"<(?:[^<>]*:)?(\w+)>", r":\1", rule.rule)
+    return f"{method} {path}"
+
+
+def endpoints(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What is for programs, and not for everybody: its row in the table, method and address."""
+    for rule, method, path in routes(app, ids):
+        if path.startswith(JSON_PREFIXES) and access(app, rule) != "public":
+            yield listed(method, rule), method, path
+
+
 @once
-@pytest.mark.parametrize("scope", scopes.SCOPES)
-def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: scopes.Scope) -> None:
-    headers = token_of(app, world.admin, scopes=[scope])
+def test_every_endpoint_says_which_tokens_it_takes(app: Flask, world: World) -> None:
+    assert sorted(row for row, _, _ in endpoints(app, world.ids)) == sorted(token_routes.rows())
+
+
+REFUSED = (BROWSER_ONLY, "lacks the scope", "not limited to scopes", "Only admins")
+
+
+@once
+@pytest.mark.parametrize("scope", [*scopes.SCOPES, "all"])
+def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: str) -> None:
+    headers = token_of(app, world.admin, **({} if scope == "all" else {"scopes": [scope]}))
     caller = app.test_client(use_cookies=False)
+    wrong, table = [], token_routes.rows()
+    for row, method, path in endpoints(app, world.ids):
+        answer = send(caller, method, path, headers)
+        is_refused = answer.status_code == 403 and any(text in answer.text for text in REFUSED)
+        may = scope in table[row].split() or (scope == "all" and table[row] != "session")
+        if is_refused == may:
+            wrong.append((method, path, answer.status_code))
+    assert not wrong
+
+
+@once
+def test_no_page_takes_a_token(app: Flask, world: World) -> None:
+    headers = token_of(app, world.admin)
+    del headers["Accept"]
+    caller = app.test_client(use_cookies=False)
+    before = rows_of(app, world.ids)
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
-        rights = access(app, rule)
-        view = app.view_functions[rule.endpoint]
-        wanted = scopes.needed(method, path, rights, getattr(view, "scope", None))
-        if rights == "public" or scope in wanted:
-            continue
-        answer = send(caller, method, path, headers)
-        tried += 1
-        if answer.status_code != 403:
-            wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 150
-
-
-@once
-def test_what_takes_a_session_no_token_may_do(app: Flask, world: World) -> None:
-    headers = token_of(app, world.admin)
-    caller = app.test_client(use_cookies=False)
-    only = [
-        (method, path)
-        for rule, method, path in routes(app, world.ids)
-        if getattr(app.view_functions[rule.endpoint], "session_only", False)
-    ]
-    assert ("POST", "/settings/tokens") in only
-    assert {send(caller, method, path, headers).status_code for method, path in only} == {403}
+        if not path.startswith(JSON_PREFIXES) and access(app, rule) != "public":
+            answer = send(caller, method, path, headers)
+            tried += 1
+            if (answer.status_code, answer.content_type) != (403, "application/problem+json"):
+                wrong.append((method, path, answer.status_code))
+            assert answer.get_json()["detail"] == BROWSER_ONLY
+    assert not wrong and tried > 200
+    assert not changed(before, rows_of(app, world.ids))
 
 
 @once
@@ -332,7 +382,19 @@ def test_the_owner_sees_what_is_the_owners(app: Flask, world: World, login: Call
         f"/spaces/{world.ids['space_id']}",
         f"/spaces/{world.ids['space_id']}/documents/{world.ids['document_id']}",
         f"/api/messages/{world.ids['message_id']}/versions",
+        f"/api/journeys/{world.ids['slug']}/draft",
+        f"/journeys/{world.ids['slug']}/edit",
+        "/api/account/passkeys",
+        "/settings/passkeys",
         "/settings",
     ):
         answer = browser.get(path)
         assert (path, answer.status_code, MARKER in answer.text) == (path, 200, True)
+
+
+def test_admins_see_what_is_the_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+    browser, _ = signed_in(login, world.admin)
+    for things, one in (("groups", world.ids["group_id"]), ("connections", world.ids["connection_id"])):
+        for path in (f"/api/{things}", f"/api/{things}/{one}"):
+            answer = browser.get(path)
+            assert (path, answer.status_code, MARKER in answer.text) == (path, 200, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ SHARED_ROOMS = {
     "llm",
     "markdown",
     "text",
+    "tour",
 }
 
 # The only reasons to skip a test: the set-up installs every program that a test needs.
@@ -84,6 +86,7 @@ PURE = {
     "webapp.library": "formats variables",
     "webapp.openapi": "document examples",
     "webapp.prompts": "numbered",
+    "webapp.tour": "answers",
     "webapp.tools": "addresses calculator calls days definitions toolset untrusted",
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
@@ -100,10 +103,10 @@ SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
 
 # Modules with imports of ours inside functions, and why.
 LAZY = {
-    "webapp",  # says so itself: the launcher and the offline model live in this package without needing Flask
+    "webapp",  # says so itself: the launcher and the screen tour live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
     "webapp.files.storing",  # boto3, 35 MB, where a bucket is set
-    "webapp.llm.offline.server",  # numpy and the embedding model's code, for a process that may never embed
+    "webapp.tour.server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
     "webapp.transfer.exporting",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }
@@ -156,6 +159,12 @@ def domain_of(name: str) -> str:
     """The domain a module belongs to; empty if it is for all domains."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[0] == "webapp" and parts[1] in DOMAINS else ""
+
+
+def test_the_product_never_uses_the_fake_model():
+    users = {name for name, found in IMPORTS.items() if any(other.split(".")[0] == "fakemodel" for other in found)}
+    assert not users
+    assert "fakemodel" in (ROOT / ".dockerignore").read_text().split()
 
 
 def test_every_view_says_who_may_call_it(app):
@@ -232,6 +241,13 @@ def test_every_job_has_a_function_and_limits(name):
     assert spec.retries
     assert all(wait > 0 for wait in spec.retries)
     assert not (spec.every and spec.cron)
+
+
+def test_addresses_of_the_site_are_made_in_one_place():
+    """By `webapp.web.absolute`, which uses SITE_URL: the host of a request is whatever its sender wrote there."""
+    made = re.compile(r"request\.(host_url|url_root|root_url|base_url|url)\b|_external")
+    files = [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "templates").rglob("*.html")]
+    assert [str(file.relative_to(ROOT)) for file in files if made.search(file.read_text())] == ["webapp/web.py"]
 
 
 def test_every_job_function_has_a_spec():

@@ -13,7 +13,7 @@ from flask import Flask
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
-LAUNCHER = {"PORT", "WEB_PINNED", "WEB_CONCURRENCY", "WEB_THREADS"}
+LAUNCHER = {"HOST", "PORT", "WEB_PINNED", "WEB_CONCURRENCY", "WEB_THREADS"}
 
 
 @pytest.fixture
@@ -30,6 +30,13 @@ def test_it_starts_what_the_procfile_starts(manifests: list[dict[str, Any]]) -> 
     processes = dict(re.findall(r"(?m)^(\w+): (.+)$", (ROOT / "Procfile").read_text()))
     processes["prepare"] = processes.pop("release")
     assert {name: " ".join(container["command"]) for name, container in containers(manifests).items()} == processes
+
+
+def test_only_containers_listen_to_more_than_this_machine(manifests: list[dict[str, Any]]) -> None:
+    (config,) = (item["data"] for item in manifests if item["kind"] == "ConfigMap")
+    composed = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["web"]["environment"]
+    assert config["HOST"] == composed["HOST"] == "0.0.0.0"
+    assert re.search(r"(?m)^ENV .*\bHOST=0\.0\.0\.0$", (ROOT / "Dockerfile").read_text())
 
 
 def test_settings_and_addresses_exist(manifests: list[dict[str, Any]], app: Flask) -> None:

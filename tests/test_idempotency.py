@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse, wait_for_end
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
-from webapp import upkeep
+from webapp import sealing, upkeep
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 
 def _send(client: ApiClient, key: str, path: str = "/api/conversations", **body: Any) -> Any:
@@ -46,6 +46,25 @@ def test_a_key_belongs_to_its_user_and_to_its_path(client: ApiClient, api: Calla
     assert _send(api(make_user()), "k", title="Two").status_code == 201
     conversation_id = _send(client, "l", title="Three").get_json()["conversation_id"]
     assert _send(client, "k", f"/api/conversations/{conversation_id}/messages", content="x").status_code == 409
+
+
+def test_an_answer_is_stored_encrypted(app: Flask, client: ApiClient) -> None:
+    """It may hold a secret that is shown only in it."""
+    first = _send(client, "k", "/api/webhooks", url="https://hooks.example/x")
+    assert first.status_code == 201
+    with app.app_context():
+        (stored,) = db.session.execute(db.text("SELECT body FROM idempotency_keys")).scalars()
+    assert first.json["secret"] not in str(stored) and "hooks.example" not in str(stored)
+    assert _send(client, "k", "/api/webhooks", url="https://hooks.example/x").json == first.json
+
+
+def test_an_answer_that_cannot_be_decrypted_is_not_made_again(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _send(client, "k", title="One")
+    monkeypatch.setattr(sealing, "unseal", lambda _purpose, _stored: None)
+    assert _send(client, "k", title="One").status_code == 409
+    assert _rows(app, Conversation) == 1
 
 
 def test_a_failed_request_stores_nothing(app: Flask, client: ApiClient) -> None:

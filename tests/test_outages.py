@@ -18,6 +18,7 @@ from redis.exceptions import TimeoutError as RedisTimeout
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas, iterate, names
 from tests.support.people import ApiClient
 from tests.support.servers import Servers
@@ -28,7 +29,6 @@ from webapp.conversations import listing
 from webapp.database import database_is_away, database_is_full, db
 from webapp.engine import engine_options
 from webapp.extensions import make_redis
-from webapp.llm.offline.testing import ServerHandle
 
 
 @pytest.fixture

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 from flask_openapi3 import OpenAPI
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from tests.support.people import ApiClient
-from webapp.web import JsonBlueprint, wants_json, wants_partial
+from tests.support.people import ApiClient, Person
+from webapp.config import Settings
+from webapp.extensions import app_settings
+from webapp.web import JsonBlueprint, absolute, wants_json, wants_partial
 
 
 @pytest.mark.parametrize(
@@ -28,6 +33,57 @@ from webapp.web import JsonBlueprint, wants_json, wants_partial
 def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -> None:
     with app.test_request_context(path, headers={"Accept": accept}):
         assert wants_json() is expected
+
+
+def test_who_sends_a_token_is_a_program(app: Flask) -> None:
+    for scheme, expected in (("Bearer", True), ("bearer", True), ("Basic", False)):
+        with app.test_request_context("/c/1", headers={"Authorization": f"{scheme} x"}):
+            assert wants_json() is expected
+
+
+SITE = "https://chat.example.org"
+
+
+@pytest.fixture
+def site(app: Flask, settings: Settings) -> Iterator[str]:
+    """The address of the site, as SITE_URL names it."""
+    app_settings.put(app, settings.model_copy(update={"site_url": f"{SITE}/"}))
+    yield SITE
+    app_settings.put(app, settings)
+
+
+def test_every_address_of_the_site_is_the_one_that_is_set(
+    site: str, client: ApiClient, anonymous: FlaskClient, login: Callable[[Person], FlaskClient]
+) -> None:
+    """Whatever a request says of its host: a shared link, or a program's way to sign in, would lead somewhere else."""
+    evil = {"Host": "evil.example"}
+    for path in ("oauth-authorization-server", "oauth-protected-resource", "openid-configuration"):
+        described = anonymous.get(f"/.well-known/{path}", headers=evil).text
+        assert site in described and "evil" not in described
+    assert f'"{site}/.well-known/' in anonymous.post("/mcp", json={}, headers=evil).headers["WWW-Authenticate"]
+    conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    client.post("/api/chat/stream", json={"message": "Hello", "conversation_id": conversation_id})
+    shared = client.post(f"/api/conversations/{conversation_id}/shares", json={}, headers=evil)
+    assert shared.get_json()["url"].startswith(f"{site}/s/")
+    browser = login(client.person)
+    for page in ("/settings/programs", "/shares", f"/c/{conversation_id}/share"):
+        assert f"{site}/" in browser.get(page).text, page
+
+
+@pytest.mark.parametrize(
+    ("root", "site", "path", "url"),
+    [
+        ("", "", "/c/1", "http://localhost/c/1"),
+        ("/chat", "", "/chat/c/1", "http://localhost/chat/c/1"),
+        ("/chat", "https://x.example/chat/", "/chat/c/1", "https://x.example/chat/c/1"),
+        ("", "https://x.example", "", "https://x.example"),
+    ],
+)
+def test_an_absolute_url(app: Flask, settings: Settings, root: str, site: str, path: str, url: str) -> None:
+    app_settings.put(app, settings.model_copy(update={"site_url": site}))
+    with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": root}):
+        assert absolute(path) == url
+    app_settings.put(app, settings)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def create_app(settings: Settings | None = None, *, serving: bool = True) -> Flask:
     """The application, wired from `settings` (by default from the environment); without `serving` it has no routes."""
-    # Imported here, not above, so that the offline model server and the launcher, which live in this package, do
+    # Imported here, not above, so that the screen tour and the launcher, which live in this package, do
     # not load the web framework and the database layer into processes that have no use for them.
     from webapp.factory import build
 

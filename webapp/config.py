@@ -1,4 +1,4 @@
-"""Typed settings, read once from the environment."""
+"""Typed settings, read once from the environment and `.env`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
 from webapp.redis_address import SentinelAddress
@@ -34,9 +35,11 @@ class ConfigError(RuntimeError):
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 """Where these listen by default."""
 
+FIRST_TOKEN_SECONDS = 60.0
+
 
 class Settings(BaseModel):
-    """Everything an installation can set; each field is read from the environment variable of its name in capitals."""
+    """Everything an installation can set; each field is read from the variable of its name in capitals."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,14 +66,15 @@ class Settings(BaseModel):
     oidc_create: bool = True
     # Which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
     oidc_spaces: str = ""
-    # E-mail about accounts, and the address that its links lead to
+    # The address of the site: where links in mail, shared links and other programs lead
+    site_url: str = ""
+    # E-mail about accounts
     smtp_host: str = ""
     smtp_port: int = Field(587, ge=1, le=65_535)
     smtp_user: str = ""
     smtp_password: str = ""
     smtp_from: str = ""
     smtp_tls: Literal["starttls", "tls", "none"] = "starttls"
-    site_url: str = ""
     session_max_days: int = Field(90, ge=1)
     # Hosts and networks inside this one where webhooks and program descriptions may be: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""
@@ -110,7 +114,9 @@ class Settings(BaseModel):
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
-    model_first_token_timeout: float = Field(90.0, gt=0)
+    # How long a reply waits for a model that says nothing, with all tries; unset: FIRST_TOKEN_SECONDS, or
+    # MODEL_REQUEST_TIMEOUT if that is set and longer
+    model_first_token_timeout: float | None = Field(None, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
     # Whether MCP servers that people add for themselves may be inside the network
@@ -180,6 +186,13 @@ class Settings(BaseModel):
         SentinelAddress.parse(value)
         return value
 
+    @field_validator("site_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must be the address of the site, such as https://chat.example.org")
+        return value
+
     @field_validator("oidc_spaces")
     @classmethod
     def _maps_groups(cls, value: str) -> str:
@@ -224,6 +237,14 @@ class Settings(BaseModel):
         return url if "charset=" in url or not url.startswith("mysql") else _with_charset(url)
 
     @property
+    def first_token_seconds(self) -> float:
+        """How long a reply waits for a model that has sent nothing."""
+        if self.model_first_token_timeout is not None:
+            return self.model_first_token_timeout
+        is_slow = "model_request_timeout" in self.model_fields_set
+        return max(FIRST_TOKEN_SECONDS, self.model_request_timeout if is_slow else 0.0)
+
+    @property
     def model(self) -> ModelSettings:
         """The model server and the models on it; what is not set falls back to the adapters' defaults."""
         given: dict[str, Any] = {
@@ -238,7 +259,7 @@ class Settings(BaseModel):
         return ModelSettings(
             **{name: value for name, value in given.items() if value},
             connect_timeout=self.model_connect_timeout,
-            first_token_timeout=self.model_first_token_timeout,
+            first_token_timeout=self.first_token_seconds,
             idle_timeout=self.model_idle_timeout,
             request_timeout=self.model_request_timeout,
             max_retries=self.model_retries,
@@ -246,11 +267,16 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Settings of this process; an empty variable counts as unset.
+        """Settings of this process, whose environment is completed from `.env`; an empty variable counts as unset.
 
         Raises ConfigError, which names every variable that cannot be parsed.
         """
-        environ = os.environ if environ is None else environ
+        if environ is None:
+            environ = os.environ
+            try:
+                complete(os.environ)
+            except LaunchError as error:
+                raise ConfigError(str(error)) from None
         found = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}
         try:
             return cls(**found)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, FromClause, event
@@ -131,6 +133,20 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
     cursor.close()
 
 
+def database_file(engine: Engine) -> Path | None:
+    """The file that SQLite uses; None for a server's database, or one in memory."""
+    path = engine.url.database
+    if engine.dialect.name != "sqlite" or not path or path.startswith(("file:", ":memory:")):
+        return None
+    return Path(path)
+
+
+def database_address(engine: Engine) -> str:
+    """Which database is used, without its password."""
+    query = {name: place for name, place in engine.url.query.items() if name == "unix_socket"}
+    return engine.url.set(query=query).render_as_string()
+
+
 class _HintedCompiler(SQLiteCompiler):
     """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 
@@ -147,6 +163,12 @@ def prepare_engine(engine: Engine) -> None:
         event.listen(engine, "connect", catch_up)
         return
     engine.dialect.statement_compiler = _HintedCompiler
+
+    @event.listens_for(engine, "do_connect")
+    def _find(*_given: Any) -> None:
+        # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
+        if (file := database_file(engine)) and not file.exists():
+            raise sqlite3.OperationalError(f"{file} doesn't exist: `flask --app wsgi prepare` makes it")
 
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

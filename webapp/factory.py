@@ -36,6 +36,7 @@ from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders
 from webapp.memories.dependents import init_dependents
 from webapp.model_clients import init_models
 from webapp.retrieval.setup import init_retrieval
+from webapp.sharing.uses import init_uses
 from webapp.summaries.service import init_summaries
 from webapp.templating import Tongues
 from webapp.trace_requests import init_tracing
@@ -130,6 +131,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_storage(app, settings)
     init_files()
     init_documents()
+    init_uses(app)
     init_transfer()
     init_digest_forgetting()
     init_webhooks()

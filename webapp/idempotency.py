@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, overload
@@ -10,6 +11,7 @@ from typing import Any, overload
 from flask import Response, g, jsonify, request
 from sqlalchemy.exc import IntegrityError
 
+from webapp import sealing
 from webapp.accounts.access import Decorator, View
 from webapp.accounts.auth import current_user_id
 from webapp.accounts.models import IdempotencyKey
@@ -19,6 +21,7 @@ from webapp.languages.marks import say
 
 HEADER = "Idempotency-Key"
 CSRF_FIELD = "csrf_token"
+PURPOSE = b"stored answers"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -60,7 +63,11 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                     stored = overtaken.by
             if stored.request_hash != digest:
                 raise Conflict(say("This %(header)s was used for a different request.", header=HEADER))
-            return (replay or _replay)(stored.body, stored.status)
+            if (answer := sealing.unseal(PURPOSE, stored.body or "")) is None:
+                raise Conflict(
+                    say("The answer to this %(header)s cannot be read any more. Use a new one.", header=HEADER)
+                )
+            return (replay or _replay)(json.loads(answer), stored.status)
 
         wrapper.idempotent = True  # type: ignore[attr-defined]  # the API's description says so
         return wrapper
@@ -75,7 +82,7 @@ def commit(payload: Any, status: int) -> Any:
     """
     row = g.pop("idempotency", None)
     if row is not None:
-        row.status, row.body = status, payload
+        row.status, row.body = status, sealing.seal(PURPOSE, json.dumps(payload))
         if row not in db.session and (stored := _claim(row)) is not None:
             raise _Overtaken(stored)
     db.session.commit()

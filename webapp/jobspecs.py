@@ -25,14 +25,13 @@ class Queue(StrEnum):
 
     TURN = "turn"  # what follows a reply: title, memory, summary
     UPKEEP = "upkeep"  # sweep, purge, mail that somebody is waiting for
-    INDEX = "index"  # vectors of what was said: needs no language model, so it need not wait for one
-    DOCUMENTS = "documents"  # documents and webhooks: no language model either, and no answer waits for them
+    INDEX = "index"  # vectors, documents, imports, exports, webhooks: in slices, as none needs the language model
     BATCH = "batch"  # digests, reports, overviews
 
 
-WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.UPKEEP, Queue.INDEX, Queue.DOCUMENTS))
-"""The queues of each process that `python -m jobs.worker` runs: those that call the language model, which may take
-minutes, and those that do not."""
+WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.INDEX,), (Queue.UPKEEP,))
+"""The queues of each process that `python -m jobs.worker` runs: what calls the language model, which may take minutes;
+what people's data takes, a slice at a time; and what must never wait for either."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ JOBS: dict[str, JobSpec] = {
     "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
     "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
-        "jobs.documents.index_document", Queue.DOCUMENTS, timeout=1_800, retries=(10, 60, 600), of="document_id"
+        "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"
     ),
     "journey_report": JobSpec(
         "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
@@ -87,8 +86,8 @@ JOBS: dict[str, JobSpec] = {
     "delete_account": JobSpec(
         "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
     ),
-    "deliver": JobSpec("jobs.webhooks.deliver", Queue.DOCUMENTS, timeout=300, retries=(30, 300), of="webhook_id"),
-    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.DOCUMENTS, timeout=300, retries=(30, 300)),
+    "deliver": JobSpec("jobs.webhooks.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
+    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
@@ -113,7 +112,7 @@ Ids = dict[str, int | str | bool | None]
 
 @dataclass
 class JobRequest:
-    """A job somebody asked for: its name, its ids, and the turn it reports to.
+    """A job somebody asked for: its name, its ids, the turn it reports to, and the person whose work it is.
 
     One that the sweep asked for is not retried automatically: the sweep asks again.
     """
@@ -122,6 +121,7 @@ class JobRequest:
     ids: Ids = field(default_factory=dict)
     turn_id: int | None = None
     is_swept: bool = False
+    person: int | None = None
 
     @property
     def key(self) -> str:
@@ -162,12 +162,33 @@ return false
 """
 
 
+# People take turns: a job goes behind everybody's first job; if its person has one already, behind everybody's second,
+# and so on. Whose job it is, its id says.
+_TAKE_TURNS = """
+local function person(id) return string.match(id, '^u(%d+)-') or '' end
+local ids = redis.call('lrange', KEYS[1], 0, -1)
+local mine, count = 0, {}
+for _, id in ipairs(ids) do if person(id) == person(ARGV[1]) then mine = mine + 1 end end
+for _, id in ipairs(ids) do
+  local whose = person(id)
+  count[whose] = (count[whose] or 0) + 1
+  if count[whose] > mine then
+    redis.call('lrem', KEYS[1], -1, ARGV[1])
+    return redis.call('linsert', KEYS[1], 'before', id, ARGV[1])
+  end
+end
+"""
+
+
 def push(client: Redis, request: JobRequest) -> str | None:
-    """Put a job on its queue; returns its id, or None if one for the same ids is already queued.
+    """Put a job on its queue, where people take turns; returns its id, or None if one for the same ids is already
+    queued.
 
     Marker and job appear together or not at all. Raises redis.RedisError if Redis is away.
     """
     spec, job_id = JOBS[request.name], str(uuid.uuid4())
+    if request.person is not None:
+        job_id = f"u{request.person}-{job_id}"
     queue = rq_queue(client, spec.queue)
     for _ in range(_COLLISIONS):
         with client.pipeline(transaction=True) as pipe:
@@ -182,6 +203,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
             if not waiting:
                 pipe.set(pending_key(request.key), job_id, ex=_MARKER_SECONDS)
                 _enqueue(queue, job_id, request, pipe)
+                pipe.eval(_TAKE_TURNS, 1, queue.key, job_id)
             try:
                 pipe.execute()
             except WatchError:

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.schema import ExecutableDDLElement
 
 from webapp.database import database_is_away, db
+from webapp.engine import database_file
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,12 @@ class RepeatableMariaDB(RepeatableMySQL, MariaDBImpl):
     """The same under its other name."""
 
     __dialect__ = "mariadb"
+
+
+def make_database_file(engine: Engine) -> None:
+    """Create SQLite's file if it is missing, which nothing but a migration does."""
+    if file := database_file(engine):
+        file.touch()
 
 
 def connect_patiently(engine: Engine, seconds: float) -> Connection:

@@ -10,22 +10,36 @@ import logging
 from dataclasses import dataclass
 
 from redis.exceptions import RedisError
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from webapp import backoff
-from webapp.database import after_commit, waiting_for_commit
+from webapp.database import Base, after_commit, db, waiting_for_commit
 from webapp.extensions import redis
-from webapp.jobspecs import JOBS, JobRequest, pending, push
+from webapp.jobspecs import JOBS, Ids, JobRequest, pending, push
 
 log = logging.getLogger(__name__)
 
 
-def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> str | None:
+_OWNED = {
+    "conversation_id": "conversations",
+    "document_id": "space_documents",
+    "import_id": "imports",
+    "export_id": "exports",
+    "webhook_id": "webhooks",
+}
+"""The tables that say whose the work with an id is."""
+
+
+def enqueue(
+    name: str, *, turn_id: int | None = None, person: int | None = None, **ids: int | str | bool | None
+) -> str | None:
     """Put a job on its queue now; returns its id, or None if one for the same ids is already queued.
 
-    Raises redis.RedisError if Redis is away. Most callers want `enqueue_after_commit`.
+    `person` is whose work it is, if the caller knows; otherwise it is looked up. Raises redis.RedisError if Redis is
+    away. Most callers want `enqueue_after_commit`.
     """
-    return push(redis(), JobRequest(name, ids, turn_id))
+    return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
 
 
 def enqueue_owed(name: str, of: int) -> bool:
@@ -36,6 +50,7 @@ def enqueue_owed(name: str, of: int) -> bool:
     request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
     if not backoff.may_ask(redis(), request.key):
         return False
+    request.person = _owner(request.ids)
     if push(redis(), request) is None:
         return False  # one is already waiting: whatever its outcome, this was not a try
     backoff.asked(redis(), request.key)
@@ -47,7 +62,7 @@ def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
 
     Raises redis.RedisError if Redis is away.
     """
-    request = JobRequest(name, ids)
+    request = JobRequest(name, ids, person=_owner(ids))
     for _ in range(3):  # the waiting one may be taken up between the two calls
         if job_id := push(redis(), request) or pending(redis(), request):
             return job_id
@@ -72,7 +87,19 @@ def enqueue_after_commit(name: str, *, turn_id: int | None = None, **ids: int | 
     """Put a job on its queue once the current transaction is committed; nothing happens if it is rolled back."""
     if name not in JOBS:
         raise KeyError(name)
-    after_commit(Push(JobRequest(name, ids, turn_id)))
+    after_commit(Push(JobRequest(name, ids, turn_id, person=_owner(ids))))
+
+
+def _owner(ids: Ids) -> int | None:
+    """Whose work it is, for people to take turns; None if it is nobody's in particular, or gone."""
+    if isinstance(user_id := ids.get("user_id"), int):
+        return user_id
+    for name, table in _OWNED.items():
+        if name in ids:
+            columns = Base.metadata.tables[table].c
+            with db.session.no_autoflush:
+                return db.session.scalar(select(columns.user_id).where(columns[name] == ids[name]))
+    return None
 
 
 def waiting(session: Session, name: str) -> list[JobRequest]:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
 from webapp.database import database_is_full, db, expect_writes
+from webapp.engine import database_file
 from webapp.extensions import app_settings, redis
 from webapp.migrating import migrate
 
@@ -72,6 +73,8 @@ def _migrations() -> str:
 
 def current_revision() -> str:
     """The migration that the database is at; empty if it has no tables."""
+    if (file := database_file(db.engine)) and not file.exists():
+        return ""
     with db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision() or ""
 

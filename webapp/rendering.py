@@ -24,9 +24,10 @@ from webapp.languages.speaking import FOLDER, init_speaking, language_of
 from webapp.markdown import render_stored
 from webapp.models.catalogue import known_label
 from webapp.templating import asset, init_templating
+from webapp.tour import answers
 
 UNKNOWN_PAGE = "There is no such file."
-OFFLINE_MODEL = N_("Demonstration, no language model")
+TOUR_LABEL = N_("Screen tour, no language model")
 
 
 def init_rendering(app: Flask) -> None:
@@ -90,8 +91,8 @@ def _account_language() -> str:
 
 
 def model_name(name: str) -> str:
-    """How a model is named under a reply; the offline one says what it is."""
-    return OFFLINE_MODEL if name.startswith("offline") else known_label(name)
+    """How a model is named under a reply; the screen tour, and the demonstration before it, say what they are."""
+    return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else known_label(name)
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:

@@ -89,6 +89,7 @@ from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.transfer.proposal_pages import blueprint as proposal_pages
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
+from webapp.webhooks import streaming
 from webapp.webhooks.api import blueprint as webhooks_api
 from webapp.webhooks.pages import blueprint as webhooks_pages
 
@@ -182,6 +183,7 @@ COMMANDS = (
 
 def register(app: OpenAPI) -> None:
     """Register everything that people and programs can reach, and the commands."""
+    app.extensions["end_event_streams"] = streaming.end_all
     for api in APIS:
         app.register_api(api)
     init_digests(app)

@@ -18,6 +18,7 @@ from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
+from webapp.models.catalogue import is_demonstration
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
@@ -31,6 +32,8 @@ from webapp.webhooks import service as webhooks
 OWED_DAYS = 7
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
+READ_BY_A_MODEL = ("extract", "summary", "learn")
+"""Work that stays owed while no model is connected; a title is then the first words."""
 
 
 def sweep() -> dict[str, int]:
@@ -54,6 +57,8 @@ def sweep() -> dict[str, int]:
         "mail": mails.owed(),
         "deliver": delivering.owed(),
     }
+    if is_demonstration():
+        owed |= dict.fromkeys(READ_BY_A_MODEL, ())
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
     with write_transaction():

@@ -14,10 +14,11 @@ from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
 from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
-from werkzeug.exceptions import NotFound, RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.extensions import app_settings
 from webapp.paging import LONGEST_CURSOR
 from webapp.validation import MAX_ID
 
@@ -44,9 +45,20 @@ JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 
 
+def bearer() -> str | None:
+    """The token that the request carries, if it carries one."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else None
+
+
+def is_for_programs() -> bool:
+    """Whether programs are answered at this address, and with JSON; pages are for browsers."""
+    return request.path.startswith(JSON_PREFIXES)
+
+
 def wants_json() -> bool:
-    """Whether the caller is a program: the JSON API's paths, or a request that asks for JSON."""
-    if request.path.startswith(JSON_PREFIXES):
+    """Whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
+    if is_for_programs() or bearer() is not None:
         return True
     best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
     return best == "application/json"
@@ -94,7 +106,12 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
         """The body as JSON. No body counts as an empty object: if all of it is optional, nothing need be sent."""
-        return super().get_json(force, silent, cache) if has_body(self) else {}
+        try:
+            return super().get_json(force, silent, cache) if has_body(self) else {}
+        except RecursionError:  # nested too deep
+            if silent:
+                return None
+            raise BadRequest("The body is not valid JSON.") from None
 
 
 def has_body(sent: Request) -> bool:
@@ -184,6 +201,13 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
         abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
+
+
+def absolute(path: str = "") -> str:
+    """The URL of a path of this site, as others open it: at SITE_URL if it is set, since anybody may choose the host
+    that a request names."""
+    site = app_settings().site_url or request.url_root
+    return site.rstrip("/") + path.removeprefix(request.script_root)
 
 
 def asked_cursor() -> str | None:

@@ -17,14 +17,14 @@ from sqlalchemy import create_engine, text
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
 from tests.support.processes import descendants, end
+from webapp.chat.turns.durable import LOSS_SECONDS
 from webapp.config import Settings
 
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
 """Causes a fault; what it returns is called once it is known how long it took to serve again without it."""
-UNSAVED = {"everything_killed": int(3.0 / TOKEN_DELAY * len(WORDS[-1]))}
-"""How many characters of a reply (three seconds' worth) may be lost if everything that held them dies: it is stored
-every two seconds."""
+UNSAVED = {"everything_killed": int(LOSS_SECONDS / TOKEN_DELAY * len(WORDS[-1]))}
+"""How many characters of a reply may be lost if everything that held them dies."""
 
 
 def web_killed(stack: Stack, _random: random.Random) -> None:
@@ -133,6 +133,17 @@ def database_read_only(stack: Stack, random: random.Random) -> None:
     engine.dispose()
 
 
+def database_stutters(stack: Stack, random: random.Random) -> None:
+    """MariaDB stops for a moment again and again, so that much is committed between two statements of a job, and
+    replies begin and end there; on SQLite as `database_restarted`."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 6))
+        return
+    for _ in range(random.randrange(20, 60)):
+        stand_still([stack.servers.mariadb.pid], random.uniform(0.02, 0.2))
+        time.sleep(random.uniform(0.005, 0.05))
+
+
 def model_killed(stack: Stack, random: random.Random) -> None:
     """The model server dies in the middle of its answers and is back after a while."""
     kill(stack, "model")
@@ -171,6 +182,7 @@ FAULTS: tuple[Fault, ...] = (
     database_killed,
     database_silent,
     database_read_only,
+    database_stutters,
     model_killed,
     model_silent,
     everything_killed,

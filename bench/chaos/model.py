@@ -9,8 +9,8 @@ import argparse
 import asyncio
 
 from bench.chaos.workload import TOKEN_DELAY, WORDS
-from webapp.llm.offline.script import Rule, Script
-from webapp.llm.offline.server import OfflineServer, serving
+from fakemodel.script import Rule, Script
+from fakemodel.server import FakeServer, serving
 
 RULES = (
     {"reply": WORDS, "token_delay": TOKEN_DELAY},
@@ -25,7 +25,7 @@ async def serve(port: int) -> None:
     script = Script()
     for rule in RULES:
         script.add(Rule.parse(rule))
-    async with serving(OfflineServer(script=script), "127.0.0.1", port):
+    async with serving(FakeServer(script=script), "127.0.0.1", port):
         await asyncio.Event().wait()
 
 

@@ -35,9 +35,6 @@ def callers(people: People) -> dict[str, dict[str, str]]:
         ("/api/probe/either", {"user", "admin", "service", "admin's service"}),
         ("/api/probe/admin", {"admin"}),
         ("/api/internal/probe", {"admin", "service", "admin's service"}),
-        ("/page/user", {"user", "admin"}),
-        ("/page/admin", {"admin"}),
-        ("/page/forgotten", {"admin"}),
     ],
 )
 def test_who_may_call_what(
@@ -52,6 +49,28 @@ def test_who_may_call_what(
             assert answer.get_json()["status"] == expected
         if expected == 401:
             assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/page/user", "/page/admin", "/page/forgotten"])
+def test_pages_know_nobody_by_a_token(
+    caller: FlaskClient, callers: dict[str, dict[str, str]], path: str, method: str
+) -> None:
+    del callers["nobody"]
+    for headers in callers.values():
+        answer = caller.open(path, method=method, headers=headers)
+        assert (answer.status_code, answer.content_type) == (403, "application/problem+json")
+        assert "signed-in browser" in answer.get_json()["detail"]
+    assert caller.get("/page/public", headers=callers["admin"]).get_json() is None
+
+
+def test_who_may_open_which_page(people: People) -> None:
+    people.user("ann")
+    people.user("root2", is_admin=True)
+    ann, root = people.browser("ann"), people.browser("root2")
+    for path, status in (("/page/user", 200), ("/page/admin", 403), ("/page/forgotten", 403)):
+        answers = [browser.get(path, headers={"Accept": "application/json"}) for browser in (ann, root)]
+        assert [answer.status_code for answer in answers] == [status, 200]
 
 
 def test_a_wrong_method_and_an_unknown_path_need_nobody(caller: FlaskClient) -> None:

@@ -16,21 +16,24 @@ import pytest
 from aiosmtpd.controller import Controller
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 
 from tests.support.people import Person, csrf_token, post_form
 from tests.support.processes import free_port
 from webapp import upkeep
-from webapp.accounts import mails
+from webapp.accounts import mails, tokens
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose
-from webapp.accounts.models import AccountMail, User
+from webapp.accounts.models import AccountMail, ApiToken, Passkey, User, UserIdentity
+from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
 from webapp.database import db, now, write_transaction
 from webapp.languages import LANGUAGES, SOURCE
 from webapp.languages.speaking import speaking
 from webapp.mailing import MailAway, send
+from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant
+from webapp.webhooks.models import Webhook
 
 GOOD = "a heron on the tide mill"
 SITE = "https://chat.example.org"
@@ -234,6 +237,76 @@ def test_a_forgotten_password(
     signed_in = post_form(anonymous, "/login", "/login", email=user.email, password="quite another long one")
     assert signed_in.status_code == 303
     assert post_form(anonymous, path, "/settings", password="and a third long one").status_code == 410
+
+
+@pytest.fixture
+def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
+    """An account into which one thing of each kind gets besides the password; how many of each there are."""
+    with app.app_context(), write_transaction():
+        client = OAuthClient(client_id="desk", name="The desk", redirect_uris=["https://desk.example/"])
+        delegated, _ = tokens.create_delegated(
+            user.user_id, NewToken(name="The desk", scopes=["mcp"]), space_ids=None, expires_at=now()
+        )
+        db.session.add(client)
+        db.session.flush()
+        ids = {"user_id": user.user_id, "client_number": client.client_number, "scope": "mcp"}
+        db.session.add_all(
+            [
+                OAuthGrant(token_id=delegated.token_id, expires_at=now() + timedelta(days=9), **ids),
+                OAuthCode(code_hash="x", redirect_uri="https://desk.example/", challenge="x", **ids),
+                Passkey(
+                    user_id=user.user_id, name="The phone", credential_hash="x", credential_id=b"x", public_key=b"x"
+                ),
+                UserIdentity(user_id=user.user_id, issuer="https://id.example", subject="1"),
+                Webhook(user_id=user.user_id, url="https://hooks.example/x", kinds=",x,", secret="x"),
+            ]
+        )
+
+    def count(*statements: Any) -> Callable[[], int]:
+        def counted() -> int:
+            with app.app_context():
+                return sum(db.session.scalar(statement) or 0 for statement in statements)
+
+        return counted
+
+    def of(model: Any, *where: Any) -> Any:
+        return select(func.count()).select_from(model).where(model.user_id == user.user_id, *where)
+
+    return {
+        "tokens": count(of(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated.is_(False))),
+        "programs": count(
+            of(OAuthGrant), of(OAuthCode), of(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated)
+        ),
+        "passkeys": count(of(Passkey)),
+        "providers": count(of(UserIdentity)),
+        "webhooks": count(of(Webhook)),
+    }
+
+
+@pytest.mark.parametrize("kept", [None, "", "tokens", "programs", "passkeys", "providers", "webhooks"])
+def test_a_new_password_shuts_out_what_got_in_without_it(
+    postman: Postman,
+    anonymous: FlaskClient,
+    run_jobs: Jobs,
+    user: Person,
+    held: dict[str, Callable[[], int]],
+    kept: str | None,
+) -> None:
+    """Unless its box is unticked; `kept` is None for a form that does not ask."""
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    path = link(wait(run_jobs, postman))
+    page = anonymous.get(path).text
+    for name in ("test", "The desk", "The phone", "https://id.example", "hooks.example"):
+        assert name in page
+    assert page.count('name="ended"') == page.count(" checked>") == len(held)
+    form: dict[str, Any] = {"listed": list(held), "ended": [name for name in held if name != kept]}
+    weak = post_form(anonymous, path, path, password="password1", **form)
+    assert weak.status_code == 422 and weak.text.count(" checked>") == len(form["ended"])
+    assert all(count() for count in held.values())
+    if kept is None:
+        form = {}
+    assert post_form(anonymous, path, path, password="quite another long one", **form).status_code == 303
+    assert [name for name, count in held.items() if count()] == ([kept] if kept else [])
 
 
 def test_a_link_dies_with_a_new_password_its_time_and_any_change(

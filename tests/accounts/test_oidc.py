@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qs, urlsplit
 
+import pyotp
 import pytest
 import requests
 from sqlalchemy import func, select
 
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from tests.support.people import PASSWORD, post_form
+from webapp.accounts import closing, linking, second_factor, service
 from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
-from webapp.accounts.schemas import Registration
+from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
 from webapp.config import ConfigError, Settings
-from webapp.database import db, write_transaction
+from webapp.database import db, now, write_transaction
 from webapp.spaces import members
 from webapp.spaces.models import SpaceVersion
 from webapp.spaces.schemas import NewSpace
@@ -71,6 +74,26 @@ def at_the_provider(browser, path="/login/oidc"):
     return f"{parts.path}?{parts.query}"
 
 
+@pytest.fixture
+def ann(app, make_user):
+    """An account with the address the provider vouches for, known to be hers."""
+    person = make_user(email="ann@example.org")
+    confirm(app, person)
+    return person
+
+
+def confirm(app, person):
+    """Make an address one that is known to be its owner's."""
+    with app.app_context(), write_transaction():
+        db.session.get(User, person.user_id).email_verified_at = now()
+
+
+def accounts(app):
+    """How many there are."""
+    with app.app_context():
+        return db.session.scalar(select(func.count()).select_from(User))
+
+
 def me(browser):
     """The account that is signed in."""
     return browser.get("/api/account").json
@@ -113,25 +136,166 @@ def test_what_is_asked_of_the_provider(configure, anonymous):
     assert {"state", "nonce", "code_challenge"} <= set(asked)
 
 
-def test_a_verified_address_takes_over_the_account_and_another_does_not(app, make_user, configure, provider, anonymous):
-    make_user(is_admin=True)
-    ann = make_user(email="ann@example.org")
+def test_a_verified_address_takes_over_the_account_and_another_does_not(ann, configure, provider, anonymous):
     configure(oidc_create=False)
     provider.claims["email_verified"] = False
     refused = anonymous.get(at_the_provider(anonymous))
-    assert refused.status_code == 403 and "Ask an admin" in refused.text
+    assert refused.status_code == 403 and "email_verified" in refused.text
     provider.claims["email_verified"] = True
     assert anonymous.get(at_the_provider(anonymous)).status_code == 303
     assert me(anonymous)["user_id"] == ann.user_id
 
 
-def test_an_unverified_address_that_is_taken_gives_no_account(make_user, configure, provider, anonymous, app):
-    make_user(email="ann@example.org")
+@pytest.mark.parametrize("said", [False, None, "false", 0])
+def test_an_unverified_address_that_is_taken_gives_no_account(ann, configure, provider, anonymous, app, said):
     configure()
-    provider.claims["email_verified"] = False
+    provider.claims["email_verified"] = said
+    refused = anonymous.get(at_the_provider(anonymous))
+    assert refused.status_code == 403 and "email_verified" in refused.text
+    assert accounts(app) == 1
+
+
+def test_an_unverified_address_makes_no_account_that_its_owner_comes_into(app, configure, provider, anonymous):
+    configure()
+    provider.claims |= {"sub": "eve-1", "email_verified": False}
     assert anonymous.get(at_the_provider(anonymous)).status_code == 403
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(User)) == 1
+    assert accounts(app) == 0
+    del provider.claims["email_verified"]  # one that says nothing of addresses makes one, as hers alone
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    provider.claims |= {"sub": "ann-1", "email_verified": True}
+    owner = app.test_client()
+    assert owner.get(at_the_provider(owner)).status_code == 403
+    assert owner.get("/api/account").status_code == 401
+    assert me(anonymous)["email"] == "ann@example.org"
+
+
+def registered(app, email="ann@example.org", password="a heron on the tide mill"):
+    """A browser in which somebody has just registered with this address."""
+    browser = app.test_client()
+    answer = post_form(browser, "/register", "/register", name="", email=email, password=password)
+    assert answer.status_code == 303
+    return browser
+
+
+def sign_in(browser, password="a heron on the tide mill"):
+    return post_form(browser, "/login", "/login", email="ann@example.org", password=password)
+
+
+def test_who_registered_with_an_address_shares_the_account_with_nobody(app, configure, anonymous):
+    configure()
+    eve = registered(app)
+    refused = anonymous.get(at_the_provider(anonymous))
+    assert refused.status_code == 403 and "sign in to it with its password" in refused.text
+    assert anonymous.get("/api/account").status_code == 401
+    assert sign_in(anonymous, "a wrong guess at it").status_code == 401
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    assert me(eve)["email"] == "ann@example.org"
+
+
+def test_who_proves_the_account_is_linked_to_it(app, configure, anonymous):
+    """With the password, in the browser in which the provider vouched for them; elsewhere nothing comes of it."""
+    configure()
+    user_id = me(registered(app))["user_id"]
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    elsewhere = app.test_client()
+    assert sign_in(elsewhere).status_code == 303
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    assert sign_in(anonymous).status_code == 303
+    later = app.test_client()
+    assert later.get(at_the_provider(later)).status_code == 303
+    assert me(later)["user_id"] == user_id
+
+
+def test_linking_waits_for_the_second_step_and_not_for_ever(app, configure, anonymous, monkeypatch):
+    configure()
+    user_id = me(registered(app))["user_id"]
+    monkeypatch.setattr(second_factor, "is_on", lambda _user_id: True)
+    monkeypatch.setattr(second_factor, "check", lambda _user_id, code: code == "right")
+    anonymous.get(at_the_provider(anonymous))
+    assert sign_in(anonymous).location.startswith("/login/code")
+    monkeypatch.setattr(linking, "SECONDS", -1)
+    post_form(anonymous, "/login/code", "/login/code", code="right")
+    later = app.test_client()
+    assert later.get(at_the_provider(later)).status_code == 403
+    monkeypatch.undo()
+    monkeypatch.setattr(second_factor, "is_on", lambda _user_id: True)
+    monkeypatch.setattr(second_factor, "check", lambda _user_id, code: code == "right")
+    assert sign_in(later).location.startswith("/login/code")
+    assert post_form(later, "/login/code", "/login/code", code="right").status_code == 303
+    monkeypatch.undo()
+    again = app.test_client()
+    assert again.get(at_the_provider(again)).status_code == 303
+    assert me(again)["user_id"] == user_id
+
+
+def test_linking_is_with_the_account_of_that_address_only(app, make_user, configure, anonymous):
+    """Whoever signs in to another account than the one they were refused links nothing to it."""
+    other = make_user()
+    configure()
+    registered(app)
+    anonymous.get(at_the_provider(anonymous))
+    form = {"email": other.email, "password": other.password}
+    assert post_form(anonymous, "/login", "/login", **form).status_code == 303
+    later = app.test_client()
+    assert later.get(at_the_provider(later)).status_code == 403
+
+
+def test_an_address_that_changed_hands_at_the_provider_is_no_key(app, make_user, configure, provider, anonymous):
+    """The provider tells two people apart by `sub`, whatever address they have had."""
+    make_user(is_admin=True)
+    configure()
+    anonymous.get(at_the_provider(anonymous))
+    provider.claims["sub"] = "ann-2"
+    successor = app.test_client()
+    assert successor.get(at_the_provider(successor)).status_code == 403
+
+
+def test_who_moved_to_an_address_has_to_prove_it(app, ann, make_user, configure, provider, anonymous, login):
+    """Changing one's address to somebody else's catches nobody either."""
+    eve = make_user()
+    configure()
+    provider.claims |= {"sub": "bea", "email": "bea@example.org"}
+    with app.app_context(), write_transaction():
+        service.change_email(eve.user_id, EmailChange(email="bea@example.org", password=eve.password))
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+
+
+def test_letters_that_look_alike_are_one_address(app, configure, provider, anonymous):
+    """Full-width and mathematical letters are normalised when an account is made and whenever somebody signs in."""
+    configure()
+    provider.claims["email"] = "ＡＮＮ@ｅｘａｍｐｌｅ.org"
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert me(anonymous)["email"] == "ann@example.org"
+    for email in ("𝐚nn@example.org", "ann@EXAMPLE.org", "ann@example.org"):
+        provider.claims |= {"sub": email, "email": email}
+        assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    assert accounts(app) == 1
+
+
+@pytest.mark.parametrize("sub", ["", " ", None, 7, [], "x" * 300])
+def test_who_has_no_name_at_the_provider_is_refused(app, make_user, configure, provider, anonymous, sub):
+    make_user()
+    configure()
+    provider.claims["sub"] = sub
+    refused = anonymous.get(at_the_provider(anonymous))
+    assert refused.status_code in (401, 403) and "Not signed in" in refused.text
+    del provider.claims["sub"]
+    assert anonymous.get(at_the_provider(anonymous)).status_code in (401, 403)
+    assert accounts(app) == 1
+
+
+def test_an_admin_vouches_for_the_address_of_an_account_they_make(app, configure, anonymous):
+    with app.app_context(), write_transaction():
+        made = create_user(Registration(email="ann@example.org", password="a heron on the tide mill")).user_id
+    configure(oidc_create=False)
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert me(anonymous)["user_id"] == made
+
+
+def test_the_site_s_own_address_counts_and_not_the_request_s(configure, anonymous):
+    configure(site_url="https://chat.example.org/")
+    there = anonymous.get("/login/oidc", headers={"Host": "evil.example"}).location
+    assert parse_qs(urlsplit(there).query)["redirect_uri"] == ["https://chat.example.org/login/oidc/callback"]
 
 
 def test_groups_make_and_unmake_admins(make_user, configure, provider, anonymous):
@@ -159,17 +323,15 @@ def test_who_is_in_no_group_is_no_admin(make_user, configure, provider, anonymou
     assert not me(anonymous)["is_admin"]
 
 
-def test_without_an_admin_group_the_provider_says_nothing_of_roles(make_user, configure, anonymous):
+def test_without_an_admin_group_the_provider_says_nothing_of_roles(app, make_user, configure, anonymous):
     make_user(is_admin=True)
-    make_user(email="ann@example.org", is_admin=True)
+    confirm(app, make_user(email="ann@example.org", is_admin=True))
     configure()
     anonymous.get(at_the_provider(anonymous))
     assert me(anonymous)["is_admin"]
 
 
-def test_a_stopped_account_stays_out(app, make_user, configure, anonymous):
-    make_user(is_admin=True)
-    ann = make_user(email="ann@example.org")
+def test_a_stopped_account_stays_out(app, ann, configure, anonymous):
     configure()
     with app.app_context(), write_transaction():
         db.session.get(User, ann.user_id).is_active = False
@@ -271,6 +433,7 @@ def test_what_people_decided_no_group_undoes(app, spaces, configure, provider, a
     anonymous.get(at_the_provider(anonymous))
     assert spaces_of(anonymous) == {first}
     # The owner, in a group or not, stays the owner.
+    confirm(app, owner)
     provider.claims |= {"sub": "owner", "email": owner.email, "groups": ["staff"]}
     again = app.test_client()
     again.get(at_the_provider(again))
@@ -304,3 +467,29 @@ def test_a_full_space_keeps_nobody_out_of_their_account(app, spaces, configure, 
 def test_a_mapping_that_is_none_is_refused_at_the_start(given):
     with pytest.raises(ConfigError, match="OIDC_SPACES"):
         Settings.from_env({"OIDC_SPACES": given})
+
+
+@pytest.mark.parametrize("has_two_steps", [False, True])
+def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(
+    app, configure, provider, anonymous, has_two_steps
+):
+    configure()
+    with app.app_context(), write_transaction():
+        ann = create_user(Registration(email="ann@example.org", name="Ann", password=PASSWORD)).user_id
+    with app.app_context(), write_transaction():
+        if has_two_steps:
+            second_factor.begin(ann)
+            codes = second_factor.confirm(ann, pyotp.TOTP(second_factor.pending_secret(ann)).now())
+        closing.close(ann, PASSWORD)
+    answer = anonymous.get(at_the_provider(anonymous))
+    if has_two_steps:
+        assert answer.location.endswith("/login/code")
+        assert anonymous.get("/account/keep").location.endswith("/login")
+        answer = post_form(anonymous, "/login/code", page="/login/code", code=codes[0])
+    assert answer.location.endswith("/account/keep")
+    assert me(anonymous).get("user_id") is None, "not signed in by that"
+    assert post_form(anonymous, "/account/keep", page="/account/keep").status_code == 303
+    anonymous.get(at_the_provider(anonymous))
+    if has_two_steps:
+        post_form(anonymous, "/login/code", page="/login/code", code=codes[1])
+    assert me(anonymous)["user_id"] == ann

@@ -21,15 +21,16 @@ from webapp.database import write_transaction
         ("POST", "/api/chat/stream", "user", {"chat"}),
         ("GET", "/api/conversations", "user", {"read", "chat"}),
         ("POST", "/memory/conversation/7/points/x/initiate/", "user", {"chat"}),
-        ("GET", "/memory", "user", {"read", "memory"}),
         ("GET", "/api/spaces", "user", {"read"}),
         ("POST", "/api/spaces", "user", {"write"}),
-        ("DELETE", "/api/account", "user", {"write"}),
+        ("PUT", "/api/account", "user", {"write"}),
+        ("GET", "/api/sessions", "user", {"read"}),
+        ("DELETE", "/api/sessions/7", "user", set()),
+        ("POST", "/api/webhooks", "user", set()),
         ("POST", "/v1/chat/completions", "user", {"chat"}),
         ("POST", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
         ("GET", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
         ("PUT", "/api/users/3", "admin", {"admin"}),
-        ("GET", "/admin", "admin", {"admin"}),
     ],
 )
 def test_what_a_request_needs(method, path, access, scopes):
@@ -88,6 +89,28 @@ def test_forgetting_with_a_conversation_or_a_space_needs_the_scope_of_memory(wit
         assert refused.status_code == 403 and "scope memory" in refused.json["detail"]
         assert with_scopes(scope, "memory").delete(f"{path}?forget=memories").status_code in (200, 204)
         assert with_scopes(scope).delete(path).status_code == 404
+
+
+def test_a_token_and_the_password_are_no_session(app, user, with_scopes):
+    """Otherwise the second step would be none: a browser signed in that way turned it off, and made any token."""
+    body = {"current_password": user.password, "new_password": "nine grey stones at low water"}
+    for caller in (with_scopes("write"), with_scopes(*SCOPES)):
+        browser = app.test_client()
+        browser.environ_base = caller.environ_base
+        for path, sent in (("/settings/password", {"data": body}), ("/api/account/password", {"json": body})):
+            refused = browser.post(path, **sent)
+            assert (refused.status_code, refused.content_type) == (403, "application/problem+json")
+            assert "signed-in browser" in refused.json["detail"]
+        assert browser.get_cookie("session") is None
+
+
+def test_a_writer_ends_no_session_and_a_token_without_scopes_does(app, user, client, login, with_scopes):
+    login(user)
+    (session,) = client.get("/api/sessions").json["sessions"]
+    path = f"/api/sessions/{session['session_id']}"
+    refused = with_scopes("read", "write", "admin").delete(path)
+    assert refused.status_code == 403 and "not limited to scopes" in refused.json["detail"]
+    assert client.delete(path).status_code == 204
 
 
 def test_an_admin_without_the_admin_scope_is_no_admin(app, make_user, api):

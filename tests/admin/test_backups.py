@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from webapp.admin.backups.restoring import restore
 from webapp.config import Settings
 from webapp.database import db, write_transaction
 from webapp.files.folder import Folder
+from webapp.files.storing import file_storage
 
 KEY = "another machine, the same key, and long enough"
 
@@ -70,8 +72,8 @@ def content(path: Path) -> dict[str, Any]:
     with open_archive(path) as archive:
         for name in archive.namelist():
             if name.startswith("tables/"):
-                columns, rows = read_table(archive, name.removeprefix("tables/").removesuffix(".jsonl"))
-                found[name] = sorted(repr(dict(zip(columns, row, strict=True))) for row in rows)
+                with read_table(archive, name.removeprefix("tables/").removesuffix(".jsonl")) as (columns, rows):
+                    found[name] = sorted(repr(dict(zip(columns, row, strict=True))) for row in rows)
             elif name.startswith("files/"):
                 found[name] = archive.read(name)
     return found
@@ -237,9 +239,9 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
                 raise OSError("No space left on device")
 
             broken.setattr(Folder, "take", full)
-            with pytest.raises(OSError, match="No space"):
+            with pytest.raises(BackupError, match="No space"):
                 restore(tmp_path / "a.zip")
-        assert not has_users()
+        assert making.current_revision() == ""
         restore(tmp_path / "a.zip")
         assert has_users()
 
@@ -249,9 +251,105 @@ def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(making, "write_table", fail)
-    with filled.app_context(), pytest.raises(OSError):
+    with filled.app_context(), pytest.raises(BackupError, match="No space"):
         make_backup(tmp_path / "b.zip")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_without_accounts_is_made_only_if_told(elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
+    """Beside a database that was not named, an empty backup was made and called a success."""
+    cli, file, data = elsewhere("sqlite").test_cli_runner(), tmp_path / "b.zip", tmp_path / "var0/commonplace.sqlite3"
+    for args in (["backup", "create", str(file)], ["backup", "check", str(file)], ["doctor"], ["db", "current"]):
+        assert cli.invoke(args=args).exit_code == 1
+        assert not data.exists(), "only a migration makes the file of a database"
+    said = cli.invoke(args=["doctor"]).output
+    assert "FAULT    migrations: not current" in said and str(data) in said
+    assert cli.invoke(args=["prepare"]).exit_code == 0
+    refused = cli.invoke(args=["backup", "create", str(file)])
+    assert refused.exit_code == 1 and not file.exists()
+    assert "There are no accounts" in refused.output and str(data) in refused.output
+    made = cli.invoke(args=["backup", "create", "--empty", str(file)])
+    assert made.exit_code == 0 and f"Read sqlite:///{data}" in made.output
+
+
+def test_no_file_is_overwritten(filled: Flask, tmp_path: Path) -> None:
+    file, part = tmp_path / "b.zip", tmp_path / "b.zip.part"
+    file.write_text("an earlier one")
+    done = filled.test_cli_runner().invoke(args=["backup", "create", str(file)])
+    assert done.exit_code == 1 and "exists already" in done.output and file.read_text() == "an earlier one"
+    file.rename(part)
+    done = filled.test_cli_runner().invoke(args=["backup", "create", str(file)])
+    assert done.exit_code == 1 and "is being written" in done.output and part.read_text() == "an earlier one"
+
+
+DAMAGE: dict[str, Callable[[dict[str, bytes]], object]] = {
+    "no manifest": lambda parts: parts.pop("manifest.json"),
+    "a manifest of something else": lambda parts: parts.update({"manifest.json": b"[]"}),
+    "a manifest without tables": lambda parts: parts.update({"manifest.json": b'{"format": 1}'}),
+    "another format": lambda parts: changed(parts, "manifest.json", b'"format": 1', b'"format": 2'),
+    "an unknown migration": lambda parts: changed(parts, "manifest.json", b'"revision": "', b'"revision": "9'),
+    "a table missing": lambda parts: parts.pop("tables/messages.jsonl"),
+    "a row missing": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"].split(b"\n")[0]}),
+    "a row that is none": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"] + b"{"}),
+    "an unknown column": lambda parts: changed(parts, "tables/users.jsonl", b'"email"', b'"mail"'),
+    "a value missing": lambda parts: changed(parts, "tables/users.jsonl", b'@example.org"', b'@example.org",null'),
+    "a row that refers to none": lambda parts: changed(
+        parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"
+    ),
+    "two rows with one id": lambda parts: changed(
+        parts, "tables/messages.jsonl", rb"\n\[(\d+)(,.*)\n\[\d+", rb"\n[\1\2\n[\1"
+    ),
+    "an attachment missing": lambda parts: parts.pop(attachment(parts)),
+    "another attachment": lambda parts: parts.update({attachment(parts): b"other words"}),
+}
+
+
+def changed(parts: dict[str, bytes], name: str, old: bytes, new: bytes) -> None:
+    """Replace the first match of a pattern in a file of a backup."""
+    parts[name], count = re.subn(old, new, parts[name], count=1)
+    assert count, parts[name][:300]
+
+
+def attachment(parts: dict[str, bytes]) -> str:
+    return next(name for name in parts if name.startswith("files/"))
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
+    filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, kind: str
+) -> None:
+    whole, damaged = tmp_path / "whole.zip", tmp_path / "damaged.zip"
+    with filled.app_context():
+        make_backup(whole)
+    other = elsewhere(kind, secret_key=KEY)
+
+    def refuse(why: str) -> None:
+        done = other.test_cli_runner().invoke(args=["backup", "restore", str(damaged)])
+        assert done.exit_code == 1 and isinstance(done.exception, SystemExit), (why, done.exception)
+        assert "Error: " in done.output and "Traceback" not in done.output, (why, done.output)
+        with other.app_context():
+            assert making.current_revision() == "", why
+            assert list(file_storage().kept()) == [], why
+
+    for length in (0, 10, 1_000, whole.stat().st_size // 2, whole.stat().st_size - 30):
+        damaged.write_bytes(whole.read_bytes()[:length])
+        refuse(f"the first {length} bytes")
+    flipped = bytearray(whole.read_bytes())
+    flipped[300] ^= 0xFF
+    damaged.write_bytes(flipped)
+    refuse("a byte that is another")
+    with zipfile.ZipFile(whole) as archive:
+        original = {name: archive.read(name) for name in archive.namelist()}
+    for why, damage in DAMAGE.items():
+        parts = dict(original)
+        damage(parts)
+        with zipfile.ZipFile(damaged, "w") as archive:
+            for name, data in parts.items():
+                archive.writestr(name, data)
+        refuse(why)
+    with other.app_context():
+        restore(whole)
+        assert has_users()
 
 
 def rewrite(source: Path, target: Path, old: str, new: str) -> None:

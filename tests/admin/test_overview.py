@@ -28,12 +28,9 @@ def test_addresses_are_shown_without_secrets(url, shown):
 
 
 def test_the_model_as_configured():
-    found = overview.model(
-        Settings(openai_base_url="http://k:s@127.0.0.1:1/v1", chat_model="m", offline_model=True), "m@here"
-    )
+    found = overview.model(Settings(openai_base_url="http://k:s@127.0.0.1:1/v1", chat_model="m"), "m@here")
     assert found.address == "http://127.0.0.1:1/v1"
     assert (found.chat, found.background) == ("m", "m")
-    assert found.is_demonstration
 
 
 def test_counts_tell_active_accounts_and_admins_apart(app_context, make_user):

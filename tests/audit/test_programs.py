@@ -27,7 +27,7 @@ def said(client: FlaskClient) -> list[tuple[str, str]]:
 
 def test_what_a_program_reads_is_told_with_its_name_and_once(client: ApiClient) -> None:
     for _ in range(2):
-        for path in ("/api/memories", "/api/profile", "/api/search?q=tea", "/memory"):
+        for path in ("/api/memories", "/api/profile", "/api/search?q=tea"):
             assert client.get(path).status_code == 200
     assert said(client) == [
         ("memories_read", ""),

@@ -15,10 +15,10 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
+from fakemodel.script import Hold
 from tests.support.live import LiveServer
 from tests.support.people import Person, browser_client
 from webapp.cli.prepare.machine import find_chromium
-from webapp.llm.offline.script import Hold
 
 AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}

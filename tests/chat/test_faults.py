@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, wait_for_end
 from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient
@@ -21,7 +22,6 @@ from webapp.chat.turns.finish import Outcome
 from webapp.conversations.models import Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Unavailable
-from webapp.llm.offline.testing import ServerHandle
 
 FAULTS = [
     ({"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}}, "failed", "unauthorized", False),

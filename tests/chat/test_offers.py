@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient, Person
 from webapp.chat.context.request_block import about_request
 from webapp.chat.offers import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
-from webapp.llm.offline.testing import ServerHandle
 
 BLOCK = (
     OPENS

@@ -9,11 +9,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse
 from tests.support.people import ApiClient, Person, post_form
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
 from webapp.parameters import Parameters, of_one_reply
 

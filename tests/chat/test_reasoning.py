@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas, message, names
 from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient, Person
@@ -15,7 +16,6 @@ from tests.support.processes import wait_until
 from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 from webapp.transfer import account
 
 THOUGHT = "Greets me. I should greet back."

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
-from tests.support.people import ApiClient
+from tests.support.people import WAYS_OUT, ApiClient, put_out_of_use
 from tests.support.processes import wait_until
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
@@ -18,7 +19,6 @@ from webapp.chat.turns.follow import follow
 from webapp.chat.turns.hub import Hub
 from webapp.database import db
 from webapp.extensions import make_redis
-from webapp.llm.offline.testing import ServerHandle
 
 SLOW = {"token_delay": 0.03}
 
@@ -184,6 +184,18 @@ def test_stop_keeps_what_has_arrived(app: Flask, client: ApiClient, model: Serve
     model.wait_for(lambda calls: calls[-1]["outcome"] != "open")
     assert model.calls()[-1]["sent"] < 400, "the model was told, too"
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202, "stopping twice does no harm"
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_reply_stops_when_its_account_goes_out_of_use(
+    app: Flask, client: ApiClient, model: ServerHandle, way: str
+) -> None:
+    """Whoever still reads the stream gets nothing more of it."""
+    model.script(reply=[f"w{n} " for n in range(2_000)], token_delay=0.02)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    put_out_of_use(app, client.person, way)
+    assert wait_for_end(app, turn_id)["status"] == "stopped"
 
 
 def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: ServerHandle) -> None:

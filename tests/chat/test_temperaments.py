@@ -10,14 +10,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from fakemodel.script_faults import alternates
+from fakemodel.temperaments import TEMPERAMENTS
+from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
 from tests.support.people import ApiClient
 from webapp.database import db
-from webapp.llm.offline.script_faults import alternates
-from webapp.llm.offline.temperaments import TEMPERAMENTS
-from webapp.llm.offline.testing import ServerHandle
 from webapp.llm.thinking import ROOM
 from webapp.model_clients import completions
 from webapp.usage.models import UsageRecord

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas
 from tests.chat.test_stream import ask
 from tests.support.people import ApiClient
-from webapp.llm.offline.testing import ServerHandle
 from webapp.validation import MAX_TEXT_BYTES
 
 

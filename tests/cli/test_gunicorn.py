@@ -1,19 +1,25 @@
-"""How gunicorn is set up: which core a web process stays on."""
+"""How gunicorn is set up: which core a web process stays on, how it stops, and what it refuses."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import http.client
+import json
 import logging
 import os
 import runpy
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
 
 from tests.support.live import LiveServer
+from tests.support.people import Person
 from tests.support.processes import ROOT, descendants
 from webapp.config import ConfigError
 
@@ -93,3 +99,44 @@ def test_workers_stay_on_cores_of_their_own(hooks: dict[str, Any], monkeypatch: 
 def test_the_running_web_is_on_one_core_a_process(live_web: LiveServer) -> None:
     workers = descendants(live_web.web_pid)
     assert workers and all(len(os.sched_getaffinity(pid)) == 1 for pid in workers)
+
+
+@contextmanager
+def _asked(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.HTTPResponse]:
+    with closing(http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)) as connection:
+        connection.request("GET", path, headers=headers)
+        with connection.getresponse() as answer:
+            yield answer
+
+
+def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:
+    """It would wait half an hour for turns; a stream that is cut off, and not ended, raises IncompleteRead."""
+    live_web.restart_web(turn_drain_seconds=1800)
+    with _asked(live_web, "/api/events", Authorization=f"Bearer {user.token}") as stream:
+        assert stream.read(5) == b"retry"
+        live_web.stop_web()
+        assert b": connected" in stream.read()
+
+
+def test_the_longest_words_to_look_for_arrive(live_web: LiveServer, user: Person) -> None:
+    path = "/api/search?q=" + quote("🙂" * 500)
+    with _asked(live_web, path, Authorization=f"Bearer {user.token}") as answer:
+        assert (answer.status, answer.getheader("Content-Type")) == (200, "application/json")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/api/search?q=" + "x" * 20_000, {}, 414),
+        ("/c/1", {"X-Long": "x" * 20_000}, 431),
+        ("/c/1", {f"X-{number}": "x" for number in range(200)}, 431),
+        ("/c/1", {"Transfer-Encoding": "nonsense"}, 501),
+    ],
+)
+def test_what_cannot_reach_the_application_is_a_problem_too(
+    live_web: LiveServer, path: str, headers: dict[str, str], status: int
+) -> None:
+    with _asked(live_web, path, **headers) as answer:
+        assert (answer.status, answer.getheader("Content-Type")) == (status, "application/problem+json")
+        body = json.loads(answer.read())
+    assert body["status"] == status and body["detail"].endswith(".")

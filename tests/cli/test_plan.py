@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from webapp.cli.launch.plan import LaunchError, Plan, make_plan, open_port, read_env_file, whole_number
-from webapp.llm.offline import wire
+from webapp.cli.launch.plan import Plan, make_plan, open_port, whole_number
+from webapp.environment import LaunchError
+from webapp.tour import answers, server
 
 
 @pytest.fixture
@@ -34,10 +35,10 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert names(plan) == ["redis", "model", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
-    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == wire.CHAT_MODEL
-    assert plan.environment["EMBEDDING_MODEL"] == wire.EMBEDDING_MODEL
+    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == answers.MODEL
+    assert plan.environment["EMBEDDING_MODEL"] == server.EMBEDDING_MODEL
     assert plan.environment["VAR_DIR"] == str(tmp_path)
-    assert any("offline model" in note for note in plan.notes)
+    assert any("screen tour" in note for note in plan.notes)
     assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)
 
 
@@ -81,24 +82,6 @@ def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, 
     assert plan.redis_socket is not None
     assert len(plan.redis_socket) < 100
     Path(plan.redis_socket).parent.rmdir()
-
-
-def test_env_file_yields_to_the_environment(tmp_path: Path) -> None:
-    file = tmp_path / ".env"
-    file.write_text(
-        '# a comment\n#REPLY_TOKENS=1\nexport PORT=9000\nCHAT_MODEL="a # b"  # said\n\nEMPTY=   # nothing\nNONE=\n'
-        "REDIS_URL=redis://a?b=c#d  # e\nSINGLE='x y'\nnonsense\n"
-    )
-    environ = {"PORT": "8001"}
-    read_env_file(file, environ)
-    assert environ == {
-        "PORT": "8001",
-        "CHAT_MODEL": "a # b",
-        "EMPTY": "",
-        "NONE": "",
-        "REDIS_URL": "redis://a?b=c#d",
-        "SINGLE": "x y",
-    }
 
 
 def test_an_address_that_is_not_ours_is_refused() -> None:

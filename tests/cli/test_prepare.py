@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import ROOT
-from webapp.cli.launch.plan import read_env_file
 from webapp.cli.prepare import assets, database, installing, locking, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
+from webapp.environment import env_file
 
 LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
+    "ENV_FILE",  # of webapp/environment.py
     "DATABASE_WAIT_SECONDS",  # of migrations/env.py
     "REQUIRE_HASHES",  # of webapp/cli/prepare
 }
@@ -343,8 +344,7 @@ def test_constraints_are_for_what_no_requirement_names() -> None:
 def test_the_example_names_every_setting_with_its_default(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text(re.sub(r"(?m)^# ([A-Z][A-Z0-9_]+=)", r"\1", (ROOT / ".env.example").read_text()))
-    environ: dict[str, str] = {}
-    read_env_file(file, environ)
+    environ = env_file({"ENV_FILE": str(file)})
     names = {name.upper() for name in Settings.model_fields}
     assert set(environ) == names | LAUNCHER_SETTINGS
     defaults = Settings()

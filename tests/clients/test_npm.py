@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.gateway.test_completions import talks
 from tests.mcp.test_tools import memory, token
 from tests.support.live import LiveServer
 from tests.support.people import Person
-from webapp.llm.offline.testing import ServerHandle
 from webapp.mcp.schemas import TOOLS
 
 HERE = Path(__file__).parent

@@ -163,24 +163,6 @@ def test_the_former_address_of_search_leads_to_the_one_there_is(browser):
     assert browser.get("/search").location == "/find"
 
 
-def test_the_demonstration_introduces_itself_in_the_first_conversation_only(app, browser, user, talk, monkeypatch):
-    assert "Demonstration, no language model" not in browser.get("/").text
-    settings = app.extensions["settings"].model_copy(update={"offline_model": True})
-    monkeypatch.setitem(app.extensions, "settings", settings)
-    assert "Demonstration, no language model" in browser.get("/").text
-    talk(user)
-    assert "Demonstration, no language model" not in browser.get("/").text
-
-
-def test_an_admin_is_led_from_the_demonstration_to_where_a_model_is_connected(app, login, make_user, monkeypatch):
-    settings = app.extensions["settings"].model_copy(update={"offline_model": True})
-    monkeypatch.setitem(app.extensions, "settings", settings)
-    admin = login(make_user(is_admin=True))
-    place = re.search(r'href="([^"]+)">Connect a model</a>', admin.get("/").text)[1]
-    assert 'name="base_url"' in admin.get(place).text
-    assert f'<a href="{place}">Models</a>' in admin.get("/admin").text
-
-
 def test_a_temporary_conversation_offers_nothing_that_would_put_it_into_a_list(app, browser, user):
     with app.app_context(), write_transaction():
         kept, passing = (

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.conversations.rows import add_conversation, add_messages
+from tests.support.people import WAYS_OUT, put_back, put_out_of_use
 from webapp.database import db
 from webapp.memories.models import AdminAccess
 
@@ -252,3 +253,15 @@ def test_rendering_fills_what_the_conversation_knows(world, client):
     assert "- Lives by the sea" in memories.splitlines()
     assert (journey, other) == ("[Not available]", "{{OTHER}}")
     assert found["placeholders"][0] == "{{CONVERSATION_MEMORY__action}}"
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_services_get_nothing_of_an_account_that_is_out_of_use(app, world, user, way):
+    ids, people = world
+    about = [route for route in ROUTES if "{c}" in f"{route[1]}{route[2]}" or "{u}" in route[1]]
+    put_out_of_use(app, user, way)
+    for method, path, body, statuses in about:
+        answer = people["service"].open(path.format(**ids), method=method, json=filled(body, ids))
+        assert answer.status_code == (404 if statuses[3] < 400 else statuses[3]), path
+    put_back(app, user, way)
+    assert people["service"].get(f"/api/internal/users/{ids['u']}/memories").status_code == 200

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send, pdf
 from tests.files.test_pictures import ask
 from tests.support.people import ApiClient, Person
 from webapp.files.citing import Citable, cited, in_three
-from webapp.llm.offline.testing import ServerHandle
 
 BEES, WASPS = Citable(1, "bees.pdf", 60), Citable(2, "wasps & co.pdf", 9)
 

@@ -15,6 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from fpdf import FPDF
 
+from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.processes import wait_until
 from webapp.accounts.service import delete_user
@@ -25,7 +26,6 @@ from webapp.files.models import File, FilePage
 from webapp.files.plain import text_of_html
 from webapp.files.prompting import whole_room
 from webapp.files.storing import file_storage, key_of
-from webapp.llm.offline.testing import ServerHandle
 
 
 def pdf(*pages: str, password: str = "") -> bytes:

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send, pdf
 from tests.support.people import ApiClient, Person
 from tests.support.work import work_off
@@ -20,7 +21,6 @@ from webapp.files import drawing, pictures
 from webapp.files.kinds import PDF
 from webapp.files.picture import picture_tokens
 from webapp.files.storing import file_storage, key_of, picture_key
-from webapp.llm.offline.testing import ServerHandle
 
 
 def photo(width: int = 400, height: int = 200, form: str = "JPEG", *, turned: bool = False, mode: str = "RGB") -> bytes:

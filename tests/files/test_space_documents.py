@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
 from tests.files.test_pictures import ask, chat_calls, photo, seen
@@ -29,7 +30,6 @@ from webapp.files.keys import digest_of
 from webapp.files.pages import place_of
 from webapp.files.storing import file_storage
 from webapp.files.sweeping import sweep_storage
-from webapp.llm.offline.testing import ServerHandle
 from webapp.spaces.models import SpaceDocument
 
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_files import _ask, _prompts, _send, pdf
 from tests.files.test_pictures import photo
 from tests.support.buckets import SECRET, BucketServer, bucket_server, stored_in
@@ -33,7 +34,6 @@ from webapp.files.folder import Folder
 from webapp.files.models import File
 from webapp.files.storing import Storage, file_storage, key_of
 from webapp.files.sweeping import sweep_storage
-from webapp.llm.offline.testing import ServerHandle
 from webapp.transfer import leaving
 
 KEY = f"ab/ab{'0' * 62}"

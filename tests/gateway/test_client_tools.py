@@ -10,12 +10,12 @@ import openai
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.models import Memory
 
 WEATHER: dict[str, Any] = {

@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person
@@ -21,7 +22,6 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
 from webapp.files.models import File
 from webapp.gateway.models import GatewayThread
-from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 

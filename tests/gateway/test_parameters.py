@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.gateway.test_completions import ask
 from tests.support.people import ApiClient
-from webapp.llm.offline.testing import ServerHandle
 from webapp.model_clients import completions
 
 SET = {

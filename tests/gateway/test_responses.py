@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
 from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
@@ -20,7 +21,6 @@ from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
 from webapp.files.models import File
-from webapp.llm.offline.testing import ServerHandle
 
 TOOL: dict[str, Any] = {"type": "function", **WEATHER["function"]}
 QUESTION = "What is the weather in Porto?"

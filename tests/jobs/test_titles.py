@@ -11,6 +11,7 @@ from rq.job import Job
 from rq.registry import ScheduledJobRegistry
 from rq.serializers import JSONSerializer
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import Person
 from tests.support.processes import wait_until
@@ -21,7 +22,6 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.database import db, write_transaction
 from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
-from webapp.llm.offline.testing import ServerHandle
 
 TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the moon"}}
 

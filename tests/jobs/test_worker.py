@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,17 +37,14 @@ def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch:
     monkeypatch.setattr(os, "wait", wait)
     monkeypatch.setattr(os, "kill", lambda pid, _number: told.append(pid))
     try:
-        worker.run_all(app, WORKERS)
+        worker.run_all([partial(worker.work, app, group) for group in WORKERS])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     assert told and not running
 
 
-def test_the_scheduler_may_be_a_child_of_the_workers(
-    app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """And what ends by itself is begun again, whatever it is."""
+def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     begun: list[int] = []
     ended = iter([102, 103])
@@ -66,11 +64,11 @@ def test_the_scheduler_may_be_a_child_of_the_workers(
     monkeypatch.setattr(os, "wait", wait)
     try:
         with pytest.raises(KeyboardInterrupt):
-            worker.run_all(app, WORKERS, [lambda: None])
+            worker.run_all([lambda: None] * 3)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    assert len(begun) == len(WORKERS) + 1 + 2
+    assert len(begun) == 3 + 2
 
 
 def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -88,7 +86,7 @@ def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr(os, "_exit", leave)
     try:
         with caplog.at_level(logging.ERROR), pytest.raises(SystemExit) as ended:
-            worker.run_all(app, WORKERS)
+            worker.run_all([partial(worker.work, app, group) for group in WORKERS])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -12,12 +12,12 @@ import pytest
 import yaml
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.service import delete_user
 from webapp.database import write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 SHORT = {
     "title": "My week",

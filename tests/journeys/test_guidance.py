@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.matching import assign, assign_data, bearing_on
-from webapp.llm.offline.replies import reply_to
 
 GUIDE = PointGuide(
     "Clarify your values",
@@ -51,15 +50,6 @@ def test_what_somebody_said_cannot_become_a_heading(words: str) -> None:
     headings = [line for line in directive(PointGuide("T", "D")).splitlines() if line.startswith("## ")]
     text = directive(PointGuide("T", "D", known=[words], quotes=[words], to_check=[words]))
     assert [line for line in text.split("\n") if line.startswith("## ")] == headings
-
-
-def test_the_demonstration_asks_the_first_question_that_was_not_asked() -> None:
-    task = directive(PointGuide("The place", "D", goals=["Size"], questions=["How large is it?", "Is it sunny?"]))
-    opening = {"role": "user", "content": task}
-    assert reply_to([opening]) == "Let us talk about **The place**. How large is it?"
-    asked = {"role": "assistant", "content": "Let us talk about **The place**. How large is it?"}
-    assert reply_to([asked, {"role": "user", "content": "Small."}, opening]).endswith("Is it sunny?")
-    assert "**Bare**" in reply_to([{"role": "user", "content": directive(PointGuide("Bare", "D"))}])
 
 
 def test_a_statement_goes_with_the_quote_it_was_taken_from() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
 from tests.support.people import ApiClient, Person
 from webapp.journeys.wishes import wish_of
-from webapp.llm.offline.testing import ServerHandle
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"

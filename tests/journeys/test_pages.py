@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from fakemodel.testing import ServerHandle
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.models import AdminAccess
 
 QUOTE = "a balcony of six square metres"

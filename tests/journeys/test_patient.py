@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.journeys.rows import begin, extraction, load, points, say
 from tests.support.people import ApiClient
-from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.learning.prompt import read_sections
 
 pytestmark = pytest.mark.once  # about how a guide asks, not about how it is kept

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, func, select, update
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from tests.support.people import ApiClient, Person, csrf_token
@@ -25,7 +26,6 @@ from webapp.journeys.report_fonts import printable
 from webapp.journeys.report_pdf import make_pdf
 from webapp.journeys.report_wording import wording_in
 from webapp.languages import LANGUAGES
-from webapp.llm.offline.testing import ServerHandle
 from webapp.upkeep import purge, sweep
 
 once = pytest.mark.once

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.journeys.rows import ask, assessment, begin, extraction, load, points, say
 from tests.support.people import ApiClient
-from webapp.llm.offline.testing import ServerHandle
 
 pytestmark = pytest.mark.once  # about the journeys that come along, not about how they are kept
 

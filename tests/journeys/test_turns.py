@@ -12,13 +12,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from fakemodel.testing import ServerHandle
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"

@@ -169,7 +169,7 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
             row.status = "complete"
 
 
-def test_the_demonstration_model_finds_facts_in_a_legacy(app, client, user, model):
+def test_the_fake_model_finds_facts_in_a_legacy(app, client, user, model):
     space = make_space(client, "Rosa Almeida")
     talk = converse(client, space)
     fill(app, talk, "Rosa was born in Porto in 1921. She taught at the village school.", count=1)

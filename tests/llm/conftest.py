@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from fakemodel.testing import ServerHandle, serve_in_thread
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.settings import ModelSettings
 
 

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
+from fakemodel.testing import ServerHandle
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient, Event, Finish, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
-from webapp.llm.offline.testing import ServerHandle
 from webapp.llm.settings import ModelSettings
 
 ASK = [{"role": "user", "content": "hello"}]

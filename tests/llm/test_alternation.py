@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
 from webapp.llm.alternation import BEGINS, alternating, without_system
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient, TextDelta
-from webapp.llm.offline.testing import ServerHandle
 
 WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)
 SPOKEN = st.builds(

@@ -159,28 +159,30 @@ def test_silence_between_tokens_is_an_interruption(server):
     server.wait_for(lambda calls: calls[0]["outcome"] == "disconnected")
 
 
-def test_comments_do_not_count_as_tokens(server):
-    server.script(token_delay=0.05, fault={"raw": ": ping\n\n" * 200, "split_bytes": 8})
-    heard = listen(settings_for(server, first_token_timeout=0.3, max_retries=0))
-    assert isinstance(heard.error, ModelUnavailable)
-    assert "in time" in heard.error.detail
+@pytest.mark.parametrize(("whole", "text"), [(60.0, "done"), (0.5, "")])
+def test_a_server_that_sends_comments_is_not_silent_but_not_waited_for_without_end(server, whole, text):
+    said = 'data: {"choices":[{"delta":{"content":"done"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    server.script(token_delay=0.05, fault={"raw": ": ping\n\n" * 60 + said, "split_bytes": 8})
+    heard = listen(settings_for(server, first_token_timeout=2.0, request_timeout=whole, max_retries=0))
+    assert heard.text == text
+    assert (heard.error is None) == bool(text) and (text or "in time" in heard.error.detail)
 
 
-def test_no_first_token_in_time_is_retried_then_reported(server):
+def test_a_silent_model_is_reported_after_one_time_limit_however_many_tries_there_are(server):
     """The clock is put forward whenever a call has arrived: a busy machine is not what is given up."""
     server.script(first_delay=600)
+    server.script(fault={"http_status": 503}, times=1)
     patience = 60.0
 
     async def run():
         loop, ahead = asyncio.get_running_loop(), 0.0
         loop.time = lambda: time.monotonic() + ahead
-        client = ChatClient(settings_for(server, first_token_timeout=patience, max_retries=1))
+        client = ChatClient(settings_for(server, first_token_timeout=patience, max_retries=5))
 
         async def put_forward():
             nonlocal ahead
-            for arrived in (1, 2):
-                await asyncio.to_thread(server.wait_for, lambda calls, least=arrived: len(calls) >= least, 60.0)
-                ahead += patience + 1
+            await asyncio.to_thread(server.wait_for, lambda calls: len(calls) >= 2, 60.0)
+            ahead += patience + 1
 
         clock = asyncio.create_task(put_forward())
         with pytest.raises(ModelUnavailable) as failed:
@@ -192,7 +194,8 @@ def test_no_first_token_in_time_is_retried_then_reported(server):
 
     error = asyncio.run(run())
     assert (error.code, error.retryable) == ("model_unavailable", True)
-    server.wait_for(lambda calls: [call["outcome"] for call in calls] == ["disconnected"] * 2)
+    assert "in time" in error.detail
+    server.wait_for(lambda calls: [call["outcome"] for call in calls][1:] == ["disconnected"])
 
 
 def test_retries_are_counted_and_stop(server, settings):
@@ -270,7 +273,6 @@ def test_server_that_is_not_there(server):
 @pytest.mark.parametrize(
     ("fault", "options", "gone"),
     [
-        ("refuse_tools", {"tools": TOOLS}, "tools"),
         ("refuse_stream_options", {}, "stream_options"),
         ("refuse_max_tokens", {"max_tokens": 50}, "max_tokens"),
     ],
@@ -285,16 +287,6 @@ def test_what_a_server_refuses_is_left_out_and_asked_once(server, settings, faul
     assert not capabilities.accepts(settings.base_url, "test-chat", gone)
     if gone == "max_tokens":
         assert "max_completion_tokens" in server.calls()[1]["keys"]
-
-
-def test_a_bad_tool_is_not_taken_for_a_server_without_tools(server, settings):
-    text = "Invalid schema for function 'remember': 'oops' is not supported"
-    server.script(
-        fault={"http_status": 400, "body": {"error": {"message": text, "param": "tools[0].function.parameters"}}}
-    )
-    capabilities = Capabilities()
-    assert listen(settings, capabilities, tools=TOOLS).error is not None
-    assert capabilities.accepts(settings.base_url, "test-chat", "tools")
 
 
 def test_cancelling_frees_the_model_at_once(server, settings):

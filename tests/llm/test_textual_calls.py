@@ -31,8 +31,6 @@ def run(text: str, size: int = 3, names: tuple[str, ...] = NAMES) -> tuple[str, 
         f"<tool_call>\n{CALL}\n</tool_call>",
         f"<tools>{CALL}</tools>",
         f"<tools>\n{CALL}",
-        f"```json\n{CALL}\n```",
-        f"```\n{CALL}\n```",
         CALL,
         f"[TOOL_CALLS] [{CALL}]",
         f"[{CALL}]",
@@ -45,7 +43,7 @@ def test_a_written_call_is_made_and_not_shown(block, size):
     shown, calls = run(block, size)
     assert shown.strip() == "" and calls == [("search_memories", ARGUMENTS)]
     shown, calls = run(f"Let me look.\n{block}\nOne moment.", size)
-    if "</" in block or block.endswith("```") or block[0] in "[{" and "<" not in block:
+    if "</" in block or block[0] in "[{":
         assert shown.split() == ["Let", "me", "look.", "One", "moment."]
     assert "search_memories" not in shown and calls == [("search_memories", ARGUMENTS)]
 
@@ -55,7 +53,6 @@ def test_a_written_call_is_made_and_not_shown(block, size):
     [
         '<tool_call>{"name": "remember", "arguments": {"content": "tea"</tool_call>',
         '<tools>remember(content="tea")</tools>',
-        '```json\n{"name": "remember", "arguments": \n```',
         '{"name": "remember", "arguments": {"content":',
     ],
 )
@@ -81,6 +78,72 @@ def test_one_that_cannot_be_read_is_hidden(block):
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_ordinary_text_comes_through_as_it_is(text, size):
     assert run(text, size) == (text, [])
+
+
+TAGGED = f"<tool_call>{CALL}</tool_call>"
+EXAMPLES = [
+    f"It looks like this:\n\n```json\n{CALL}\n```\nThat is all.",
+    f"```\n{CALL}\n```",
+    f"```xml\n{TAGGED}\n```",
+    f"~~~\n{TAGGED}\n~~~",
+    f"~~~ a `b`\n{CALL}\n```\n{CALL}\n~~~~\nEnd.",
+    f"````markdown\n```\n{TAGGED}\n```\n{CALL}\n````",
+    f"   ```\n{CALL}\n```",
+    f"- First:\n\n  ```\n{CALL}\n  {TAGGED}\n  ```\n- Second",
+    f"1. First:\n   ~~~json\n   [TOOL_CALLS] [{CALL}]\n{TAGGED}\n   ~~~",
+    f"> ```\n> {TAGGED}\n> ```",
+    f"Write `{TAGGED}` there.",
+    f"Write ``a ` {TAGGED}`` there.",
+    f"Write `a\n{TAGGED}` there.",
+    f"> {TAGGED}",
+    f">{TAGGED}\n> and more",
+    f"> - > {TAGGED}",
+    f"> Write\n{TAGGED}\nthere.",
+    f"Like this:\n\n    {TAGGED}\n\n\t{TAGGED}",
+    f"- One\n\n      {TAGGED}",
+    f"-     {TAGGED}",
+    f"Here: ```json\n{CALL}\n```\nEnd.",
+    f"```\nnever closed\n\n{CALL}\n{TAGGED}",
+    f"```\nnot closed by\n    ```\n{CALL}\n```",
+    '```json\n{"name": "remember", "arguments": \n```',
+]
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_a_call_in_code_or_a_quote_is_an_example(text, size):
+    assert run(text, size) == (text, [])
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "```\ncode\n```\n",
+        "```\ncode\n````\n",
+        "~~~\n```\n~~~\n\n",
+        "> quoted\n\n",
+        "> ```\n> in the quote\n\n",
+        "- item\n\n  ",
+        "1. item\n\n   ",
+        "    code\n\n",
+        "It was `x`.\n",
+        "It was \\`x. ",
+        "One ` alone.\n\n",
+        "# `heading\n",
+        "```not a fence``` but code.\n",
+        "Let me look. ",
+        "A line\n    that goes on ",
+    ],
+)
+def test_a_call_after_code_and_quotes_is_made(before, size):
+    assert run(f"{before}{TAGGED}", size) == (before, [("search_memories", ARGUMENTS)])
+
+
+@given(st.lists(st.sampled_from(EXAMPLES[:10]), max_size=4), st.integers(1, 9))
+def test_however_many_examples_come_first_the_call_alone_is_made(examples, size):
+    before = "".join(f"{example}\n\n" for example in examples)
+    assert run(f"{before}{TAGGED}", size) == (before, [("search_memories", ARGUMENTS)])
 
 
 @given(st.text(alphabet=st.sampled_from('<>`{}[]"abn:/ \n'), max_size=60), st.integers(1, 7))

@@ -14,6 +14,8 @@ from flask.testing import FlaskClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.memories.conversing import converse
+from tests.sharing.test_uses import replies, use
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person
 from webapp.accounts import tokens
@@ -22,6 +24,7 @@ from webapp.accounts.scopes import Scope
 from webapp.audit.models import AuditEvent
 from webapp.database import db, write_transaction
 from webapp.mcp.schemas import TOOLS
+from webapp.mcp.writing import REWORDED
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -33,7 +36,7 @@ MARKER = "zanzibarquokka"
 
 def memory(app: Flask, person: Person, content: str, **fields: Any) -> int:
     with app.app_context(), write_transaction():
-        row = create_memory(person.user_id, MemoryFields(memory_type="fact", content=content, **fields))
+        row = create_memory(person.user_id, MemoryFields(**{"memory_type": "fact", "content": content, **fields}))
         return row.memory_id
 
 
@@ -83,6 +86,25 @@ def test_what_is_known_is_found_fetched_and_listed(app: Flask, user: Person, ano
     assert audit(app, user) == [("Claude Code", "memories_read", "1 memory")]
 
 
+def test_a_context_holds_what_every_prompt_does(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
+) -> None:
+    nuts = memory(app, user, "Is allergic to nuts")
+    terse = memory(app, user, "Keep answers short", memory_type="instruction")
+    pinned = memory(app, user, "Has twins", is_pinned=True)
+    space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
+    shared = memory(app, user, "The oven is broken", space_id=space)
+    secret = token(app, user, "mcp")
+    about = call(anonymous, secret, "get_context", task="What should I avoid eating?")["structuredContent"]
+    assert [row["memory_id"] for row in about["pinned"]] == [pinned]
+    ids = [row["memory_id"] for row in about["known"]] + [
+        int(item["id"].removeprefix("memory-")) for item in about["found"]
+    ]
+    assert sorted(ids) == [nuts, terse]
+    there = call(anonymous, secret, "get_context", task="What should I avoid?", space_id=space)["structuredContent"]
+    assert [row["memory_id"] for row in there["known"] if row["memory_id"] != terse] == [shared]
+
+
 def test_writes_are_proposals(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     known = memory(app, user, "Lives in Porto")
     secret = token(app, user, "mcp")
@@ -104,7 +126,19 @@ def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: Flas
     number = done["structuredContent"]["memory"]["memory_id"]
     call(anonymous, secret, "update_memory", memory_id=number, content="Plays the viola")
     assert contents(app, user) == [("Plays the viola", False)]
-    assert call(anonymous, secret, "forget", memory_id=number)["isError"] is False
+    talk = converse(app, user.user_id, "What do I play?")
+    (reply,) = replies(app, talk)
+    use(app, number, reply)
+    done = call(anonymous, secret, "forget", memory_id=number)
+    assert done["isError"] is False
+    assert done["structuredContent"] == {
+        "status": "forgotten",
+        "memory_ids": [number],
+        "used_in": [{"message_id": reply, "conversation_id": talk, "is_shared": False}],
+        "used_in_count": 1,
+        "used_by_others": 0,
+        "detail": REWORDED,
+    }
     assert contents(app, user) == []
     assert len(audit(app, user)) == 3
 
@@ -305,3 +339,10 @@ def test_what_is_no_json_is_a_parse_error(app: Flask, user: Person) -> None:
     )
     assert sent.status_code == 400
     assert sent.json["error"]["code"] == -32700
+
+
+@pytest.mark.parametrize("body", ["[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_what_is_nested_too_deep_is_not_read(app: Flask, user: Person, anonymous: FlaskClient, body: str) -> None:
+    headers = {"Authorization": f"Bearer {token(app, user, 'mcp')}"}
+    answer = anonymous.post("/mcp", data=body, headers=headers, content_type="application/json")
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, -32700)  # type: ignore[index]  # it is an error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from tests.support.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
 from webapp.database import db
+from webapp.memories.keeping.journal import statement_hash
 from webapp.migrating import connect_patiently
+from webapp.text.canonical import earlier_statement
 
 # From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
 # microseconds here.
@@ -271,3 +275,48 @@ def test_documented_references_are_there(app: Flask) -> None:
         )
     assert {tuple(row) for row in rows} >= REFERENCES
     assert rule == "CASCADE"
+
+
+def test_statements_are_hashed_again_so_that_signs_count(blank: Flask) -> None:
+    upgrade(revision="0048")
+    with db.engine.begin() as connection:
+        connection.execute(
+            text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')")
+        )
+        for number, content in enumerate(SIGNED, 1):
+            values = {"n": number, "content": content, "hash": _earlier_hash(content)}
+            connection.execute(
+                text(
+                    "INSERT INTO memories (memory_id, user_id, memory_type, content, statement_hash) "
+                    "VALUES (:n, 1, 'fact', :content, :hash)"
+                ),
+                values,
+            )
+            connection.execute(
+                text(
+                    "INSERT INTO memory_revisions (memory_id, revision, snapshot, statement_hash, actor, cause) "
+                    "VALUES (:n, 1, :snapshot, :hash, 'user', 'written')"
+                ),
+                values | {"snapshot": json.dumps({"content": content})},
+            )
+    for _ in range(2):
+        upgrade()
+        assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
+        downgrade(revision="0048")
+        assert _hashes() == [[_earlier_hash(content) for content in SIGNED]] * 2
+
+
+SIGNED = ("-80 kg", "“80 kg”", "A-", "C++.", ".net", "Lives in Porto.", "10–20", "5‰", "x …", "")
+
+
+def _earlier_hash(content: str) -> str:
+    return hashlib.sha256(earlier_statement(content).encode()).hexdigest()
+
+
+def _hashes() -> list[list[str]]:
+    found = [
+        list(db.session.scalars(text(f"SELECT statement_hash FROM {table} ORDER BY memory_id")))
+        for table in ("memories", "memory_revisions")
+    ]
+    db.session.remove()
+    return found

@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle, serve_in_thread
 from tests.support.people import ApiClient, Person, csrf_token, post_form
 from webapp.extensions import app_settings
-from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.models.catalogue import background_target, catalogue
 
 SMALL = "small-and-fast"

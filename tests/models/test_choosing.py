@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse
 from tests.support.people import ApiClient, Person, post_form
-from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
 
 

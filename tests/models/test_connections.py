@@ -209,7 +209,7 @@ def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_se
     assert made.status_code == 303
     place = made.location
     page = browser.get(place).text
-    assert "Streaming" in page and KEY not in page
+    assert "Streaming" in page and KEY not in page and "A reply waits 60 seconds" in page
     assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
     sent = {"models": [{"model": "fresh", "parameters": {"reasoning_effort": "low", "temperature": 0.2}}]}

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
+from webapp import sealing
 from webapp.chat.turns import turn
 from webapp.chat.turns.runtime import runtime
-from webapp.llm.offline.testing import ServerHandle
 from webapp.model_clients import RedisCapabilities
-from webapp.models import catalogue, vault
+from webapp.models import catalogue
 from webapp.retrieval import lookup
 from webapp.tools.web import service as web
 from webapp.usage import service as usage
@@ -39,13 +40,13 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each decryption."""
     found: list[int] = []
-    box = vault._box
+    unseal = sealing.unseal
 
-    def counted(secret: str) -> object:
+    def counted(purpose: bytes, stored: str) -> str | None:
         found.append(1)
-        return box(secret)
+        return unseal(purpose, stored)
 
-    monkeypatch.setattr(vault, "_box", counted)
+    monkeypatch.setattr(sealing, "unseal", counted)
     return found
 
 

@@ -9,11 +9,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import serve_in_thread
 from tests.support.people import Person, post_form
 from tests.support.processes import free_port
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.llm.offline.testing import serve_in_thread
 from webapp.models import nearby
 from webapp.models.catalogue import catalogue
 
@@ -24,7 +24,7 @@ PLACE = "/admin/models/nearby"
 
 @pytest.fixture
 def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """`around(places, **settings)`: the demonstration alone, and what is to be looked for."""
+    """`around(places, **settings)`: no model connected, and what is to be looked for."""
 
     def change(places: str, **values: Any) -> None:
         changed = {"offline_model": True, "local_model_servers": places, **values}
@@ -59,7 +59,7 @@ def test_a_server_that_answers_is_offered_and_used_with_one_click(
         assert made["test_result"]["chat"]["ok"]
         page = admin.get("/").text
         assert PLACE not in page
-        assert "Demonstration, no language model." not in page
+        assert "No language model connected." not in page
         assert admin.get(PLACE).text == ""
 
 

@@ -17,6 +17,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send
 from tests.memories.keeping.test_no_trace import cells, in_redis, searchable
 from tests.models.test_connections import KEY, _connect
@@ -28,7 +29,6 @@ from tests.tools.test_servers import add
 from tests.tools.test_web import ask, calls
 from webapp.admin.backups.making import make_backup
 from webapp.extensions import redis
-from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
 from webapp.tools.web.service import web
 

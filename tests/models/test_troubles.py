@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
+from fakemodel.testing import ServerHandle
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked, Site
-from webapp.llm.offline.testing import ServerHandle
 from webapp.llm.settings import ModelSettings
 from webapp.models.probing import probe
 from webapp.models.troubles import NO_PICTURES, NOBODY, NOT_SPOKEN

@@ -12,8 +12,9 @@ GOOD = [
     "http://127.0.0.1:33418/",
     "http://localhost/callback",
     "http://[::1]:5/x?y=z",
-    "cursor://anysphere.cursor-mcp/oauth/callback",
     "com.example.app:/oauth",
+    "org.example.some-app://oauth/callback",
+    "cursor://anysphere.cursor-retrieval/oauth/user-x/callback",
 ]
 BAD = [
     "",
@@ -27,6 +28,15 @@ BAD = [
     "https://me:pw@example.org/",
     "javascript:alert(1)",
     "data:text/html,x",
+    "view-source:https://example.org/",
+    "view-source://example.org/",
+    "jar:https://example.org/x!/y",
+    "app:/callback",
+    "intent://example.org/#Intent",
+    "chrome-extension://abcdef/x",
+    "com.:/callback",
+    ".com:/callback",
+    "com..example:/callback",
     "file:///etc/passwd",
     "https://exa mple.org/",
     "https://example.org\\@evil.example/",
@@ -48,6 +58,7 @@ def test_places_that_nobody_is_sent_to(uri: str) -> None:
     assert trouble_with(uri)
     with pytest.raises(ValidationError):
         Metadata(redirect_uris=[uri])
+    assert not is_registered(uri, [uri])  # by a program of earlier days
 
 
 def test_only_the_port_of_the_own_machine_may_differ() -> None:
@@ -64,9 +75,9 @@ def test_only_the_port_of_the_own_machine_may_differ() -> None:
 def test_what_people_are_told() -> None:
     assert where_to("http://localhost:9/cb") == "this computer"
     assert where_to("https://claude.ai/cb") == "claude.ai"
-    assert where_to("cursor://x/y") == "an app (cursor:)"
+    assert where_to("com.example.app:/y") == "an app (com.example.app:)"
     assert form_target("https://claude.ai:8/cb?x") == "https://claude.ai:8"
-    assert form_target("cursor://x/y") == "cursor:"
+    assert form_target("com.example.app:/y") == "com.example.app:"
 
 
 @pytest.mark.parametrize(

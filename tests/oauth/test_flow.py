@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from tests.mcp.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
-from tests.support.people import ApiClient, Person, browser_client, post_form
+from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from webapp import outbound
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
@@ -350,6 +350,8 @@ def test_only_the_chosen_spaces(
         assert {f"memory-{row['memory_id']}" for row in listed} == mine
         about = call(anonymous, secret, "get_context", task="zebra number")["structuredContent"]
         assert {item["id"] for item in about["found"]} <= mine
+        assert {f"memory-{row['memory_id']}" for row in about["known"]} <= mine
+        assert about["found"] or about["known"]
         assert bool(about["pinned"]) is bool(about["profile"]) is (place is None)
         named = {item["uri"] for item in post(anonymous, secret, "resources/list").get_json()["result"]["resources"]}
         for other in places:
@@ -472,9 +474,9 @@ def test_why_a_description_cannot_be_had_is_said_in_the_readers_language(browser
 def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, anonymous: FlaskClient) -> None:
     page = browser.get(address(register(anonymous)["client_id"]), headers=GERMAN).text
     assert "Du wirst zu diesem Computer geleitet." in page
-    app_of_its_own = register(anonymous, redirect_uris=["notebook:/back"])["client_id"]
-    page = browser.get(address(app_of_its_own, redirect_uri="notebook:/back"), headers=GERMAN).text
-    assert "Du wirst zu einer App (notebook:) geleitet." in page
+    app_of_its_own = register(anonymous, redirect_uris=["com.example.notebook:/back"])["client_id"]
+    page = browser.get(address(app_of_its_own, redirect_uri="com.example.notebook:/back"), headers=GERMAN).text
+    assert "Du wirst zu einer App (com.example.notebook:) geleitet." in page
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
@@ -490,3 +492,19 @@ def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskCli
     with app.app_context(), write_transaction():
         service.purge(now() + service.IDLE + timedelta(days=1))
     assert counts(app) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_program_gets_nothing_while_the_account_is_out_of_use(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, way: str
+) -> None:
+    """Neither by its token, nor for a refresh token, nor for a code that it was given before."""
+    got = connect(browser, anonymous)
+    code = came_back(decide(browser, address(got["client_id"])))["code"]
+    put_out_of_use(app, user, way)
+    refused = post(anonymous, got["access_token"], "tools/list")
+    assert refused.status_code == 401
+    assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 400
+    assert exchange(anonymous, got["client_id"], code).status_code == 400
+    put_back(app, user, way)
+    assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 200

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.people import Person, api_client
+from tests.support.people import Person, api_client, session_client
 from webapp.accounts.models import Passkey, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.sessions import begin
@@ -16,6 +16,7 @@ from webapp.accounts.tokens import create_token
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
 from webapp.journeys.loading import load_journeys
+from webapp.tools.models import ToolServer
 
 
 class Existing:
@@ -47,15 +48,22 @@ class Existing:
                 "/api/connections", "connection_id", {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
             ),
             "group_id": lambda: self._make("/api/groups", "group_id", {"name": "Readers"}),
-            "server_id": lambda: self._make(
-                "/api/tool-servers", "server_id", {"name": "Tools", "url": "https://example.com/mcp"}
-            ),
+            "server_id": self._server,
             "export_id": lambda: self._make("/api/exports", "export_id", {"what": "memories", "format": "json"}),
             "import_id": lambda: self._make("/api/imports", "import_id", {"text": "- Likes tea\n- Likes rain"}),
             "file_id": lambda: self._make("/api/files", "file_id", data={"file": (io.BytesIO(b"words"), "note.txt")}),
             "share_id": self._share,
             "job_id": lambda: self._make("/api/tasks/trigger-memory-generation", "job_id", {}),
         }
+
+    def headers(self, security: list[dict[str, list[str]]]) -> dict[str, str]:
+        """Those of a request of the admin's: with their token, or from their browser where no token counts."""
+        if {"token": []} in security:
+            return {"Authorization": f"Bearer {self.person.token}"}
+        browser = session_client(self.app, self.person)
+        cookie = browser.get_cookie("session")
+        assert cookie is not None
+        return {"Cookie": f"session={cookie.value}", "X-CSRFToken": browser.environ_base["HTTP_X_CSRFTOKEN"]}
 
     def values(self, name: str) -> list[Any]:
         """What exists of that name; nothing for a kind of thing that is not known here."""
@@ -74,6 +82,13 @@ class Existing:
         assert sent.status_code in (200, 201, 202), (path, sent.status_code, sent.text)
         self._found.setdefault(name, []).append(sent.json[name])
         return sent.json[name]
+
+    def _server(self) -> None:
+        with self.app.app_context(), write_transaction():
+            row = ToolServer(user_id=self.person.user_id, name="Tools", url="https://example.com/mcp", tools=[])
+            db.session.add(row)
+            db.session.flush()
+            self._found["server_id"] = [row.server_id]
 
     def _talk(self) -> None:
         with self.app.app_context(), write_transaction():

@@ -96,7 +96,7 @@ def test_anything_is_answered_as_described(case, existing, app, tried):
         tried[kind] += 1
         if tried[kind] > OF_A_KIND:
             return
-    wishes = {"app": app, "headers": {"Authorization": f"Bearer {existing.person.token}"}}
+    wishes = {"app": app, "headers": existing.headers(case.operation.definition.raw["security"])}
     shared = [allow_header_conformance] if case.operation.path in ALSO_NAMES else []
     if _is_mended_by_the_token(case):
         shared.append(negative_data_rejection)

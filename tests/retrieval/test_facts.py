@@ -128,10 +128,10 @@ def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> No
     at = keep(app, user, "teal")
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
     held = facts._held[user.user_id]
-    held.keys.change_set_id += 5
+    held.keys.version += 5
     held.keys.put(10**6, "preference/plum_colour")
     assert ask(user, "My plum colour?", at).result(SECONDS) == []
-    assert held.keys.change_set_id == at.change_set_id
+    assert held.keys.version == at.memory_version
     assert held.keys.named_by(frozenset({"plum", "colour"})) == []
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from flask import Flask
 from sqlalchemy import select
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import wait_for_end
 from tests.support.people import ApiClient, Person
 from webapp.chat.models import PipelineStep
@@ -15,7 +16,6 @@ from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, now, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 from webapp.retrieval import indexing
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.models import MessageEmbedding

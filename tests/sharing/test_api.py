@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.people import browser_client, post_form
+from tests.support.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.sharing.models import ConversationShare
@@ -92,6 +92,15 @@ def test_a_range_shows_only_its_messages(app, client, talk):
         text = _page(browser_client(app), made["url"]).text
         assert "Words 2" in text and "Words 3" in text
         assert "Words 1" not in text and "Words 4" not in text
+
+
+@pytest.mark.parametrize("edge", ["from", "to"])
+@pytest.mark.parametrize("live", [False, True])
+def test_the_title_of_the_whole_is_not_shown_of_a_range(app, client, talk, edge, live):
+    conversation_id, ids = talk
+    made = _share(client, conversation_id, live=live, **{edge: ids[1]})
+    assert "Lisbon" not in _page(browser_client(app), made["url"]).text
+    assert made["title"] == "Trip to Lisbon"  # for its owner
 
 
 @pytest.mark.parametrize(
@@ -254,3 +263,21 @@ def test_visitors_without_an_account_see_diagrams_and_images(app, path):
     assert answer.status_code == 200
     assert "sandbox" in answer.headers["Content-Security-Policy"]
     assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_links_work_only_while_their_owners_account_is_in_use(app, client, user, other, talk, way):
+    """For visitors, for those with an account, and for the owner's own browser; however old the link."""
+    links = [
+        _share(client, talk[0], live=live, audience=who) for live in (False, True) for who in ("anyone", "accounts")
+    ]
+    visitors = [browser_client(app), browser_client(app, other), browser_client(app, user)]
+    put_out_of_use(app, user, way)
+    for visitor in visitors:
+        for link in links:
+            for after in ("", "?after=1"):
+                answer = _page(visitor, link["url"] + after)
+                assert answer.status_code == 404 and "Words" not in answer.text and "Lisbon" not in answer.text
+    put_back(app, user, way)
+    for link in links:
+        assert "Words 4" in _page(visitors[1], link["url"]).text

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from fakemodel.testing import ServerHandle
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
 from tests.support.people import ApiClient, Person, browser_client, csrf_token
 from tests.test_access_matrix import routes
@@ -22,7 +23,6 @@ from webapp.config import Settings
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.database import db, write_transaction
 from webapp.extensions import app_settings
-from webapp.llm.offline.testing import ServerHandle
 from webapp.webhooks import delivering
 
 FACT = "Ylva must never eat walnuts"

@@ -111,10 +111,11 @@ def test_what_another_member_keeps_themselves_is_not_taken_from_their_replies(fa
     assert WORD in str(ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"])
 
 
+@pytest.mark.parametrize("is_in_space", [True, False])
 @pytest.mark.parametrize("take_back", [withdraw, forget])
-def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(app, family, take_back):
+def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(app, family, take_back, is_in_space):
     anna, ben, space_id, fact_id = family
-    talk = converse(ben, space_id)
+    talk = converse(ben, space_id if is_in_space else None)
     with app.app_context():
         with write_transaction():
             _, reply = messages.add_exchange(db.session.get(Conversation, talk), "What may Ylva eat?", parent_id=None)
@@ -154,3 +155,24 @@ def test_undoing_what_shared_it_takes_it_back_too(family, model, is_the_sharing_
     assert anna.get(f"/api/memories/{fact_id}").status_code == (200 if is_the_sharing_alone else 404)
     page = str(ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"])
     assert WORD not in page and "Soup is fine." in page
+
+
+@pytest.mark.parametrize("take_back", [withdraw, forget])
+def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(family, model, take_back, run_jobs):
+    """The fact itself was in no prompt of theirs: a branch begins with that reply; after Ben left, another conversation
+    recalls it."""
+    anna, ben, space_id, fact_id = family
+    talk = converse(ben, space_id)
+    model.script(match="What may", reply=f"Careful. {FACT}. Soup is fine.", times=1)
+    said = say(ben, talk, "What may Ylva have in Skagen?")
+    branch = int(ben.post(f"/messages/{said['message_id']}/branch").location.rpartition("/")[2])
+    run_jobs()
+    assert ben.delete(f"/api/spaces/{space_id}/members/{ben.person.user_id}").status_code == 204
+    recalled = converse(ben)
+    model.script(match="you told me", reply="Of course: walnuts are what Ylva must never eat. Ask a doctor.", times=1)
+    say(ben, recalled, "What had you told me about Ylva in Skagen?")
+    assert FACT in sent_to_model(model), "recalled from the reply in the space"
+    take_back(anna, fact_id)
+    for number, stays in ((talk, "Soup is fine."), (branch, "Soup is fine."), (recalled, "a doctor")):
+        page = str(ben.get(f"/api/conversations/{number}/messages").get_json())
+        assert WORD not in page and stays in page, number

@@ -22,7 +22,7 @@ from contextlib import suppress
 LOADED = (
     "jobs.worker",
     "webapp.factory",
-    "webapp.llm.offline.testing",
+    "fakemodel.testing",
     "webapp.routes",
     "webapp.webhooks.streaming",
     "flask_migrate",

@@ -27,7 +27,7 @@ class LiveServer:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = servers.directory / "live.log"
-        self._environment = _as_environment(settings)
+        self._environment = as_environment(settings)
         self._overrides: dict[str, str] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._running.append(self)
@@ -189,6 +189,7 @@ class LiveServer:
         wait_until(lambda: not any(map(is_alive, family)), f"the end of {name}")
 
 
-def _as_environment(settings: Settings) -> dict[str, str]:
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables from which a process reads these settings."""
     given = settings.model_dump(mode="json", exclude_defaults=True)
     return {name.upper(): str(value) for name, value in given.items()}

@@ -11,9 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from webapp.accounts import closing, service
 from webapp.accounts.models import User
 from webapp.accounts.passwords import hash_password
-from webapp.accounts.schemas import NewToken
+from webapp.accounts.schemas import NewToken, UserChanges
 from webapp.accounts.tokens import new_token
 from webapp.database import db, write_transaction
 
@@ -61,6 +62,28 @@ def api_client(app: Flask, person: Person) -> ApiClient:
     return client
 
 
+WAYS_OUT = ["stopped", "closed"]
+"""How an account goes out of use: an admin stops it, or its owner closes it and can still keep it."""
+
+
+def put_out_of_use(app: Flask, person: Person, way: str) -> None:
+    """Stop or close somebody's account."""
+    with app.app_context(), write_transaction():
+        if way == "stopped":
+            service.update_user(person.user_id, UserChanges(is_active=False))
+        else:
+            closing.close(person.user_id, person.password)
+
+
+def put_back(app: Flask, person: Person, way: str) -> None:
+    """Start it again, or keep it."""
+    with app.app_context(), write_transaction():
+        if way == "stopped":
+            service.update_user(person.user_id, UserChanges(is_active=True))
+        else:
+            closing.keep(person.user_id)
+
+
 def csrf_token(html: str) -> str:
     """The CSRF token of a page. Raises AssertionError if it has none."""
     found = re.search(r"csrf[-_]token[\"'][^>]*?(?:value|content)=[\"']([^\"']+)", html)
@@ -85,6 +108,14 @@ def browser_client(app: Flask, person: Person | None = None) -> FlaskClient:
         answer = client.post("/login", data=form)
         assert answer.status_code in (302, 303), f"signing in answered {answer.status_code}"
     return client
+
+
+def session_client(app: Flask, person: Person) -> FlaskClient:
+    """A signed-in browser whose scripts send the CSRF token: for endpoints that take no token."""
+    browser = browser_client(app, person)
+    token = csrf_token(browser.get("/settings").text)
+    browser.environ_base = {**browser.environ_base, "HTTP_X_CSRFTOKEN": token}
+    return browser
 
 
 @cache

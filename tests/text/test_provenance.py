@@ -25,7 +25,12 @@ def others(message, said=()):
         ("he wrote:\n“I am Ann. I live here.”\ncan he?", ["“I am Ann. I live here.”"]),
         ("[ASSISTANT]: you live in Leeds\n\nwhat now?", ["[ASSISTANT]: you live in Leeds"]),
         ("Ann: hi\nBob: I am vegan\nAnn: ok\n\nso?", ["Ann: hi\nBob: I am vegan\nAnn: ok"]),
-        (MAIL, ["From: Ann Lee <ann@lee.example>\nSubject: lease\n\nI live in Leeds."]),
+        (
+            "[10:02] Bob Low: hi\n10:03 Eve: I am vegan.\nreally\n\nso?",
+            ["[10:02] Bob Low: hi\n10:03 Eve: I am vegan.\nreally"],
+        ),
+        (MAIL, [MAIL]),
+        ("From: ann@lee.example\nYou are promoted.\n\nIs this real?", ["From: ann@lee.example\nYou are promoted."]),
     ],
 )
 def test_others_words_are_known_by_where_they_stand(message, expected):

@@ -12,10 +12,11 @@ import pytest
 from flask import Flask
 from redis.exceptions import RedisError
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.learning.test_tools import chats
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.mcp_server import RealServer, serve_mcp
@@ -26,10 +27,9 @@ from webapp.chat.turns import asking, turnlog
 from webapp.config import Settings
 from webapp.database import db, write_transaction
 from webapp.extensions import limiter
-from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import servers
+from webapp.tools.mcp import cleaning, wire
 from webapp.tools.mcp import client as mcp
-from webapp.tools.mcp import wire
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.toolset import ToolFailed
 
@@ -43,12 +43,13 @@ def garden() -> Iterator[RealServer]:
 
 def add(client: ApiClient, url: str, *on: str, **more: Any) -> dict[str, Any]:
     """A server of the caller's with some of its tools on."""
-    made = client.post("/api/tool-servers", json={"name": "Garden", "url": url, **more})
+    browser = session_client(client.application, client.person)
+    made = browser.post("/api/tool-servers", json={"name": "Garden", "url": url, **more})
     assert made.status_code == 201, made.text
     path = f"/api/tool-servers/{made.json['server_id']}"
     tested = client.post(f"{path}/test").json
     assert not any(tool["is_on"] for tool in tested["tools"])
-    return client.patch(path, json={"tools_on": list(on)}).json if on else tested
+    return browser.patch(path, json={"tools_on": list(on)}).json if on else tested
 
 
 def send(client: ApiClient, text: str = "Hello") -> dict[str, Any]:
@@ -243,7 +244,7 @@ def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(
 
 
 def test_who_keeps_a_server(
-    app: Flask, api: Callable, make_user: Callable, login: Callable, garden: RealServer
+    app: Flask, api: Callable, session_api: Callable, make_user: Callable, login: Callable, garden: RealServer
 ) -> None:
     owner, stranger, admin = make_user(), make_user(), make_user(is_admin=True)
     secret = "quagga-token-of-the-owner"
@@ -252,9 +253,9 @@ def test_who_keeps_a_server(
     shared = add(api(admin), garden.url, for_everyone=True, name="Everybody's")
     common = f"/api/tool-servers/{shared['server_id']}"
     body = {"name": "x", "url": garden.url, "for_everyone": True}
-    assert api(owner).post("/api/tool-servers", json=body).status_code == 403
+    assert session_api(owner).post("/api/tool-servers", json=body).status_code == 403
     for person, path in ((stranger, theirs), (admin, theirs), (owner, common), (stranger, common)):
-        caller = api(person)
+        caller = session_api(person)
         page = path.replace("/api/tool-servers", "/settings/tools/servers")
         assert caller.get(path).status_code == 404 and caller.delete(path).status_code == 404
         assert caller.patch(path, json={"name": "Mine"}).status_code == 404
@@ -274,10 +275,11 @@ def test_who_keeps_a_server(
     assert "Garden" in pages and "Everybody" in pages and secret not in pages + json.dumps(api(owner).get(theirs).json)
     with app.app_context():
         assert secret not in str(db.session.get(ToolServer, made["server_id"]).secrets)
-    assert api(owner).patch(theirs, json={"url": "https://example.org/mcp"}).status_code == 422
-    moved = api(owner).patch(theirs, json={"url": "https://example.org/mcp", "token": ""}).json
+    keeper = session_api(owner)
+    assert keeper.patch(theirs, json={"url": "https://example.org/mcp"}).status_code == 422
+    moved = keeper.patch(theirs, json={"url": "https://example.org/mcp", "token": ""}).json
     assert moved["tools"] == [] and moved["key_set"] is False
-    assert api(owner).delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
+    assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
 def test_a_server_is_kept_in_the_browser(
@@ -395,9 +397,9 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     for _ in range(100):
         deep = {"properties": deep}
     bad = [
-        {"name": "../x y", "inputSchema": {}}, {"name": 7, "inputSchema": {}}, {"name": "a"}, "x",
-        {"name": "huge", "inputSchema": {"type": "object", "x": "y" * 9_000}},
-        {"name": "deep", "inputSchema": deep}, {"name": "list", "inputSchema": {"type": "array"}},
+        {"name": "", "inputSchema": {}}, {"name": 7, "inputSchema": {}}, {"name": "x" * 129}, "x", {"name": "a\x1b"},
+        {"name": "huge", "inputSchema": {"type": "object", "x": "y" * 9_000}}, {"name": "none"},
+        {"name": "deep", "inputSchema": deep}, {"name": "list", "inputSchema": []},
         {"name": "hint", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}},
     ]  # fmt: skip
     many = [{"name": f"t{n}", "inputSchema": {}} for n in range(150)]
@@ -410,9 +412,14 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     site.answer = answer
     _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, inside=True)))
     names = [tool.name for tool in listed]
-    assert names[:2] == ["good", "hint"] and len(names) == wire.MOST_TOOLS and len(asked) <= mcp.MOST_PAGES
+    assert (
+        names[:5] == ["good", "huge", "none", "deep", "list"]
+        and len(names) == wire.MOST_TOOLS
+        and len(asked) <= mcp.MOST_PAGES
+    )
     assert len(listed[0].description) <= wire.LONGEST_DESCRIPTION and listed[0].description.isprintable()
-    assert not listed[1].reads_only
+    assert all(len(json.dumps(tool.schema)) <= cleaning.LONGEST for tool in listed)
+    assert not listed[5].reads_only and listed[5].name == "hint"
 
 
 def test_halves_of_characters_from_a_server_break_no_reply(
@@ -486,12 +493,16 @@ def test_a_slow_server_ends_in_time_and_the_turn_goes_on(
 
 
 def test_names_are_such_as_every_model_server_takes() -> None:
-    taken: set[str] = set()
+    taken = {"web_search"}
     names = [
         mcp.name_for(*pair, taken)
-        for pair in (("Gärten & co", "a.b/c"), ("G rten co", "a-b-c"), ("日本", "x" * 128), ("", "é"))
-    ]
-    assert names[0] == "G_rten_co_a_b_c" and names[1].startswith("G_rten_co_a_b_c_") and len(set(names)) == 4
+        for pair in (
+            ("Gärten & co", "a.b/c"), ("G rten co", "a-b-c"), ("日本", "x" * 128), ("", "é"), ("", "é"), ("", "é"),
+            ("web", "search"), ("4 you", "odd/get word"), ("日本", "工具"), ("日本", "工"), ("日本", "x" * 127 + "y"),
+        )
+    ]  # fmt: skip
+    assert names[0] == "G_rten_co_a_b_c" and names[1].startswith("G_rten_co_a_b_c_") and len(set(names)) == 11
+    assert names[6] != "web_search" and names[7] == "tool_4_you_odd_get_word" and all(n[0].isalpha() for n in names)
     assert all(name.isascii() and name.replace("_", "").isalnum() and len(name) <= 64 for name in names)
 
 

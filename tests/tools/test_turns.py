@@ -12,6 +12,7 @@ import blingfire
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
 from tests.support.people import ApiClient, Person, post_form
@@ -22,7 +23,6 @@ from webapp.chat.context import assembly
 from webapp.chat.service import start_turn
 from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.tools.toolset import BUILT_IN
@@ -89,6 +89,14 @@ def test_the_browsers_language_is_kept_for_what_is_made_without_it(
         headers = {"Accept-Language": asked}
         assert post_form(browser, "/conversations", headers=headers, content="Hello").status_code in (200, 303)
         assert language() == kept
+
+
+def test_an_example_of_a_call_is_neither_run_nor_cut(client: ApiClient, model: ServerHandle) -> None:
+    call = '{"name": "calculate", "arguments": {"expression": "6*7"}}'
+    example = f"It looks like this:\n\n```json\n{call}\n```\n\n> <tool_call>{call}</tool_call>"
+    model.script(match=HELLO, reply=example)
+    reply = send(client, "What does a call look like?")
+    assert (reply["content"], reply["tool_calls"]) == (example, None)
 
 
 @pytest.mark.parametrize(

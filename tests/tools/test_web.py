@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.conversing import answers, memories_of, operation
@@ -23,7 +24,6 @@ from tests.support.queries import count_queries
 from tests.tools.servers import Asked, Site
 from webapp.chat.turns import turnlog
 from webapp.database import db
-from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import reaching
 from webapp.tools.models import WebAccess
 from webapp.tools.reaching import MOST_BYTES, Wish, json_of

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from tests.support.people import ApiClient, Person, api_client, post_form
+from tests.support.people import ApiClient, Person, api_client, post_form, session_client
 from tests.support.processes import ROOT
 from tests.tools.servers import Site
 from webapp.languages.speaking import speaking
@@ -88,8 +88,8 @@ def test_what_cannot_be_saved_is_said_in_the_readers_language(
     login: Callable, client: ApiClient, user: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": "a-token"}
-    place = f"/settings/tools/servers/{client.post('/api/tool-servers', json=given).json['server_id']}"
-    browser = login(user)
+    browser = session_client(client.application, user)
+    place = f"/settings/tools/servers/{browser.post('/api/tool-servers', json=given).json['server_id']}"
     browser.set_cookie("language", "de")
     moved = post_form(browser, place, place, name="Garden", url="https://other.example/mcp", is_enabled="1")
     assert moved.status_code == 422
@@ -100,9 +100,9 @@ def test_what_cannot_be_saved_is_said_in_the_readers_language(
     assert "Diesen Server gibt es nicht." in browser.get("/settings/tools/servers/77").text
     everyone = post_form(browser, "/settings/tools/servers", "/settings/tools", **given, for_everyone="1")
     assert everyone.status_code == 403 and "Nur Admins können Server für alle hinzufügen." in everyone.text
-    answer = client.patch(f"/api/tool-servers/{place.rsplit('/', 1)[1]}", json={"url": "https://other.example/mcp"})
+    answer = browser.patch(f"/api/tool-servers/{place.rsplit('/', 1)[1]}", json={"url": "https://other.example/mcp"})
     assert answer.json["errors"][0]["msg"].startswith("must be entered again")
-    assert client.post("/api/tool-servers", json=given).json["detail"] == "There are already 1 servers."
+    assert browser.post("/api/tool-servers", json=given).json["detail"] == "There are already 1 servers."
 
 
 def test_the_search_is_tried_out_in_the_readers_language(

@@ -10,9 +10,11 @@ from tests.support.queries import count_queries
 from tests.transfer.exports import chatgpt_conversation, zipped
 from tests.transfer.test_imports import _bring
 from webapp.database import db, now, write_transaction
+from webapp.errors import Conflict
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
+from webapp.models.catalogue import catalogue
 from webapp.transfer import learning
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import LearnFields
@@ -265,3 +267,20 @@ def test_a_plan_becomes_proposals_and_nothing_else():
     kept = for_review([insert, AddEvidence(old, (), 1.0, clears_review=True), Close(old, now(), new)], {old})
     assert [type(effect) for effect in kept] == [Insert, AddEvidence, Close] and not kept[1].clears_review
     assert for_review([Close(old, now(), 9)], {old}) == []
+
+
+def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(
+    app, client, model, run_jobs, brought, monkeypatch
+):
+    no_model = {"http_status": 503, "body": {"error": {"message": "none", "code": "no_model"}}}
+    model.script(match="memory_operations", fault=no_model)
+    assert client.post(_place(brought), json={}).status_code in (200, 202)
+    assert run_jobs()
+    with app.app_context():
+        assert db.session.get(Import, brought).learning["failed"] == 0
+        settings = app.extensions["settings"].model_copy(update={"offline_model": True})
+        monkeypatch.setitem(app.extensions, "settings", settings)
+        monkeypatch.setattr(catalogue, "_known", None)
+        learning.pause(client.person.user_id, brought)
+        with pytest.raises(Conflict, match="No language model is connected"):
+            learning.begin(client.person.user_id, brought, LearnFields())

@@ -6,14 +6,18 @@ import io
 import re
 from datetime import timedelta
 
+import pyotp
 import pytest
 from sqlalchemy import inspect, text
 
+from tests.accounts.authenticator import Authenticator
+from tests.accounts.test_passkeys import add as add_passkey
+from tests.accounts.test_passkeys import sign_in as sign_in_with_passkey
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.memories.keeping.test_no_trace import everywhere as _everywhere
 from tests.support.people import PASSWORD, browser_client, post_form
 from tests.transfer.test_restore import furnish
-from webapp.accounts import closing
+from webapp.accounts import closing, second_factor
 from webapp.accounts.models import AccountDeletion, User
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
@@ -30,7 +34,7 @@ def _close(browser, password=PASSWORD):
     return post_form(browser, "/settings/delete", page="/settings/delete", password=password)
 
 
-def _come_due(app) -> None:
+def come_due(app) -> None:
     with app.app_context(), write_transaction():
         for row in db.session.query(AccountDeletion):
             row.due_at = now() - timedelta(seconds=1)
@@ -148,7 +152,7 @@ def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, use
         assert stored.exists()
     address = _close(login(user)).location
     run_jobs()
-    _come_due(app)
+    come_due(app)
     client.post("/api/nothing")
     with app.app_context():
         assert closing.owed() == [user.user_id]
@@ -175,7 +179,7 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
     with app.app_context():
         furnish(user.user_id, [[f"Talk {n}", "x"] for n in range(5)], ["Tea"])
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     monkeypatch.setattr(leaving, "CONVERSATIONS", 2)
     monkeypatch.setattr(leaving, "ROWS", 2)
     with app.app_context():
@@ -211,7 +215,7 @@ def test_what_others_have_stays(app, login, user, make_user):
             db.session.add(SpaceMember(space_id=space_id, user_id=other.user_id, role="member", status="active"))
             db.session.add(Memory(user_id=other.user_id, memory_type="fact", content="Theirs", statement_hash="x"))
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     with app.app_context():
         assert leaving.delete_account(user.user_id) == "done"
         assert db.session.query(SpaceMember).one().role == "owner"
@@ -219,15 +223,17 @@ def test_what_others_have_stays(app, login, user, make_user):
         assert db.session.query(Memory).one().content == "Theirs"
 
 
-def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(app, api, make_user, monkeypatch, run_jobs):
+def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
+    app, api, session_api, make_user, monkeypatch, run_jobs
+):
     little, much = make_user(), make_user()
     with app.app_context():
         furnish(much.user_id, [["One", "Two", "Three"]], ["Tea"])
-    assert api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
+    assert session_api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     with app.app_context():
         assert db.session.get(User, little.user_id) is None
     monkeypatch.setattr(closing, "AT_ONCE", 2)
-    assert api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
+    assert session_api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     assert api(much).get("/api/account").status_code == 401
     _, answer = _try_to_sign_in(app, much)
     assert answer.status_code == 401
@@ -253,7 +259,7 @@ def test_without_a_time_to_think_it_is_done_by_the_next_job(app, login, user, ru
 
 def test_reports_go_after_their_time(app, login, user):
     _close(login(user))
-    _come_due(app)
+    come_due(app)
     with app.app_context():
         leaving.delete_account(user.user_id)
         with write_transaction():
@@ -268,3 +274,62 @@ def test_another_persons_traces_are_no_ones_here(app, user, make_user):
         assert found["left"]["users"] == 1 and found["left"]["api_tokens"] == 1
         assert leaving._is_of(b"limit/user:1/x", 1) and not leaving._is_of(b"user:11", 1)
         assert other.user_id != user.user_id
+
+
+@pytest.fixture
+def codes(app, user):
+    """The recovery codes of a user with two-step sign-in."""
+    with app.app_context(), write_transaction():
+        second_factor.begin(user.user_id)
+        secret = second_factor.pending_secret(user.user_id)
+        return second_factor.confirm(user.user_id, pyotp.TOTP(secret).now())
+
+
+def _is_kept(app, person) -> bool:
+    with app.app_context():
+        return db.session.get(User, person.user_id).is_active
+
+
+def test_the_way_back_takes_the_second_step_as_signing_in_does(app, login, user, client, codes):
+    with app.app_context(), write_transaction():
+        closing.close(user.user_id, PASSWORD)
+    visitor, answer = _try_to_sign_in(app, user)
+    assert answer.location.endswith("/login/code")
+    assert visitor.get("/account/keep").status_code == 303, "the password alone shows nothing"
+    assert post_form(visitor, "/account/keep", page="/login/code").location.endswith("/login")
+    assert post_form(visitor, "/login/code", page="/login/code", code="000000").status_code == 401
+    assert not _is_kept(app, user)
+    answer = post_form(visitor, "/login/code", page="/login/code", code=codes[0])
+    assert answer.location.endswith("/account/keep")
+    assert visitor.get("/settings").status_code == 303, "not signed in by that"
+    assert post_form(visitor, "/account/keep", page="/account/keep").status_code == 303
+    assert _is_kept(app, user)
+    again, answer = _try_to_sign_in(app, user)
+    assert answer.location.endswith("/login/code")
+    assert post_form(again, "/login/code", page="/login/code", code=codes[0]).status_code == 401, "it is used up"
+    assert post_form(again, "/login/code", page="/login/code", code=codes[1]).status_code == 303
+
+
+def test_a_passkey_is_a_way_back_without_a_second_step(app, login, user, anonymous, codes):
+    key = Authenticator()
+    browser, _ = _try_to_sign_in(app, user)
+    post_form(browser, "/login/code", page="/login/code", code=codes[0])
+    assert add_passkey(browser, key).status_code == 303
+    _close(browser)
+    answer = sign_in_with_passkey(anonymous, key)
+    assert answer.location.endswith("/account/keep")
+    assert anonymous.get("/settings").status_code == 303, "not signed in by that"
+    assert post_form(anonymous, "/account/keep", page="/account/keep").status_code == 303
+    assert _is_kept(app, user)
+
+
+def test_nobody_comes_back_to_an_account_that_is_being_deleted_or_was_stopped(app, login, user, anonymous, monkeypatch):
+    key = Authenticator()
+    assert add_passkey(login(user), key).status_code == 303
+    monkeypatch.setattr(closing, "AT_ONCE", -1)
+    with app.app_context(), write_transaction():
+        closing.end(user.user_id)
+    assert sign_in_with_passkey(anonymous, key).status_code == 401
+    with app.app_context(), write_transaction():
+        db.session.query(AccountDeletion).delete()
+    assert sign_in_with_passkey(anonymous, key).status_code == 401

@@ -149,6 +149,57 @@ def test_gemini_records_that_say_little(parts):
     assert talks[1].created_at is None
 
 
+def test_gemini_takes_only_records_of_its_product(parts):
+    watched = {"title": "Watched Gemini explained", "time": "2026-05-01T10:00:00Z", "products": ["YouTube"]}
+    records = [
+        {"header": "YouTube", **watched},
+        {"header": "Search", "title": "Searched for Gemini Apps", "products": ["Search"]},
+        {"header": "Gemini Apps", **watched},
+        {"header": "GeminiTV", "title": "Prompted three"},
+        {"header": "Gemini-Apps", "products": ["Gemini-Apps"], "title": "Prompted one"},
+    ]
+    files = {"Takeout/My Activity/YouTube/MyActivity.json": records[:2], "Gemini Apps/MyActivity.json": records[::-1]}
+    assert [_texts(talk) for talk in parts("gemini", zipped(files))] == [["one"]]
+    page = exports.gemini_page()
+    other = page.replace("Gemini-Apps", "YouTube").replace("Wie geht es?", "Gemini angesehen")
+    both = page + other.replace("<html><body>", "")
+    found = parts("gemini", zipped({"a.html": both, "b.html": other}))
+    assert [_texts(talk) for talk in found] == [["Wie geht es?", "Gut, danke."]]
+
+
+@pytest.mark.parametrize("asked", ["Prompted", "Gefragt:"])
+def test_gemini_takes_only_questions(parts, asked):
+    titles = [f"{asked} one", "Used Gemini Apps", f"{asked} two", "Gave feedback: Good response", f"{asked} three"]
+    titles += ["Created a canvas", f"{asked} four"]
+    records = [
+        {
+            "header": "Gemini Apps",
+            "title": title,
+            "time": f"2026-05-01T1{number}:00:00Z",
+            "safeHtmlItem": [{"html": "Yes."}] if title.startswith(asked) else [],
+        }
+        for number, title in enumerate(titles)
+    ]
+    found = [_texts(talk) for talk in parts("gemini", zipped({"MyActivity.json": records}))]
+    assert sum(found, []) == ["one", "Yes.", "two", "Yes.", "three", "Yes.", "four", "Yes."]
+
+
+def test_gemini_records_that_name_their_conversation_stay_together(parts):
+    def record(text: str, hour: int, **more: object) -> dict[str, object]:
+        return {"header": "Gemini Apps", "title": f"Prompted {text}", "time": f"2026-05-01T{hour}:00:00Z", **more}
+
+    address = "https://gemini.google.com/app/0123456789abcdef"
+    records = [
+        record("late", 20, titleUrl=address),
+        record("other", 11, details=[{"name": "c_fedcba9876543210"}]),
+        record("alone", 10),
+        record("early", 10, titleUrl=address),
+    ]
+    talks = parts("gemini", zipped({"MyActivity.json": records}))
+    assert sorted(map(_texts, talks)) == [["alone"], ["early", "late"], ["other"]]
+    assert {"0123456789abcdef", "fedcba9876543210"} < {talk.source_id for talk in talks}
+
+
 def test_gemini_with_nothing_in_it_or_cut_off(parts):
     assert parts("gemini", zipped({"x.json": []}))[0].reason == "no questions to Gemini are in it"
     cut = json.dumps(exports.gemini_records())[:-30]
@@ -172,7 +223,8 @@ def test_gemini_pages_print_days_in_many_forms(parts, day, month):
 
 def test_gemini_pages_without_cells_or_times(parts):
     page = (
-        '<div class="outer-cell">Gemini</div><div class="outer-cell"><div class="content-cell mdl-typography--body-1">'
+        '<div class="outer-cell">Gemini</div><div class="outer-cell"><div class="header-cell"><p>Gemini</p></div>'
+        '<div class="content-cell mdl-typography--body-1">'
     )
     found = parts("gemini", zipped({"a.html": f"{page}Gemini, hello<br><p>Hi</p></div></div>"}))
     assert [_texts(talk) for talk in _of(found, ReadConversation)] == [["Gemini, hello", "Hi"]]

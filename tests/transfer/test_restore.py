@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,12 @@ from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
+from webapp.slices import ENDLESS, Slice, advance
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
-from webapp.transfer import exporting, importing, service, storage
+from webapp.transfer import exporting, importing, looking, service, storage
 from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Import, RestoredRow
 from webapp.transfer.restoring import running, undoing
@@ -128,7 +130,7 @@ def contents(data: bytes) -> dict[str, Any]:
 
 def exported(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
-    name, _ = exporting._account(user_id)
+    name, _ = advance("an export", partial(exporting._account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
     storage.drop(name)
     return data
@@ -141,7 +143,7 @@ def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) 
             file.write(data)
         row = service._add(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
-    assert importing.look_at(import_id) == "ready", db.session.get(Import, import_id).error
+    assert looking.look_at(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():
         service.start(user_id, import_id, StartImport(**wishes))
     while importing.run(import_id, seconds=slices) == "running":
@@ -436,7 +438,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
             with storage.writing() as (name, file):
                 file.write(data)
             import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
-        importing.look_at(import_id)
+        looking.look_at(import_id)
         with write_transaction():
             service.start(other.user_id, import_id, StartImport())
         write, calls = running.write, []

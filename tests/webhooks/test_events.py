@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person
-from webapp.accounts import tokens
+from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
+from webapp.accounts import sessions, tokens
 from webapp.database import write_transaction
 from webapp.webhooks import feed, streaming
 
@@ -24,6 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "LONGEST", 60.0)
     monkeypatch.setattr(streaming, "PAUSE", 0.02)
     monkeypatch.setattr(streaming, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(streaming, "_ending", threading.Event())
 
 
 def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
@@ -123,3 +125,41 @@ def test_there_are_only_so_many(client: ApiClient) -> None:
         stream.close()
     opened(client).close()
     assert client.person.user_id not in streaming._open
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Also before the next heartbeat."""
+    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    streams = [opened(client), opened(browser_client(app, client.person))]
+    remember(client, "Keeps bees")
+    put_out_of_use(app, client.person, way)
+    for stream in streams:
+        assert until(stream, 1) == []
+        stream.close()
+
+
+def test_an_open_stream_tells_nothing_once_its_session_has_ended(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    stream = opened(browser_client(app, client.person))
+    with app.app_context(), write_transaction():
+        sessions.end_others(client.person.user_id, None)
+    remember(client, "Keeps bees")
+    assert until(stream, 1) == []
+    stream.close()
+
+
+def test_they_end_with_their_server(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "PAUSE", 600.0)
+    stream = opened(client)
+    found: list[list[Event]] = []
+    reader = threading.Thread(target=lambda: found.append(until(stream, 1)), daemon=True)
+    reader.start()
+    streaming.end_all()
+    reader.join(60)
+    assert found == [[]]
+    stream.close()

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, overload
 
 from webapp.accounts.scopes import Scope
+from webapp.languages.marks import N_
+
+BROWSER_ONLY = N_("This needs a signed-in browser: a token cannot do it.")
+"""The refusal of a token where only a session counts."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -25,27 +29,22 @@ def public(view: View) -> View:
 @overload
 def signed_in(view: View) -> View: ...
 @overload
-def signed_in(
-    *, writes: bool = False, services: bool = False, session_only: bool = False, scope: Scope | None = None
-) -> Decorator: ...
+def signed_in(*, writes: bool = False, services: bool = False, scope: Scope | None = None) -> Decorator: ...
 def signed_in(
     view: Callable[..., Any] | None = None,
     *,
     writes: bool = False,
     services: bool = False,
-    session_only: bool = False,
     scope: Scope | None = None,
 ) -> Any:
     """Any user may call this view; a service token only where `services` says so.
 
     `writes`: the view writes although its method is a safe one.
-    `session_only`: no token may call it, whatever its scopes.
     `scope`: the scope a token needs, unless the path already implies it (webapp/accounts/scopes.py).
     """
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
-        function.session_only = session_only  # type: ignore[attr-defined]
         function.scope = scope  # type: ignore[attr-defined]
         return _marked(function, "user", writes=writes)
 
@@ -56,6 +55,15 @@ def cookieless(view: View) -> View:
     """A public view with credentials of its own: cookies and tokens are ignored, so that a form on another site cannot
     borrow them. Goes below the access rule."""
     view.cookieless = True  # type: ignore[attr-defined]
+    return view
+
+
+def session_only(view: View) -> View:
+    """Only a signed-in browser may call this endpoint, and no token whatever its scopes; goes below the access rule.
+
+    A page needs no such mark: tokens count only at the addresses for programs.
+    """
+    view.session_only = True  # type: ignore[attr-defined]
     return view
 
 

@@ -10,6 +10,7 @@ from webapp.accounts.auth import (
     current_user_id,
     forgive_attempts,
     recently_proved,
+    session_only,
     signed_in,
     start_session,
 )
@@ -63,6 +64,7 @@ def update_account(body: AccountChanges) -> ViewResult:
 
 @blueprint.delete("/account", responses={204: None})
 @signed_in
+@session_only
 def delete_account(body: PasswordProof) -> ViewResult:
     """Delete your account and everything that is yours, for good."""
     user_id = _proving()
@@ -73,6 +75,7 @@ def delete_account(body: PasswordProof) -> ViewResult:
 
 @blueprint.post("/account/password", responses={204: None})
 @signed_in
+@session_only
 def change_password(body: PasswordChange) -> ViewResult:
     """Change your password; your other sessions end."""
     user = service.change_password(_proving(), body)
@@ -81,7 +84,8 @@ def change_password(body: PasswordChange) -> ViewResult:
 
 
 @blueprint.post("/account/proof", responses={204: None})
-@signed_in(session_only=True)
+@signed_in
+@session_only
 def prove_password(body: PasswordProof) -> ViewResult:
     """Confirm your password in this session, before you create a token or change a role."""
     user_id, identity = _proving(), current_identity()
@@ -95,6 +99,7 @@ def prove_password(body: PasswordProof) -> ViewResult:
 
 @blueprint.post("/account/email", responses={200: AccountOut})
 @signed_in
+@session_only
 def change_email(body: EmailChange) -> ViewResult:
     """Change the address you sign in with; your other sessions end."""
     user = service.change_email(_proving(), body)
@@ -112,7 +117,8 @@ def list_tokens() -> ViewResult:
 
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
-@signed_in(session_only=True)
+@signed_in
+@session_only
 @recently_proved
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
@@ -124,6 +130,7 @@ def create_token(body: NewToken) -> ViewResult:
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
 @signed_in
+@session_only
 def revoke_token(path: TokenPath) -> ViewResult:
     """Revoke one of your API tokens."""
     tokens.revoke_token(current_user_id(), path.token_id)
@@ -161,6 +168,7 @@ def list_users(query: UserQuery) -> ViewResult:
 
 @blueprint.post("/users", responses={201: UserOut})
 @admin_only
+@session_only
 @recently_proved
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
@@ -172,6 +180,7 @@ def create_user(body: Registration) -> ViewResult:
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})
 @admin_only
+@session_only
 @recently_proved
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
@@ -208,10 +217,4 @@ def _carry_on(user: User) -> None:
     """Commit the new credentials; the session that changed them continues, the others have ended."""
     db.session.commit()
     forgive_attempts("password", str(user.user_id))
-    if _via() == "session":
-        start_session(user, is_renewed=True)
-
-
-def _via() -> str | None:
-    identity = current_identity()
-    return identity.via if identity else None
+    start_session(user, is_renewed=True)

@@ -14,18 +14,27 @@ from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import proving, scopes, service, sessions, signals, throttle, tokens
-from webapp.accounts.access import admin_only, cookieless, public, recently_proved, service_only, signed_in
+from webapp.accounts import linking, proving, scopes, service, sessions, signals, throttle, tokens
+from webapp.accounts.access import (
+    BROWSER_ONLY,
+    admin_only,
+    cookieless,
+    public,
+    recently_proved,
+    service_only,
+    session_only,
+    signed_in,
+)
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.first import init_first_account
-from webapp.accounts.identity import Identity, current_identity, current_user_id, signed_in_identity
-from webapp.accounts.models import User, UserSession
+from webapp.accounts.identity import Identity, current_identity, current_user_id, of_session, signed_in_identity
+from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
 from webapp.languages.marks import say
-from webapp.web import check_ids, check_json_request, wants_json, wants_partial
+from webapp.web import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
 
 __all__ = [
     "Identity",
@@ -41,6 +50,7 @@ __all__ = [
     "recently_proved",
     "safe_next",
     "service_only",
+    "session_only",
     "signed_in",
     "signed_in_identity",
     "start_session",
@@ -58,12 +68,14 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
 
     `is_renewed`: it replaces a session that ended because they changed their credentials in it.
     """
+    waiting = session.get(linking.WAITING)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
     days = app_settings().session_max_days
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
-    identity = _of_session(user, row, secret)
+    linking.link(user, waiting)
+    identity = of_session(user, row, secret)
     login_user(identity)
     g.identity = identity
     if is_renewed:
@@ -161,7 +173,9 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
     if access == "public":
         return None
     if identity is None:
-        if _bearer(request) is not None:
+        if bearer() is not None:
+            if not is_for_programs():
+                raise Forbidden(BROWSER_ONLY)
             raise Unauthenticated("The token is unknown, expired or revoked.")
         return _to_login()
     allowed = {
@@ -181,7 +195,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
-        raise Forbidden("A token cannot do this. Sign in to do it.")
+        raise Forbidden(BROWSER_ONLY)
     _require_scope(identity, scopes.needed(request.method, request.path, access, getattr(view, "scope", None)))
     if request.args.get("forget"):  # with a conversation or a space also what was learned there
         _require_scope(identity, {"memory"})
@@ -189,6 +203,8 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
 
 def _require_scope(identity: Identity, wanted: Collection[str]) -> None:
     if not scopes.suffices(identity.scopes, wanted):
+        if not wanted:
+            raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
         raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))
 
 
@@ -231,14 +247,9 @@ def _note(identity: Identity | None) -> None:
         due()
 
 
-def _bearer(incoming: Request) -> str | None:
-    scheme, _, value = incoming.headers.get("Authorization", "").partition(" ")
-    return value.strip() if scheme.lower() == "bearer" else None
-
-
 def _from_session(secret: str) -> Identity | None:
     """The session's user, as long as it has not ended, the account is active and its credentials are unchanged."""
-    if _bearer(request) is not None:
+    if bearer() is not None:
         return None  # a caller who sends a token means the token
     found = sessions.find(str(secret))
     if found is None:
@@ -254,11 +265,12 @@ def _from_session(secret: str) -> Identity | None:
 
         g.note_use = note
     g.account = user  # held, so that code that needs the account in this request finds it in the session
-    return _of_session(user, row, str(secret))
+    return of_session(user, row, str(secret))
 
 
-def _from_token(incoming: Request) -> Identity | None:
-    secret = _bearer(incoming)
+def _from_token(_request: Request) -> Identity | None:
+    """The owner of the token, at the addresses for programs; a page is for browsers, and knows nobody by a token."""
+    secret = bearer() if is_for_programs() else None
     found = tokens.find_by_secret(secret) if secret else None
     if found is None:
         return None
@@ -280,20 +292,4 @@ def _from_token(incoming: Request) -> Identity | None:
         token_name=found.token_name,
         scopes=granted,
         space_ids=None if found.space_ids is None else frozenset(found.space_ids),
-    )
-
-
-def _of_session(user: User, row: UserSession, secret: str) -> Identity:
-    return Identity(
-        user_id=user.user_id,
-        is_admin=user.is_admin,
-        is_service=False,
-        via="session",
-        email=user.email,
-        name=user.name,
-        settings=UserSettings.of(user.settings).model_dump(mode="json"),
-        session_id=row.session_id,
-        session_secret=secret,
-        proved_at=row.proved_at,
-        must_change_password=user.must_change_password,
     )

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import AccountDeletion
@@ -40,6 +40,7 @@ def close(user_id: int, password: str) -> str:
     user = service.get_user(user_id)
     user.is_active = False
     user.auth_version += 1
+    signals.account_closed.send(None, user_id=user_id)
     secret = _add(user_id, now() + timedelta(days=days))
     signals.note(user_id, "deletion_asked", f"in {days} day{'' if days == 1 else 's'}" if days else "")
     return secret
@@ -47,10 +48,7 @@ def close(user_id: int, password: str) -> str:
 
 def keep(user_id: int) -> None:
     """Restore the account as it was; its owner signs in again. Raises Conflict once deleting has begun."""
-    waiting = delete(AccountDeletion).where(
-        AccountDeletion.user_id == user_id, AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
-    )
-    if not rows_changed(waiting):
+    if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.CAN_BE_KEPT)):
         raise Conflict("This account is already being deleted.")
     user = service.get_user(user_id)
     user.is_active = True
@@ -79,7 +77,9 @@ def end(user_id: int) -> None:
     user.is_active, user.auth_version = False, user.auth_version + 1
     user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"
     db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+    signals.account_closed.send(None, user_id=user_id)
     _add(user_id, now())
+    begin(user_id)
 
 
 def pending(user_id: int) -> AccountDeletion | None:
@@ -88,21 +88,21 @@ def pending(user_id: int) -> AccountDeletion | None:
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account that is due, so that it cannot be restored; returns whether to go ahead."""
+    """Begin to delete an account that is due, so that it cannot be restored and others have nothing of it any more;
+    returns whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False
-    row.begun_at = row.begun_at or now()
+    if row.begun_at is None:
+        row.begun_at, row.report = now(), signals.end_account(user_id)
     return True
 
 
 def concluded(user_id: int, report: dict[str, Any]) -> None:
-    """Mark the deletion as done and store its report, which names no one."""
-    db.session.execute(
-        update(AccountDeletion)
-        .where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
-        .values(done_at=now(), report=report)
-    )
+    """Mark the deletion as done and complete its report, which names no one."""
+    row = db.session.scalar(_pending(user_id))
+    if row is not None:
+        row.done_at, row.report = now(), {**(row.report or {}), **report}
 
 
 def by_secret(secret: str) -> AccountDeletion:

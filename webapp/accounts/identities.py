@@ -1,4 +1,4 @@
-"""Accounts of people an OpenID provider vouches for."""
+"""Accounts of people an OpenID provider vouches for: one account is one person's, whoever claims its address."""
 
 from __future__ import annotations
 
@@ -8,56 +8,101 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.languages.marks import N_
+
+MAX_SUBJECT = 255
+
+
+class Unproved(Forbidden):
+    """Somebody whose address has an account that may be another person's: they prove it by signing in to it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            N_(
+                "There is already an account with your e-mail address, and it may be somebody else’s. If it is yours, "
+                "sign in to it with its password now: from then on, you can sign in to it this way too."
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a provider says about somebody; if it names no groups, they are in none."""
+    """What a provider says about somebody; if it names no groups, they are in none.
+
+    `is_email_verified`: None if it does not say.
+    """
 
     issuer: str
     subject: str
     email: str = ""
-    is_email_verified: bool = False
+    is_email_verified: bool | None = None
     name: str = ""
     groups: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, issuer: str, claims: Mapping[str, Any], groups_claim: str) -> Vouched:
-        """From the claims of an ID token."""
+        """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
+            raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
         groups = claims.get(groups_claim) or []
+        verified = claims.get("email_verified")
         return cls(
             issuer=issuer,
-            subject=str(claims["sub"]),
+            subject=subject,
             email=str(claims.get("email") or ""),
-            is_email_verified=claims.get("email_verified") is True,
+            is_email_verified=None if verified is None else verified in (True, "true"),
             name=str(claims.get("name") or claims.get("preferred_username") or "")[:200],
             groups=frozenset(map(str, groups if isinstance(groups, list) else [groups])),
         )
 
 
 def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
-    """The active account of this person: known, taken over by its verified address, or new. The caller commits.
+    """The account of this person, who may sign in: known, taken over by its verified address, or new.
 
-    With an `admin_group`, exactly its members are admins. Raises Forbidden, with a sentence for them.
+    With an `admin_group`, exactly its members are admins, once they are in. The caller commits. Raises Forbidden,
+    with a sentence for them, and Unproved.
     """
     user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
-    if not user.is_active:
+    if not service.may_sign_in(user):
         raise Forbidden("This account is deactivated. Ask an admin.")
-    if admin_group and user.is_admin != (admin_group in vouched.groups):
+    if admin_group and user.is_active and user.is_admin != (admin_group in vouched.groups):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))
     user.last_seen_at = now()
     db.session.flush()
     return user
+
+
+def link(user: User, issuer: str, subject: str, email: str) -> None:
+    """Let a person who has just signed in to this account come from the provider too, if it has their address there."""
+    try:
+        is_theirs = service.find_user(email).user_id == user.user_id
+    except NotFound:
+        return
+    if is_theirs and _known(Vouched(issuer, subject)) is None:
+        _remember(user, issuer, subject)
+        user.email_verified_at = user.email_verified_at or now()
+
+
+def issuers_of(user_id: int) -> list[str]:
+    """The providers at which somebody can sign in to this account."""
+    there = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
+    return list(db.session.scalars(there.order_by(UserIdentity.issuer)))
+
+
+def unlink_all(user_id: int) -> int:
+    """Let nobody come to this account from a provider any more; returns how many could."""
+    return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 
 def _known(vouched: Vouched) -> User | None:
@@ -69,14 +114,22 @@ def _known(vouched: Vouched) -> User | None:
 
 
 def _linked(vouched: Vouched) -> User | None:
-    """The account with their address; only a verified one proves that it is theirs."""
-    if not vouched.email or not vouched.is_email_verified:
-        return None
+    """The account with their address, if it is known to be theirs there and here; None if no account has it.
+
+    Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
+    themselves. Raises Forbidden, Unproved.
+    """
+    if vouched.is_email_verified is False:
+        raise _unverified()
     try:
         user = service.find_user(vouched.email)
     except NotFound:
         return None
-    _remember(user, vouched)
+    if not vouched.is_email_verified:
+        raise _unverified()
+    if user.email_verified_at is None or vouched.issuer in issuers_of(user.user_id):
+        raise Unproved()
+    _remember(user, vouched.issuer, vouched.subject)
     return user
 
 
@@ -84,13 +137,17 @@ def _created(vouched: Vouched) -> User:
     try:
         # A password that nobody knows: they sign in over there.
         fields = Registration(email=vouched.email, name=vouched.name, password=secrets.token_urlsafe(24))
-        user = service.create_user(fields)
+        user = service.create_user(fields, is_verified=bool(vouched.is_email_verified))
     except (ValueError, Invalid):
         raise Forbidden("Your address cannot be used for an account here. Ask an admin for one.") from None
-    _remember(user, vouched)
+    _remember(user, vouched.issuer, vouched.subject)
     return user
 
 
-def _remember(user: User, vouched: Vouched) -> None:
-    db.session.add(UserIdentity(user_id=user.user_id, issuer=vouched.issuer, subject=vouched.subject))
+def _remember(user: User, issuer: str, subject: str) -> None:
+    db.session.add(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
     db.session.flush()
+
+
+def _unverified() -> Forbidden:
+    return Forbidden("The provider does not say that your e-mail address is verified (email_verified). Ask an admin.")

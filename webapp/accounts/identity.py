@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from flask import g
 
+from webapp.accounts.models import User, UserSession
+from webapp.accounts.schemas import UserSettings
 from webapp.errors import Forbidden, Unauthenticated
 
 
@@ -61,3 +63,20 @@ def current_user_id() -> int:
     if identity.is_service:
         raise Forbidden("A service token belongs to nobody in particular and has no data of its own.")
     return identity.user_id
+
+
+def of_session(user: User, row: UserSession, secret: str) -> Identity:
+    """The user whose browser holds the secret of this session."""
+    return Identity(
+        user_id=user.user_id,
+        is_admin=user.is_admin,
+        is_service=False,
+        via="session",
+        email=user.email,
+        name=user.name,
+        settings=UserSettings.of(user.settings).model_dump(mode="json"),
+        session_id=row.session_id,
+        session_secret=secret,
+        proved_at=row.proved_at,
+        must_change_password=user.must_change_password,
+    )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from webapp.accounts import auth, mails
 from webapp.accounts.access import admin_only
+from webapp.accounts.access_kinds import list_access
 from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
 from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
 from webapp.accounts.mails import LinkGone
@@ -53,11 +54,9 @@ def init_mail(app: Flask, settings: Settings) -> None:
         return
     if "@" not in settings.smtp_from:
         raise ConfigError("SMTP_FROM: must be the address mail comes from, as SMTP_HOST is set")
-    if not settings.site_url.startswith(("http://", "https://")):
+    if not settings.site_url:
         # If it came from the request, anybody could choose the site that a link with a secret leads to.
-        raise ConfigError(
-            "SITE_URL: must be the address of the site, for links in mail, such as https://chat.example.org"
-        )
+        raise ConfigError("SITE_URL: must be the address of the site, for links in mail, as SMTP_HOST is set")
 
 
 @blueprint.before_request
@@ -139,10 +138,12 @@ def reset_form() -> ViewResult:
 @blueprint.post("/reset-password")
 @public
 def reset() -> ViewResult:
-    """Set the password; the user then signs in with it, and with the second step if that is on."""
+    """Set the password and end other access, except for what was listed and unticked; the user then signs in with the
+    password, and with the second step if that is on."""
     auth.count_attempt("link", "")
     try:
-        mails.reset(_token(), _choice(RESET).password)
+        keeps = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
+        mails.reset(_token(), _choice(RESET).password, keeps=keeps)
     except Invalid as error:
         db.session.rollback()
         return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
@@ -175,7 +176,7 @@ def verify() -> ViewResult:
 
 
 @blueprint.post("/settings/verify-email")
-@signed_in(session_only=True)
+@signed_in
 def ask_to_verify() -> ViewResult:
     """Send the link that confirms the user's address."""
     try:
@@ -235,8 +236,12 @@ def _form(kind: str) -> ViewResult:
 
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
     mail = mails.check(kind, _token())
-    values = SimpleNamespace(name=request.form.get("name", ""))
-    return _render("choose", kind=kind, email=mail.email, errors=errors or {}, values=values, token=_token())
+    access = list_access(mail.user_id) if kind == RESET and mail.user_id else {}
+    ended = request.form.getlist("ended") if errors else list(access)
+    values = SimpleNamespace(name=request.form.get("name", ""), ended=ended)
+    return _render(
+        "choose", kind=kind, email=mail.email, errors=errors or {}, values=values, token=_token(), access=access
+    )
 
 
 def _gone(error: LinkGone) -> ViewResult:

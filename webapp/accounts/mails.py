@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+from collections.abc import Collection
 from datetime import timedelta
 
 from flask import current_app
 from sqlalchemy import delete, func, select
 
 from webapp import mailing
-from webapp.accounts import service, signals
+from webapp.accounts import access_kinds, service, signals
 from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compose
 from webapp.accounts.models import AccountMail, User
 from webapp.accounts.schemas import Registration, UserSettings
@@ -134,18 +135,17 @@ def check(kind: str, token: str) -> AccountMail:
 def join(token: str, name: str, password: str) -> User:
     """Create the requested account, with a verified address. Raises LinkGone, Invalid."""
     mail = _use(JOIN, token)
-    user = service.create_user(Registration(email=mail.email, name=name, password=password))
-    user.email_verified_at = now()
-    db.session.flush()
-    return user
+    return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
-def reset(token: str, password: str) -> User:
-    """Set a new password for the reader of the mail; all their sessions end. Raises LinkGone, Invalid."""
+def reset(token: str, password: str, *, keeps: Collection[str] = ()) -> User:
+    """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
+    except for the kinds of access they keep. Raises LinkGone, Invalid."""
     mail = _use(RESET, token)
     if mail.user_id is None:
         raise NotFound("There is no such account.")
     user = service.reset_password(mail.user_id, password)
+    access_kinds.end_access(user.user_id, but=keeps)
     user.email_verified_at = now()
     db.session.flush()
     return user

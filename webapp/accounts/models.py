@@ -12,7 +12,11 @@ from webapp.database import Base, Key, Timestamp, current_timestamp, now
 
 
 class User(Base):
-    """A person with an account. `auth_version` is part of every session: raising it ends them all."""
+    """A person with an account. `auth_version` is part of every session: raising it ends them all.
+
+    `email_verified_at`: since when their address is known to be theirs: they followed a mail, or whoever made the
+    account (an admin, a provider) vouched for it.
+    """
 
     __tablename__ = "users"
 
@@ -202,7 +206,7 @@ class SiteSetting(Base):
 
 
 class IdempotencyKey(Base):
-    """The first answer to a POST that carried an Idempotency-Key, kept for a day."""
+    """The first answer to a POST that carried an Idempotency-Key, kept encrypted for a day: it may hold secrets."""
 
     __tablename__ = "idempotency_keys"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, redirect, render_template, request, session, url_for
+from flask import Blueprint, Flask, current_app, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, second_factor, signals
+from webapp.accounts import auth, identities, linking, signals
 from webapp.accounts.auth import public
 from webapp.accounts.first import first_account
-from webapp.accounts.proving_pages import ask_for_code
+from webapp.accounts.proving_pages import let_in
 from webapp.config import ConfigError, Settings
 from webapp.database import db
 from webapp.errors import Forbidden, NotFound, Unavailable
 from webapp.extensions import app_settings
-from webapp.web import ViewResult
+from webapp.web import ViewResult, absolute
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def begin() -> ViewResult:
     then = auth.safe_next(request.args.get("next"))
     db.session.rollback()  # no connection is held while the provider is contacted
     try:
-        answer: ViewResult = client.authorize_redirect(url_for(".callback", _external=True))
+        answer: ViewResult = client.authorize_redirect(absolute(url_for(".callback")))
     except Exception as error:
         raise _away(error) from error
     session[NEXT] = then
@@ -83,18 +83,18 @@ def callback() -> ViewResult:
         return _refused("Signing in did not work. Please try again."), 401
     if not claims:
         return _refused("The provider did not say who you are."), 401
-    vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
     try:
+        vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
-        signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
+        if user.is_active:
+            signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
+        if isinstance(error, identities.Unproved):
+            linking.wait(vouched)
         return _refused(error.detail), 403
-    if second_factor.is_on(user.user_id):
-        return ask_for_code(user, then)
-    auth.start_session(user)
-    return redirect(then, 303)
+    return let_in(user, then)
 
 
 def _creates(vouched: identities.Vouched) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 from typing import Any
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, session, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import auth, second_factor, service, sessions, tokens
@@ -15,7 +14,7 @@ from webapp.accounts.auth import current_identity, current_user_id, public, rece
 from webapp.accounts.entrance import login_form, register_form
 from webapp.accounts.first import first_account
 from webapp.accounts.preferences import THEMES
-from webapp.accounts.proving_pages import ask_for_code
+from webapp.accounts.proving_pages import let_in
 from webapp.accounts.schemas import (
     AccountChanges,
     Credentials,
@@ -65,20 +64,12 @@ def sign_in() -> ViewResult:
     auth.count_attempt("login", email)
     try:
         user = service.log_in(read_form(Credentials))
-    except service.Leaving as leaving:
-        auth.forgive_attempts("login", email)
-        session.clear()
-        session["way_back"] = {"user_id": leaving.user_id, "version": leaving.version, "at": int(time.time())}
-        return redirect(url_for("leaving_pages.way_back"), 303)
     except (Unauthenticated, Invalid) as error:
         said = {"": _("The e-mail address or the password is wrong.")}
         return login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
     auth.forgive_attempts("login", email)
-    if second_factor.is_on(user.user_id):
-        return ask_for_code(user, auth.safe_next(request.args.get("next")))
-    auth.start_session(user)
-    return redirect(auth.safe_next(request.args.get("next")), 303)
+    return let_in(user, auth.safe_next(request.args.get("next")))
 
 
 @blueprint.get("/register")
@@ -196,7 +187,7 @@ def password() -> ViewResult:
 
 
 @blueprint.post("/settings/tokens")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def create_token() -> ViewResult:
     """Create an API token; the response is the only page that ever shows it."""

@@ -10,6 +10,7 @@ from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
 from webapp.accounts.passkeys import Place
+from webapp.accounts.proving_pages import let_in
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
 from webapp.languages.speaking import gettext as _
@@ -45,19 +46,18 @@ def sign_in() -> ViewResult:
         return render_template("accounts/passkey_failed.html", said=error.detail, next=request.args.get("next")), 401
     db.session.commit()
     auth.forgive_attempts("passkey", "")
-    auth.start_session(user)
-    return redirect(then, 303)
+    return let_in(user, then, has_two_steps=False)
 
 
 @blueprint.get("/settings/passkeys")
-@signed_in(session_only=True)
+@signed_in
 def index() -> ViewResult:
     """The passkeys of the user."""
     return _index()
 
 
 @blueprint.get("/settings/passkeys/new")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def new() -> ViewResult:
     """The form for another one; the browser creates the key."""
@@ -65,7 +65,7 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
@@ -82,7 +82,7 @@ def add() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
-@signed_in(session_only=True)
+@signed_in
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
@@ -91,7 +91,7 @@ def rename(passkey_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from webapp.accounts import signals
+from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
@@ -114,9 +114,10 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
 
 def recognise(credential: str, place: Place, challenge: str) -> User:
-    """The active user whose passkey signed the challenge. Raises Unauthenticated, with the same words for every reason.
+    """The user whose passkey signed the challenge, who may sign in.
 
-    A counter that goes back means that the passkey was copied: it is refused.
+    Raises Unauthenticated, with the same words for every reason. A counter that goes back means that the passkey
+    was copied: it is refused.
     """
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415
@@ -140,7 +141,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
     except Exception as error:
         raise Unauthenticated(_FAILED) from error
     user = db.session.get(User, passkey.user_id)
-    if user is None or not user.is_active:
+    if user is None or not service.may_sign_in(user):
         raise Unauthenticated(_FAILED)
     passkey.sign_count, passkey.last_used_at, user.last_seen_at = used.new_sign_count, now(), now()
     db.session.flush()
@@ -194,7 +195,7 @@ def _use(challenge: str) -> None:
 def _parsed(credential: str) -> dict[str, Any]:
     try:
         given = json.loads(credential[:MAX_CREDENTIAL])
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise Invalid("The browser sent no passkey.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.accounts import passkeys
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
+from webapp.accounts.auth import current_user_id, recently_proved, session_only, signed_in
 from webapp.accounts.schemas import PasskeyList, PasskeyName, PasskeyOut, PasskeyPath
 from webapp.database import db
 from webapp.web import ViewResult, api_blueprint
@@ -20,7 +20,8 @@ def list_passkeys() -> ViewResult:
 
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>", responses={200: PasskeyOut})
-@signed_in(session_only=True)
+@signed_in
+@session_only
 def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
     """Rename a passkey; only in a signed-in session."""
     answer = PasskeyOut.of(passkeys.rename(current_user_id(), path.passkey_id, body.name)).model_dump(mode="json")
@@ -29,7 +30,8 @@ def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>", responses={204: None})
-@signed_in(session_only=True)
+@signed_in
+@session_only
 @recently_proved
 def remove_passkey(path: PasskeyPath) -> ViewResult:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""

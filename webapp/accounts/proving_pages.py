@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, second_factor, service, sessions
+from webapp.accounts import auth, linking, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -21,28 +21,45 @@ blueprint = Blueprint("proving_pages", __name__)
 
 SECOND_STEP = "second_step"
 SECOND_STEP_SECONDS = 300
+WAY_BACK = "way_back"
+WAY_BACK_SECONDS = 600
 PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 
 
-def ask_for_code(user: User, then: str) -> ViewResult:
-    """Remember that the password was right, and ask for the second step."""
-    session.clear()
-    session[SECOND_STEP] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
-    return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
+def let_in(user: User, then: str, *, has_two_steps: bool = True) -> ViewResult:
+    """Sign somebody in who has proved who they are, after the second step if they have one; `has_two_steps` is false if
+    that is done, or what they proved it with is both.
+
+    If the account is closed, they are asked whether to keep it instead.
+    """
+    if has_two_steps and second_factor.is_on(user.user_id):
+        _remember(SECOND_STEP, user)
+        return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
+    if not user.is_active:
+        _remember(WAY_BACK, user)
+        return redirect(url_for("leaving_pages.way_back"), 303)
+    auth.start_session(user)
+    return redirect(then, 303)
+
+
+def returning() -> User | None:
+    """The owner of a closed account, who has just proved who they are."""
+    return _remembered(WAY_BACK, WAY_BACK_SECONDS)
 
 
 @blueprint.get("/login/code")
 @public
 def code() -> ViewResult:
     """The second step of signing in."""
-    return _code_form() if _half_signed_in() else redirect(url_for("accounts_pages.login"), 303)
+    user = _remembered(SECOND_STEP, SECOND_STEP_SECONDS)
+    return _code_form() if user else redirect(url_for("accounts_pages.login"), 303)
 
 
 @blueprint.post("/login/code")
 @public
 def check_code() -> ViewResult:
     """Sign in with the current code or a recovery code."""
-    user = _half_signed_in()
+    user = _remembered(SECOND_STEP, SECOND_STEP_SECONDS)
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
     auth.count_attempt("code", str(user.user_id))
@@ -51,8 +68,7 @@ def check_code() -> ViewResult:
         return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
     db.session.commit()
     auth.forgive_attempts("code", str(user.user_id))
-    auth.start_session(user)
-    return redirect(auth.safe_next(request.args.get("next")), 303)
+    return let_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
 
 
 @blueprint.get("/confirm")
@@ -63,7 +79,7 @@ def confirm() -> ViewResult:
 
 
 @blueprint.post("/confirm")
-@signed_in(session_only=True)
+@signed_in
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
     identity, user_id = current_identity(), current_user_id()
@@ -87,7 +103,7 @@ def new_password() -> ViewResult:
 
 
 @blueprint.post("/new-password")
-@signed_in(session_only=True)
+@signed_in
 def set_new_password() -> ViewResult:
     """Set it; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -103,14 +119,14 @@ def set_new_password() -> ViewResult:
 
 
 @blueprint.get("/settings/two-step")
-@signed_in(session_only=True)
+@signed_in
 def two_step() -> ViewResult:
     """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 
 @blueprint.post("/settings/two-step/start")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
@@ -120,7 +136,7 @@ def start_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/confirm")
-@signed_in(session_only=True)
+@signed_in
 def confirm_two_step() -> ViewResult:
     """Turn it on; the response is the only page that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
@@ -134,7 +150,7 @@ def confirm_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/off")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def end_two_step() -> ViewResult:
     """Turn it off."""
@@ -144,16 +160,23 @@ def end_two_step() -> ViewResult:
     return redirect(url_for(".two_step"), 303)
 
 
-def _half_signed_in() -> User | None:
-    """The user who just gave the right password, as long as it is still theirs."""
-    kept = session.get(SECOND_STEP) or {}
-    if int(time.time()) - kept.get("at", 0) > SECOND_STEP_SECONDS:
+def _remember(what: str, user: User) -> None:
+    """Remember, in this browser and for a short while, that this user has proved who they are."""
+    for key in session.keys() - {linking.WAITING}:
+        del session[key]
+    session[what] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
+
+
+def _remembered(what: str, seconds: int) -> User | None:
+    """The user of whom that was remembered within these seconds, as long as their credentials are the same."""
+    kept = session.get(what) or {}
+    if int(time.time()) - kept.get("at", 0) > seconds:
         return None
     try:
         user = service.get_user(kept["user_id"])
     except NotFound:
         return None
-    return user if user.is_active and user.auth_version == kept["version"] else None
+    return user if user.auth_version == kept["version"] and service.may_sign_in(user) else None
 
 
 def _code_form(errors: dict[str, str] | None = None) -> str:

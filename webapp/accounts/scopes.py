@@ -26,23 +26,29 @@ WORDS: dict[Scope, str] = N_(
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # By the beginning of the path; the first match counts. Without a match a request needs "read", or "write" if it
 # changes something.
-_AREAS: tuple[tuple[str, Scope], ...] = (
+# "all": any token may read there, and only one without scopes may change something.
+_AREAS: tuple[tuple[str, Scope | Literal["all"]], ...] = (
+    *((path, "all") for path in ("/api/sessions", "/api/webhooks")),
     ("/mcp", "mcp"),
     ("/v1/", "chat"),
     ("/memory/conversation/", "chat"),
-    *((path, "memory") for path in ("/api/memories", "/api/profile", "/api/ai/", "/memories", "/memory", "/facts/")),
+    *((path, "memory") for path in ("/api/memories", "/api/profile", "/api/ai/")),
     *((path, "chat") for path in ("/api/chat/", "/api/conversations", "/api/messages/")),
-    *((path, "chat") for path in ("/c/", "/conversations", "/messages/", "/turns/")),
 )
 
 
 def needed(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
-    """The scopes of which a request needs any one; `named` is the scope its view asks for, if it does."""
+    """The scopes of which a request needs any one, none of them if it takes a token without scopes; `named` is the
+    scope its view asks for, if it does."""
     if access == "admin":
         return frozenset({"admin"})
-    area = named or next((scope for beginning, scope in _AREAS if path.startswith(beginning)), None)
+    area: Scope | Literal["all"] | None = named or next(
+        (scope for beginning, scope in _AREAS if path.startswith(beginning)), None
+    )
     if area == "mcp":
         return frozenset({"mcp_read", "mcp", "mcp_write"})
+    if area == "all":
+        return frozenset({"read"} if method in _SAFE else ())
     if method in _SAFE:
         return frozenset({"read", area} if area else {"read"})
     return frozenset({area or "write"})

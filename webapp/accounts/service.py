@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts import sessions, signals, tokens
@@ -21,23 +21,19 @@ from webapp.accounts.schemas import (
     UserQuery,
     UserSettings,
 )
-from webapp.accounts.signals import account_deleted
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from webapp.languages.marks import say
 from webapp.paging import Keyset, Page
 
-
-class Leaving(Unauthenticated):
-    """The right password of an account that is to be deleted: it cannot be used, but it can be restored."""
-
-    def __init__(self, user_id: int, version: int, due_at: datetime) -> None:
-        super().__init__("This account is to be deleted. Sign in on the page to keep it.")
-        self.user_id, self.version, self.due_at = user_id, version, due_at
-
-
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
+CAN_BE_KEPT = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
+"""The deletions that their owners can still take back."""
+_MAY_SIGN_IN = or_(
+    User.is_active,
+    select(AccountDeletion.deletion_id).where(AccountDeletion.user_id == User.user_id, *CAN_BE_KEPT).exists(),
+)
 
 
 def register(data: Registration) -> User:
@@ -49,39 +45,41 @@ def register(data: Registration) -> User:
     return _add(data, password_hash)
 
 
-def create_user(data: Registration, *, is_admin: bool = False) -> User:
-    """Create an account as an admin, whether or not registration is open."""
-    return _add(data, hash_password(data.password), is_admin=is_admin)
+def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool = True) -> User:
+    """Create an account for somebody, whether or not registration is open.
+
+    `is_verified`: whoever creates it vouches that the address is that person's.
+    """
+    user = _add(data, hash_password(data.password), is_admin=is_admin)
+    user.email_verified_at = now() if is_verified else None
+    return user
 
 
 def log_in(data: Credentials) -> User:
-    """The active user with these credentials.
+    """The user with these credentials, who may sign in.
 
-    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password,
-    and Leaving for an account that is to be deleted.
+    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
     """
-    leaving = AccountDeletion.user_id == User.user_id, AccountDeletion.done_at.is_(None)
-    statement = (
-        select(User.user_id, User.password_hash, User.is_active, AccountDeletion.due_at)
-        .outerjoin(AccountDeletion, and_(*leaving))
-        .where(User.email == _spelling(data.email), or_(User.is_active, AccountDeletion.due_at.is_not(None)))
-    )
-    found = db.session.execute(statement.limit(1)).one_or_none()
+    statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), _MAY_SIGN_IN)
+    found = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
     if not verify_password(data.password, found.password_hash if found else None):
         raise Unauthenticated("The e-mail address or the password is wrong.")
     assert found is not None
     user = get_user(found.user_id)
-    if not found.is_active:
-        raise Leaving(user.user_id, user.auth_version, found.due_at)
-    if not user.is_active or user.password_hash != found.password_hash:
+    if not may_sign_in(user) or user.password_hash != found.password_hash:
         raise Unauthenticated("The account has just been changed. Sign in again.")
     if is_outdated(user.password_hash):
         user.password_hash = hash_password(data.password)
     user.last_seen_at = now()
     db.session.flush()
     return user
+
+
+def may_sign_in(user: User) -> bool:
+    """Whether the account is in use, or its owner closed it and can still keep it, which is then all they can do."""
+    return db.session.scalar(select(User.user_id).where(User.user_id == user.user_id, _MAY_SIGN_IN)) is not None
 
 
 def get_user(user_id: int) -> User:
@@ -171,7 +169,8 @@ def end_session(user_id: int, session_id: int) -> None:
 def delete_user(user_id: int) -> None:
     """Delete an account and everything in it, in one transaction. Raises Conflict as `keep_an_admin` does."""
     keep_an_admin(user_id)
-    account_deleted.send(None, user_id=user_id)
+    signals.end_account(user_id)
+    signals.account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))
     db.session.expire_all()
     if not has_users():
@@ -202,7 +201,9 @@ def update_user(user_id: int, changes: UserChanges) -> User:
         user.is_admin = changes.is_admin
     if changes.is_active is not None and changes.is_active != user.is_active:
         user.is_active = changes.is_active
-        if changes.is_active:  # an admin restores it on its owner's behalf
+        if not changes.is_active:
+            signals.account_closed.send(None, user_id=user_id)
+        else:  # an admin restores it on its owner's behalf
             db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         # A reactivated account must not get back its sessions from before.
         user.auth_version += 1

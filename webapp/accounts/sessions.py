@@ -48,9 +48,7 @@ def _by_hash() -> Select[User, UserSession]:
     return (
         select(User, UserSession)
         .join(User, User.user_id == UserSession.user_id)
-        .where(
-            UserSession.secret_hash == bindparam("hash"), User.is_active, *_living(bindparam("now", type_=Timestamp))
-        )
+        .where(UserSession.secret_hash == bindparam("hash"), User.is_active, *living(bindparam("now", type_=Timestamp)))
     )
 
 
@@ -60,7 +58,7 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
     statement = (
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
-        .where(UserSession.user_id == user_id, *_living(now()))
+        .where(UserSession.user_id == user_id, *living(now()))
         .order_by(UserSession.session_id.desc())
         .limit(query.limit + 1)
     )
@@ -105,7 +103,8 @@ def purge() -> int:
     return rows_changed(delete(UserSession).where(past))
 
 
-def _living(at: Any) -> tuple[Any, ...]:
+def living(at: Any) -> tuple[Any, ...]:
+    """The conditions under which a session, joined with its user, has not ended."""
     return (
         UserSession.auth_version == User.auth_version,
         or_(UserSession.expires_at.is_(None), UserSession.expires_at > at),

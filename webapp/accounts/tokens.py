@@ -84,7 +84,7 @@ def renew_delegated(token_id: int, expires_at: datetime) -> str:
 
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
     """The usable tokens a user created, newest first."""
-    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *_usable()
+    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable()
     return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
 
 
@@ -132,7 +132,7 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
             User.settings,
         )
         .join(User, User.user_id == ApiToken.user_id)
-        .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *_usable(bindparam("now", type_=Timestamp)))
+        .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *usable(bindparam("now", type_=Timestamp)))
     )
 
 
@@ -145,7 +145,8 @@ def note_use(token_id: int, before: datetime, address: str = "") -> None:
     )
 
 
-def _usable(at: Any = None) -> tuple[Any, ...]:
+def usable(at: Any = None) -> tuple[Any, ...]:
+    """The conditions under which a token is neither revoked nor expired."""
     at = now() if at is None else at
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
 

@@ -17,6 +17,8 @@ from webapp.admin.backups.restoring import other_key, restore
 from webapp.admin.doctor.checks import ALL, look_at
 from webapp.admin.doctor.findings import in_lines, is_sound
 from webapp.admin.doctor.proxy import proxy
+from webapp.database import db
+from webapp.engine import database_address
 
 backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
@@ -44,10 +46,13 @@ def doctor(url: str | None) -> None:
 
 @backups.command("create")
 @_file
-def create(file: Path) -> None:
+@click.option("--empty", is_flag=True, help="Also if there are no accounts.")
+def create(file: Path, empty: bool) -> None:
     """Write a backup of the database, the attachments and the kept secret, while everything runs."""
     with _sentences():
-        _tell(make_backup(file))
+        manifest = make_backup(file, may_be_empty=empty)
+    click.echo(f"Read {database_address(db.engine)}.")
+    _tell(manifest)
     click.echo(
         f"{file} contains what people wrote and, unless SECRET_KEY is set, the key: keep it where only you can read it."
     )
@@ -75,7 +80,7 @@ def restore_backup(file: Path) -> None:
                 "TOMBSTONE_KEYS.",
                 err=True,
             )
-    click.echo("Restored. Empty a Redis that was used with other data, then start.")
+    click.echo(f"Restored into {database_address(db.engine)}. Empty a Redis that was used with other data, then start.")
 
 
 def _tell(manifest: Manifest) -> None:

@@ -71,7 +71,6 @@ class Model:
     chat: str
     background: str
     embedding: str
-    is_demonstration: bool
     embedder_is_away: bool
 
 
@@ -100,7 +99,6 @@ def model(settings: Settings, embedding: str, *, background: str = "", embedder_
         chat=used.chat_model,
         background=background or used.background_model,
         embedding=embedding,
-        is_demonstration=settings.offline_model,
         embedder_is_away=embedder_is_away,
     )
 

@@ -25,8 +25,8 @@ _MCP = "/mcp"
 # What is read at the addresses that begin like this; the first match counts.
 _READ = (
     ("/api/profile", "the profile"),
-    *((path, "search results") for path in ("/api/search", "/search")),
-    *((path, "") for path in ("/api/memories", "/api/ai/", "/memories", "/memory")),
+    ("/api/search", "search results"),
+    *((path, "") for path in ("/api/memories", "/api/ai/", "/memory/")),
 )
 
 

@@ -35,7 +35,7 @@ def for_this_message() -> dict[str, Any] | None:
     """The parameters chosen for this message only, as the message keeps them; what cannot be read is left out."""
     try:
         chosen = json.loads(request.form.get("once", "")[:1_000])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     given = RequestParameters.of(chosen if isinstance(chosen, dict) else None).given
     return {PAYLOAD: given} if given else None

@@ -26,6 +26,7 @@ from webapp.files import service as files
 from webapp.journeys.guides import heed
 from webapp.models.choosing import check_choice
 from webapp.parameters import PAYLOAD
+from webapp.retrieval import receipts
 from webapp.retrieval.service import anticipate
 from webapp.text.provenance import Spans
 from webapp.tools.of_clients import ClientTools
@@ -220,16 +221,14 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
-    """A new conversation that begins with what was said up to a message, and with its files. Raises as `branching`."""
+    """A new conversation of what was said up to a message, with its files and receipts. Raises as `branching`."""
     source = messages.get_message(user_id, message_id)
     made, copies = branching.branch(user_id, message_id)
-    named = {
-        row.message_id: [file["file_id"] for file in row.custom_payload["files"]]
-        for row in copies
-        if row.custom_payload and "files" in row.custom_payload
-    }
+    payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}
+    named = {number: [file["file_id"] for file in had["files"]] for number, had in payloads.items() if "files" in had}
     if named:
         made.has_files = files.attach_again(source.conversation_id, made.conversation_id, named)
+    receipts.copy({original: row.message_id for original, row in copies.items() if row.role == "assistant"})
     return made
 
 

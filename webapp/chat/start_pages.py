@@ -5,12 +5,13 @@ from __future__ import annotations
 from flask import Blueprint, redirect, render_template, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat.starters import starters
+from webapp.chat.starters import FOR_THE_TOUR, starters
 from webapp.conversations.listing import list_conversations
 from webapp.conversations.schemas import ConversationQuery
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
+from webapp.models.catalogue import is_demonstration
 from webapp.spaces.choosing import chosen_space
 from webapp.web import ViewResult, wants_partial
 
@@ -27,6 +28,8 @@ def cards() -> ViewResult:
     """What a new conversation could begin with."""
     if not wants_partial():
         return redirect(url_for("conversations_pages.new"), 303)
+    if is_demonstration():
+        return render_template("chat/_starters.html", starters=FOR_THE_TOUR)
     user_id = current_user_id()
     space = chosen_space(user_id)
     space_id = space.space_id if space else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.languages.marks import say
+from webapp.tour.answers import INTRODUCTION, SHOW_ME
 
 MOST = 4
 LONGEST = 90
@@ -28,6 +29,12 @@ FOR_NEWCOMERS = (
     Starter("Work on a text", "Shorten, translate, make it clearer", "Improve this text and say what you changed:\n\n"),
     Starter("Explain something", "At whatever depth you like", "Explain to me, step by step: "),
 )
+
+FOR_THE_TOUR = (
+    Starter("Show me", "What a reply looks like", SHOW_ME),
+    Starter("Introduce yourself", "These sentences are remembered, word for word", INTRODUCTION),
+)
+"""While no model is connected there is nothing else to begin."""
 
 
 def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tuple[int, str]]) -> list[Starter]:

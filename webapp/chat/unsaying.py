@@ -14,7 +14,7 @@ from webapp.memories.keeping.burials import recent_graveyards
 from webapp.memories.keeping.copies import GONE, cut_out, without
 from webapp.memories.models import Memory, MemoryVersion
 from webapp.memories.rules.retelling import Told, without_retold
-from webapp.spaces.service import active_members
+from webapp.spaces.service import active_members, spaces_of
 
 CLOCKS = timedelta(minutes=5)
 """How far apart the clocks of two machines may be."""
@@ -23,10 +23,12 @@ CLOCKS = timedelta(minutes=5)
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The memories that a prompt held, by id, with their content, and the version of the user's memory before the
-    prompt was made; None if nothing is known about the prompt any more."""
+    prompt was made; None if nothing is known about the prompt any more. `of_others` tells whether some that were found
+    are other people's."""
 
     memories: Sequence[tuple[int, str]] = ()
     version: int | None = None
+    of_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,9 @@ def unsay(
 ) -> tuple[str, str, list[dict[str, Any]]]:
     """A reply, its reasoning and its tool calls, without anything its prompt held that they may no longer say.
 
-    Costs nothing while the user's memory is unchanged; in a space it costs two statements.
+    Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
     """
-    lost = _lost_of_others(seen.memories, scope) if scope.space_id is not None else []
+    lost = _lost_of_others(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
     yards = []
     if seen.version != scope.version:
         lost += _lost(seen.memories)
@@ -106,7 +108,7 @@ def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _lost_of_others(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
-    """Memories in a space's prompt that are gone, or that their owners no longer share.
+    """Memories in a prompt that are gone, or that their owners no longer share.
 
     Locks the memory of those who share one, so that nobody withdraws it between this check and the commit.
     """
@@ -116,8 +118,7 @@ def _lost_of_others(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[
     theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != scope.user_id)
     held = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(theirs)).order_by(MemoryVersion.user_id)
     db.session.execute(held.with_for_update())
-    may_be_told = or_(
-        Memory.user_id == scope.user_id, (Memory.visibility == "shared") & (Memory.space_id == scope.space_id)
-    )
+    here = Memory.space_id == scope.space_id if scope.space_id else Memory.space_id.in_(spaces_of(scope.user_id))
+    may_be_told = or_(Memory.user_id == scope.user_id, (Memory.visibility == "shared") & here)
     there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
     return [item for item in shown if item[0] not in there]

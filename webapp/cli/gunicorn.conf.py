@@ -6,16 +6,22 @@ Many threads, because a stream occupies one from beginning to end; no green thre
 import ctypes
 import gc
 import itertools
+import json
 import logging
 import os
 import signal
+import socket
 import threading
 from types import FrameType
 from typing import Any
 
+import gunicorn.util  # type: ignore[import-untyped]
+
 from webapp.config import Settings
 from webapp.llm.sdk import warm_up
 from webapp.process_memory import return_free_memory
+
+settings = Settings.from_env()  # completes the environment, which the lines below read
 
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
@@ -27,7 +33,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
-bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
+host = os.environ.get("HOST") or "127.0.0.1"
+bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "gthread"
 threads = int(os.environ.get("WEB_THREADS") or 600)
@@ -35,9 +42,30 @@ worker_connections = 2000
 backlog = 4096
 keepalive = 30
 control_socket_disable = True
+# The longest that gunicorn reads: 500 characters to search for are up to 6,000 bytes once percent-encoded.
+limit_request_line = 8190
+
+
+def refuse(connection: socket.socket, status: int, title: str, _reason: str) -> None:
+    """Answer a request that is too malformed or too large to reach the application: what gunicorn sends is HTML."""
+    details = {
+        414: f"The address is longer than {limit_request_line:,} bytes.",
+        431: "There are more than 100 header fields, or one is longer than 8,190 bytes.",
+        500: "It is not your fault, and it has been written to the log.",
+    }
+    detail = details.get(status, "This is not a request that HTTP allows.")
+    body = json.dumps({"type": "about:blank", "title": title.capitalize(), "status": status, "detail": detail}).encode()
+    head = (
+        f"HTTP/1.1 {status} {title}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    gunicorn.util.write_nonblock(connection, head.encode() + body)
+
+
+gunicorn.util.write_error = refuse
 
 # A worker that is told to stop finishes its turns, and is killed a little later.
-drain_seconds = Settings.from_env().turn_drain_seconds
+drain_seconds = settings.turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
 
 # Several workers share what is loaded once, until one writes to a page; a single one has none to share with, and so
@@ -110,7 +138,12 @@ def post_worker_init(worker: Any) -> None:
     keep_flushing(worker.wsgi.extensions["redis"])
     if traces := worker.wsgi.extensions.get("traces"):
         traces.keep_sending()
-    drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
+
+    def finish() -> None:
+        worker.wsgi.extensions["end_event_streams"]()
+        runner.drain(drain_seconds)
+
+    drain = threading.Thread(target=finish, daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain
 

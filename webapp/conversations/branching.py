@@ -23,8 +23,9 @@ _COPIED = (
 )
 
 
-def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
-    """A new conversation in the same space that begins with what was said up to a message, and those messages.
+def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Message]]:
+    """A new conversation in the same space that begins with what was said up to a message, and the copies, by the id of
+    their originals.
 
     Memories were extracted from the copied messages where they were said; they are not read again.
     Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
@@ -56,7 +57,7 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
     return made, _copy(rows, made)
 
 
-def _copy(rows: Sequence[Message], made: Conversation) -> list[Message]:
+def _copy(rows: Sequence[Message], made: Conversation) -> dict[int, Message]:
     copies: dict[int, Message] = {}
     last_id = None
     for row in rows:
@@ -73,4 +74,4 @@ def _copy(rows: Sequence[Message], made: Conversation) -> list[Message]:
     made.extracted_through = last_id
     messages_changed.send(None, conversation=made, first_id=min(copy.message_id for copy in copies.values()))
     db.session.flush()
-    return list(copies.values())
+    return copies

@@ -61,8 +61,6 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
         "at": at,
         "switched_to": None,
         "partial": wants_partial(),
-        # The demonstration introduces itself once, in the first conversation.
-        "show_offline_banner": conversation.message_count <= 2,
         # A question to begin with, from a link.
         "content": request.args.get("draft", "")[:2_000],
     }
@@ -76,7 +74,7 @@ def render_new(**more: Any) -> str:
         datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
     )
     first = not listing.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
-    shown = {"greeting": hello, "first_time": first, "show_offline_banner": first, "partial": wants_partial()}
+    shown = {"greeting": hello, "first_time": first, "partial": wants_partial()}
     return render_template("conversations/new.html", **{**shown, **more})
 
 

@@ -1,4 +1,7 @@
-"""Whose conversations a caller may read or have work done on: their own, or everybody's for services and admins."""
+"""Whose conversations a caller may read or have work done on: their own, or everybody's for services and admins.
+
+Services get nothing of an account that is stopped or closed; what admins read of it is recorded, as always.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,18 @@ log = logging.getLogger(__name__)
 def reachable_conversation(identity: Identity, conversation_id: int) -> Conversation:
     """A conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
     if identity.is_admin or identity.is_service:
-        return existing_conversation(conversation_id)
+        row = existing_conversation(conversation_id)
+        require_user(identity, row.user_id)
+        return row
     return get_conversation(identity.user_id, conversation_id)
 
 
 def require_user(identity: Identity, user_id: int) -> None:
-    """Raise NotFound unless this is the caller, or the caller is a service or an admin and the user exists."""
+    """Raise NotFound unless this is the caller, or the caller an admin and the user exists, or a service and the user's
+    account is in use."""
     if identity.is_admin or identity.is_service:
-        get_user(user_id)
+        if not get_user(user_id).is_active and not identity.is_admin:
+            raise NotFound("There is no such account.")
     elif identity.user_id != user_id:
         raise NotFound("There is no such account.")
 

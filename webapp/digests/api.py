@@ -78,6 +78,8 @@ def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any
             item["loc"] = ["memory_data", *item["loc"]]
         raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
     everybodys = identity.is_service or identity.is_admin
+    if everybodys:
+        reachable_conversation(identity, conversation_id)
     row = service.upsert_digest(
         None if everybodys else identity.user_id,
         conversation_id,

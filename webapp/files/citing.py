@@ -11,7 +11,7 @@ _PAGE = re.compile(
     r"\b(?:pages?|pp?\.|Seiten?|S\.|página|págs?\.|pagina|pag\.)(?:\s|&nbsp;)*(?P<page>\d{1,4})\b|第\s*(?P<other>\d{1,4})\s*页",
     re.IGNORECASE,
 )
-_TAGS = re.compile(r"(<[^>]*>)")
+_TAGS = re.compile(r"(<[^>]*+(?:>|\Z))")
 _CLOSED = ("a", "code", "pre")
 _BLOCKS = ("p", "li", "td", "th", "h3", "h4", "h5", "h6", "blockquote")
 _QUOTED = re.compile(r"“([^“”]{6,300})”|„([^„“]{6,300})“|«([^«»]{6,300})»|\"([^\"]{6,300})\"")

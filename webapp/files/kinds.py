@@ -18,10 +18,11 @@ PLAIN = "text/plain"
 IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, ".csv": CSV, ".tsv": CSV, ".eml": MAIL}
-MOST_UNPACKED = 512 * 1024**2
-MOST_RATIO = 200
-LEAST_PACKED = 128 * 1024
-"""The least packed size assumed: 25 MB may come of a smaller file. Expat took a minute over 60 MB without a tag."""
+MOST_UNPACKED = 256 * 1024**2
+RATIO_FROM = 25 * 1024**2
+MOST_RATIO = 50
+"""How many times larger than itself a file may unpack to, once that is more than RATIO_FROM: Expat took a minute over
+60 MB without a tag."""
 HEAD = 8_192
 """How many bytes are examined for the kind."""
 
@@ -73,7 +74,7 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         ) from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise Refused("The file is damaged.") from None
-    if size > MOST_UNPACKED or size > MOST_RATIO * max(packed, LEAST_PACKED):
+    if size > min(MOST_UNPACKED, max(RATIO_FROM, MOST_RATIO * packed)):
         raise Refused("Unpacked, the file is larger than a document can be.")
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from webapp.accounts.auth import service_only, signed_in_identity
-from webapp.accounts.service import get_user
 from webapp.conversations.schemas import ConversationPath
-from webapp.digests.access import note_look
+from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.digests.service import digests_of_user, existing_conversation, get_digest
+from webapp.digests.service import digests_of_user, get_digest
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
 from webapp.internal.service import finished_messages
 from webapp.tasks.schemas import UserPath
@@ -20,7 +19,7 @@ blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="
 @service_only
 def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResult:
     """The messages of a conversation, for a service that makes something of them."""
-    conversation = existing_conversation(path.conversation_id)
+    conversation = reachable_conversation(signed_in_identity(), path.conversation_id)
     user_id, title = conversation.user_id, conversation.title
     note_look(signed_in_identity(), user_id, f"messages of conversation {path.conversation_id}")
     rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
@@ -41,7 +40,7 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
 @service_only
 def conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation."""
-    owner_id = existing_conversation(path.conversation_id).user_id
+    owner_id = reachable_conversation(signed_in_identity(), path.conversation_id).user_id
     note_look(signed_in_identity(), owner_id, f"digest of conversation {path.conversation_id}")
     return ConversationMemoryOut.of(get_digest(path.conversation_id)).model_dump(mode="json")
 
@@ -50,7 +49,7 @@ def conversation_memory(path: ConversationPath) -> ViewResult:
 @service_only
 def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
     """The memories of all conversations of a user, a page at a time."""
-    get_user(path.user_id)
+    require_user(signed_in_identity(), path.user_id)
     note_look(signed_in_identity(), path.user_id, "digests")
     rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]

@@ -18,7 +18,7 @@ _TURNS = re.compile(
     r"was wrong|"
     r"mistaken|no longer|not any ?more|anymore|instead|rather than|in fact|in truth|to be honest|take (?:that|it) back|"
     r"changed my mind|sorry,|made (?:that|it) up|eigentlich|doch nicht|nicht mehr|sondern|stimmt nicht|gelogen|"
-    r"en realidad|ya no|sino|en fait|ne\b.*\bplus|mais plutôt|in realtà)\b",
+    r"en realidad|ya no|sino|en fait|ne\b.{0,100}?\bplus|mais plutôt|in realtà)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,8 +73,9 @@ def question_before(conversation: Conversation, message_id: int) -> str | None:
 
 def last_question(text: str) -> str | None:
     """The last question in a text."""
-    asked = re.findall(r"[^.!?…\n]*[?？]", text)
-    return " ".join(asked[-1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None if asked else None
+    end = max(text.rfind(mark) for mark in "?？")
+    begin = max(text.rfind(mark, 0, max(end, 0)) for mark in ".!?…\n")
+    return " ".join(text[begin + 1 : end + 1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None
 
 
 def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:

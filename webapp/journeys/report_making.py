@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp import happenings
@@ -32,12 +32,24 @@ def make_report(conversation_id: int) -> bool:
     try:
         made = _make(conversation_id)
         with write_transaction():
-            db.session.execute(
-                update(JourneyGuide).where(JourneyGuide.conversation_id == conversation_id).values(report_due=False)
-            )
+            _settle(conversation_id)
         return made
     finally:
         redis().delete(making_key(conversation_id))
+
+
+def _settle(conversation_id: int) -> None:
+    """Note that no summary is owed, unless what it would say has changed since it was made.
+
+    Whoever owes one changes the guide's row last: once we hold it, we see what they changed, or they owe it after us.
+    """
+    guide = db.session.get(JourneyGuide, conversation_id, with_for_update=True)
+    if guide is None:
+        return
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    row = stored_row(conversation_id)
+    source = source_of(conversation) if conversation is not None and conversation.journey_id is not None else None
+    guide.report_due = bool(source and source.evidence_ids and (row is None or row.source_hash != source.digest))
 
 
 def _make(conversation_id: int) -> bool:

@@ -41,7 +41,7 @@ _RESUME = (
     r"ask me( the next question)?|du kannst wieder fragen|frag weiter|puedes preguntar",
 )
 _POLITE = re.compile(
-    r"^(?:ok(?:ay)?|well|hm+|please|sorry|thanks)\s+|\s+(?:please|thanks|thank you|bitte|gracias|merci)$"
+    r"^(?:ok(?:ay)?|well|hm+|please|sorry|thanks)\s+|(?<!\s)\s+(?:please|thanks|thank you|bitte|gracias|merci)$"
 )
 
 

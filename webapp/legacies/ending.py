@@ -1,24 +1,26 @@
-"""The end of a membership: what a member had in a space becomes theirs alone."""
+"""The end of a membership, or of an account with all of its memberships: what a member had in a space becomes theirs
+alone, and the others lose what it told them."""
 
 from __future__ import annotations
 
 from sqlalchemy import func, select, update
 
-from webapp.accounts.signals import account_deleted
+from webapp.accounts.signals import account_ends
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.languages.marks import say_n
 from webapp.memories.keeping import forgetting, versions
 from webapp.memories.keeping.journal import Journal
-from webapp.memories.keeping.withdrawing import hold_reached, withdraw
+from webapp.memories.keeping.withdrawing import Reach, hold_reached, reach_of, withdraw
 from webapp.memories.models import Memory
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
-from webapp.spaces.members import account_goes
+from webapp.spaces.members import hold_spaces, leave_all
 from webapp.spaces.models import Space
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
-from webapp.spaces.versions import touch
+
+IS_SHARED = Memory.visibility == "shared"
 
 
 def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
@@ -32,7 +34,7 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     )
     kept = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
     conversations, memories = db.session.scalar(told) or 0, db.session.scalar(kept) or 0
-    shared = db.session.scalar(kept.where(Memory.visibility == "shared")) or 0
+    shared = db.session.scalar(kept.where(IS_SHARED)) or 0
     return [
         Consequence(
             "conversations",
@@ -68,9 +70,9 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     ]
 
 
-def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
+def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
     """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
-    archived among the personal ones, private; or forgotten, if the user says so."""
+    archived among the personal ones, private; or forgotten, if the user says so. Others lose what they were told."""
     space_id = space.space_id
     db.session.execute(
         update(Conversation)
@@ -79,7 +81,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
         .execution_options(synchronize_session=False)
     )
     mine = Memory.user_id == user_id, Memory.space_id == space_id
-    shared = db.session.scalars(select(Memory.memory_id).where(*mine, Memory.visibility == "shared")).all()
+    shared = db.session.scalars(select(Memory.memory_id).where(*mine, IS_SHARED)).all()
     if shared:
         hold_reached(user_id, shared)
     versions.hold(user_id)
@@ -96,26 +98,32 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
         .with_for_update()
         .execution_options(populate_existing=True)
     ).all()
+    reach = Reach()
     if forget and rows:
         forgetting.forget(user_id, [row.memory_id for row in rows], cause="space_ended")
     elif rows:
-        withdraw(user_id, [row for row in rows if row.visibility == "shared"])
+        reach = withdraw(user_id, [row for row in rows if row.visibility == "shared"])
         journal = Journal(user_id, "space_ended")
         for row in rows:
             row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
             db.session.flush()
             journal.changed(row)
         journal.close({"archived": len(rows)})
-    touch(space_id)
     changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
+    return reach
 
 
-def _account_deleted(_sender: object, *, user_id: int) -> None:
-    account_goes(user_id)
+def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
+    """The account leaves all its spaces."""
+    hold_spaces(user_id)
+    shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
+    hold_reached(user_id, db.session.scalars(shared).all())
+    reach = reach_of(leave_all(user_id))
+    return {"replies_of_others": reach.replies, "quoted_by_others": reach.quoted}
 
 
 def init_ending() -> None:
     """React to memberships that end and accounts that are deleted."""
     consequences_asked.connect(_asked)
     membership_ends.connect(_ends)
-    account_deleted.connect(_account_deleted)
+    account_ends.connect(_account_ends)

@@ -1,7 +1,7 @@
 """What withdrawing and forgetting do for other members: their replies, summaries and digests lose what was shared.
 
-A reply's receipt names the memories that were in its prompt, which shows in which conversations somebody else's memory
-was used. What the owners of those conversations said in them stays.
+A reply's receipt names what was in its prompt, which shows in which conversations somebody else's memory was used, and
+which others recalled something from those. What the owners of those conversations said in them stays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from webapp.memories.keeping.withdrawing import Reach, being_withdrawn, reach_as
 from webapp.memories.models import Memory
 from webapp.memories.rules.retelling import Told, without_retold
 from webapp.memories.rules.tombstones import is_telling
-from webapp.retrieval.models import TurnReceipt
+from webapp.retrieval.models import ConversationChunk, TurnReceipt
 
 WITHDRAWN = "[no longer shared]"
 
@@ -42,23 +42,35 @@ def init_reach() -> None:
 
 
 def _told(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
-    """The conversations of other users in whose prompts these memories were, by user."""
-    rows = db.session.execute(
-        select(Conversation.user_id, Conversation.conversation_id)
-        .join(Message, Message.conversation_id == Conversation.conversation_id)
-        .join(TurnReceipt, TurnReceipt.message_id == Message.message_id)
-        .where(
-            TurnReceipt.kind == "memory",
-            TurnReceipt.passage_id.in_(memory_ids),
-            TurnReceipt.injected,
-            Conversation.user_id != user_id,
-        )
-        .distinct()
-    ).all()
+    """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
+    of this kind, by user."""
     told: dict[int, set[int]] = defaultdict(set)
-    for other, conversation_id in rows:
-        told[other].add(conversation_id)
+    known: set[int] = set()
+    found = _with_in_prompt(user_id, [("memory", memory_ids)])
+    while found := {number: other for number, other in found.items() if number not in known}:
+        known |= found.keys()
+        for number, other in found.items():
+            told[other].add(number)
+        replies = select(Message.message_id).where(Message.conversation_id.in_(found), Message.role == "assistant")
+        summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(found))
+        found = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
     return told
+
+
+def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
+    """The conversations of other users in whose prompts passages of these kinds and ids were, with their owners."""
+    found: dict[int, int] = {}
+    for kind, ids in passages:
+        used = (
+            select(Conversation.conversation_id, Conversation.user_id)
+            .join(Message, Message.conversation_id == Conversation.conversation_id)
+            .join(TurnReceipt, TurnReceipt.message_id == Message.message_id)
+            .where(TurnReceipt.kind == kind, TurnReceipt.passage_id.in_(ids), TurnReceipt.injected)
+            .where(Conversation.user_id != user_id)
+            .distinct()
+        )
+        found |= dict(db.session.execute(used).all())
+    return found
 
 
 def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:

@@ -20,7 +20,7 @@ LONGEST_CONTENT = 15_000
 MOST_AT_ONCE = 500
 
 _TYPED = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49})[ \t]*\|[ \t]*([a-z-]+)((?::[^{}\n]*)?)\}\}")
-_OPTIONS = re.compile(r":options=(\[[^\]\n]*\])")
+_OPTIONS = re.compile(r":options=(\[[^\[\]\n]*\])")
 _DEFAULT = re.compile(r':default=(?:"((?:[^"\\]|\\.)*)"|([^:\s]+))')
 _MARKS = re.compile(r"[|{}\s]+")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .alternation import alternating, without_system
@@ -16,7 +16,6 @@ _NAMES = {
     "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
     "stream_options": ("stream_options", "include_usage"),
     "parallel_tool_calls": ("parallel_tool_calls",),
-    "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
     "temperature": ("temperature",),
     "top_p": ("top_p",),
@@ -35,7 +34,7 @@ _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
     r"|additional propert|not implemented|requires? -"
     r"|not a multi-?modal|must be a string|expected a string"
-    r"|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
+    r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
 _DROPPED = (
@@ -47,7 +46,10 @@ _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "me
 
 
 def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
-    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None."""
+    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
+
+    Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
+    """
     status = getattr(exc, "status_code", None)
     if status not in (400, 404, 422, 500, 501):
         return None
@@ -103,9 +105,7 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
         if not drops("bare_calls"):
             result["messages"] = _without_thoughts(result["messages"])
     if drops("tools"):
-        result.pop("tools")
-        result.pop("tool_choice", None)
-        result.pop("parallel_tool_calls", None)
+        result = with_tools(result, [])
     if drops("stream_options"):
         result.pop("stream_options")
     for parameter in _DROPPED:
@@ -117,6 +117,20 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
         result["max_completion_tokens"] = result.pop("max_tokens")
     if drops("system"):
         result["messages"] = without_system(result["messages"])
+    return result
+
+
+def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """`body` with these tools in place of its own, and no choice among tools that are not there."""
+    result = {name: value for name, value in body.items() if name != "tools"}
+    if tools:
+        result["tools"] = list(tools)
+    choice = result.get("tool_choice")
+    names = {tool["function"]["name"] for tool in tools}
+    if not tools or (isinstance(choice, dict) and choice.get("function", {}).get("name") not in names):
+        result.pop("tool_choice", None)
+    if not tools:
+        result.pop("parallel_tool_calls", None)
     return result
 
 

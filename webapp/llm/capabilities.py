@@ -7,7 +7,8 @@ import json
 import logging
 import threading
 import time
-from typing import Protocol
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
 _LIFETIME = 24 * 3600.0
 _RECHECK = 60.0
+_MOST_TOOLS = 500
 
 
 class CapabilityStore(Protocol):
@@ -55,6 +57,22 @@ class Capabilities:
         names = set(refused) if isinstance(refused, list) else set()
         self._write(base_url, model, {**known, "refused": sorted(names | {feature})})
 
+    def tools_refused(self, base_url: str, model: str) -> frozenset[str]:
+        """Return the fingerprints of the tools that the server refuses, each known for a day."""
+        now = time.time()
+        return frozenset(name for name, until in self._tools(base_url, model).items() if until > now)
+
+    def refuse_tool(self, base_url: str, model: str, fingerprint: str) -> None:
+        """Remember that the server refuses a tool; the rest are not affected."""
+        known = self._tools(base_url, model) | {fingerprint: time.time() + _LIFETIME}
+        self._store_tools(base_url, model, known)
+
+    def forget_tools(self, base_url: str, model: str, fingerprints: Collection[str]) -> None:
+        """Offer tools again that the server refused."""
+        known = self._tools(base_url, model)
+        if not known.keys().isdisjoint(fingerprints):
+            self._store_tools(base_url, model, {name: known[name] for name in known.keys() - set(fingerprints)})
+
     def thinks(self, base_url: str, model: str) -> bool:
         """Whether the model was seen to think before it answers."""
         return bool(self._read(base_url, model).get("thinks"))
@@ -74,8 +92,22 @@ class Capabilities:
             raise ValueError(f"unknown mode {mode!r}")
         self._write(base_url, model, {**self._read(base_url, model), "structured": mode})
 
+    def _tools(self, base_url: str, model: str) -> dict[str, float]:
+        # Read again every minute: another process may have tried them, or their owner taken them back.
+        known = self._load(f"{_key(base_url, model)}:tools", most=_RECHECK)
+        return {name: until for name, until in known.items() if isinstance(until, int | float)}
+
+    def _store_tools(self, base_url: str, model: str, known: Mapping[str, float]) -> None:
+        latest = sorted(known.items(), key=lambda one: one[1])[-_MOST_TOOLS:]
+        self._save(f"{_key(base_url, model)}:tools", dict(latest), most=_RECHECK)
+
     def _read(self, base_url: str, model: str) -> dict[str, object]:
-        key = _key(base_url, model)
+        return self._load(_key(base_url, model))
+
+    def _write(self, base_url: str, model: str, value: dict[str, object]) -> None:
+        self._save(_key(base_url, model), value)
+
+    def _load(self, key: str, most: float = _LIFETIME) -> dict[str, object]:
         with self._lock:
             entry = self._known.get(key)
         now = time.monotonic()
@@ -89,18 +121,24 @@ class Capabilities:
             except Exception:  # the store is a convenience: its failures must not break a model call
                 log.warning("capability store could not be read", exc_info=True)
         with self._lock:
-            self._known[key] = (now + (_LIFETIME if value else _RECHECK), value)
+            self._known[key] = (now + (most if value else _RECHECK), value)
         return value
 
-    def _write(self, base_url: str, model: str, value: dict[str, object]) -> None:
-        key = _key(base_url, model)
+    def _save(self, key: str, value: Mapping[str, object], most: float = _LIFETIME) -> None:
         with self._lock:
-            self._known[key] = (time.monotonic() + _LIFETIME, value)
+            self._known[key] = (time.monotonic() + (most if self._store else _LIFETIME), dict(value))
         if self._store is not None:
             try:
                 self._store.set(key, json.dumps(value))
             except Exception:  # as above
                 log.warning("capability store could not be written", exc_info=True)
+
+
+def tool_fingerprint(definition: Mapping[str, Any]) -> str:
+    """Return what identifies a tool as a server sees it, whatever name it has among others."""
+    function = definition.get("function") or {}
+    told = json.dumps([function.get("description"), function.get("parameters")], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:24]
 
 
 def _key(base_url: str, model: str) -> str:

@@ -9,11 +9,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .adapt import adapted, blames_format, refused_feature, with_format
-from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import Interrupted, ModelError, ModelUnavailable, from_exception
+from .adapt import adapted, blames_format, refused_feature, with_format, with_tools
+from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
+from .errors import Interrupted, MalformedOutput, ModelError, Silent, from_exception
 from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from .inline_thinking import InlineThinking
+from .refused_tools import Search, may_be_about_tools
 from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
@@ -48,14 +49,18 @@ class ChatClient:
         tools: Sequence[dict[str, Any]] | None = None,
         max_tokens: int | None = None,
         parameters: Mapping[str, Any] | None = None,
+        patience: float | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`; raise `ModelError` on
         failure.
 
-        Failures before the first text are retried with back-off, later ones never. Cancelling the consumer, or closing
-        the iterator (use `contextlib.aclosing` when leaving early), closes the HTTP stream at once, which frees the
-        model.
+        Failures before the first text are retried with back-off, later ones never; `patience` seconds after the
+        beginning (by default `first_token_timeout`) a server that has sent nothing is given up. Tools that the server
+        refuses are left out. Cancelling the consumer, or closing the iterator (use `contextlib.aclosing` when leaving
+        early), closes the HTTP stream at once, which frees the model.
         """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (self.settings.first_token_timeout if patience is None else patience)
         body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
         base_url, _ = self.settings.endpoint()
@@ -65,7 +70,8 @@ class ChatClient:
         elif thinks and body.get("max_tokens"):
             body["max_tokens"] += ROOM  # for the reasoning before the answer
         names = [tool["function"]["name"] for tool in tools or ()]
-        attempt = 0
+        body = self._without_refused(body)
+        attempt, searched = 0, False
         while True:
             decoder = StreamDecoder()
             written = TextualCalls(names)
@@ -73,7 +79,7 @@ class ChatClient:
             delivered = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
-                async with aclosing(self._attempt(body, decoder)) as events:
+                async with aclosing(self._attempt(body, decoder, deadline)) as events:
                     async for event in events:
                         delivered = delivered or not isinstance(event, ReasoningDelta)
                         for told in (event,) if inline.is_over else inline.feed(event):
@@ -84,8 +90,15 @@ class ChatClient:
                                 self.capabilities.note_thinking(base_url, body["model"])
                 return
             except ModelError as error:
-                delay = None if delivered else retry_delay(error, attempt, self.settings)
-                if delay is None:
+                if delivered:
+                    raise
+                if "tools" in body and not searched and may_be_about_tools(error):
+                    searched = True
+                    if (taken := await self._taken(body, deadline)) is not None:
+                        body = with_tools(body, taken)
+                        continue
+                delay = retry_delay(error, attempt, self.settings)
+                if delay is None or loop.time() + delay >= deadline:
                     raise
                 log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
             attempt += 1
@@ -97,14 +110,60 @@ class ChatClient:
         if client is not None:
             await client.close()
 
-    async def _attempt(self, body: dict[str, Any], decoder: StreamDecoder) -> AsyncGenerator[Event, None]:
-        """One request, read to its end."""
+    def _without_refused(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A request without the tools that are known to be refused."""
+        if "tools" not in body:
+            return body
+        refused = self.capabilities.tools_refused(self.settings.endpoint()[0], body["model"])
+        if not refused:
+            return body
+        return with_tools(body, [tool for tool in body["tools"] if tool_fingerprint(tool) not in refused])
+
+    async def _taken(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
+        """The tools of a refused request that the server takes; None if they are not why it was refused."""
+        base_url, _ = self.settings.endpoint()
+        model = body["model"]
+
+        async def takes(tools: Sequence[dict[str, Any]]) -> bool:
+            # In few words: a prompt is not to blame either, and costs time.
+            trial = self._body([{"role": "user", "content": "Hello"}], model, tools, None)
+            try:
+                async with aclosing(self._attempt(trial, StreamDecoder(), deadline)) as events:
+                    await anext(events, None)
+            except (MalformedOutput, Interrupted):
+                return True  # it was read, and answered badly
+            except ModelError as error:
+                if may_be_about_tools(error):
+                    return False
+                raise
+            return True
+
+        def refuse(tool: dict[str, Any]) -> None:
+            log.info("model server refuses a tool: going on without it", extra={"tool": tool["function"]["name"]})
+            self.capabilities.refuse_tool(base_url, model, tool_fingerprint(tool))
+
+        search = Search(takes, refuse)
+        try:
+            if not await search.run(body["tools"]):
+                return None
+        except ModelError:
+            return None
+        if search.takes_none:
+            log.info("model server refuses tools: going on without")
+            self.capabilities.refuse(base_url, model, "tools")
+        return search.kept
+
+    async def _attempt(
+        self, body: dict[str, Any], decoder: StreamDecoder, deadline: float
+    ) -> AsyncGenerator[Event, None]:
+        """One request, read to its end; a server that has sent nothing by `deadline` is given up."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.settings.first_token_timeout
+        silence = deadline - loop.time()
         idle = self.settings.idle_timeout
         async with self._open(body, deadline) as response:
+            latest = loop.time() + self.settings.request_timeout
             if "text/event-stream" not in response.headers.get("content-type", "text/event-stream"):
-                deadline = loop.time() + self.settings.request_timeout  # a server that answers in one piece
+                deadline = latest  # a server that answers in one piece
             # Raw bytes save two layers of generators per read, but a compressed answer needs decoding.
             chunks = (
                 response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
@@ -123,8 +182,10 @@ class ChatClient:
                     events, decoder.error = decoder.end(), from_exception(exc, started=True)
                 else:
                     events = decoder.feed(chunk)
+                    if not decoder.started:  # comments and pings: it is at work, but not without end
+                        deadline = max(deadline, min(latest, loop.time() + silence))
                 if events or decoder.take_progress():
-                    # Comments and pings do not count. Before the first text the longer of the two limits applies.
+                    # Before the first text the longer of the two limits applies.
                     deadline = loop.time() + idle if decoder.started else max(deadline, loop.time() + idle)
                     for event in events:
                         yield event
@@ -215,4 +276,4 @@ async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
 def _too_slow(decoder: StreamDecoder) -> ModelError:
     if decoder.started:
         return Interrupted("The model stopped sending in the middle of the answer. Try again.")
-    return ModelUnavailable("The model did not answer in time. Try again in a moment.")
+    return Silent()

@@ -43,6 +43,12 @@ class ModelUnavailable(ModelError):
     """The server cannot be reached, is overloaded, or answers with an error of some other kind."""
 
 
+class Silent(ModelUnavailable):
+    """The server has sent nothing for as long as one waits."""
+
+    default_detail = "The model did not answer in time. Try again in a moment."
+
+
 class MissingKey(ModelError):
     """No API key is set and the server requires one."""
 
@@ -51,6 +57,14 @@ class MissingKey(ModelError):
         "The model server requires an API key. Enter one for the connection, or set OPENAI_API_KEY, or "
         "OPENAI_BASE_URL for your own server."
     )
+    default_retryable = False
+
+
+class NoModel(ModelError):
+    """No model is connected: the screen tour is all there is."""
+
+    code = "no_model"
+    default_detail = "No language model is connected. An administrator connects one under Administration, Models."
     default_retryable = False
 
 
@@ -167,6 +181,8 @@ def from_payload(
     status = status or inner_status
     text = message.lower()
     common: dict[str, Any] = {"status": status, "provider_code": _loggable(codes)}
+    if NoModel.code in codes:
+        return NoModel(**common)
     if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
@@ -203,7 +219,7 @@ def from_exception(exc: BaseException, *, started: bool = False, has_key: bool =
     if started:
         return Interrupted()
     if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
-        return ModelUnavailable("The model did not answer in time. Try again in a moment.")
+        return Silent()
     if isinstance(exc, ValueError):
         return MalformedOutput()
     if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -47,12 +48,16 @@ class ChatPool:
     ) -> AsyncGenerator[Event | Switched, None]:
         """Like `ChatClient.stream`, from the first target that answers; without targets, from the home server.
 
-        A server that is unreachable, overloaded or too slow before its first word gives way to the next target;
-        `Switched` then precedes that one's events. `parameters` are request fields added to those of the target.
+        A server that is unreachable, overloaded or silent before its first word gives way to the next target;
+        `Switched` then precedes that one's events. All of them share the time there is for the first word: each may
+        take half of what is left, the last one the rest. `parameters` are request fields added to those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
+        begun = time.monotonic()
         for number, target in enumerate(queue):
             client = self._client(target)
+            following = queue[number + 1] if number + 1 < len(queue) else None
+            patience = client.settings.first_token_timeout - (time.monotonic() - begun)
             delivered = False
             try:
                 events = client.stream(
@@ -61,6 +66,7 @@ class ChatPool:
                     tools=tools,
                     max_tokens=max_tokens,
                     parameters={**(target.parameters if target else {}), **(parameters or {})},
+                    patience=patience / 2 if following else patience,
                 )
                 async with aclosing(events):
                     async for event in events:
@@ -68,7 +74,6 @@ class ChatPool:
                         yield event
                 return
             except ModelError as error:
-                following = queue[number + 1] if number + 1 < len(queue) else None
                 if delivered or following is None or not isinstance(error, (ModelUnavailable, RateLimited)):
                     raise
                 log.info("model gives way to the next", extra={"code": error.code})

@@ -1,9 +1,8 @@
-"""The prompt's own section tags in a reply, as small models echo them; pure. In code they are somebody's own text."""
+"""The prompt's own section tags in a reply, as small models echo them; pure."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 SECTION_TAGS = (
     "known",
@@ -31,41 +30,6 @@ _BEGINNINGS = (
     *_WITH_ATTRIBUTES,
 )
 _LONGEST = 300
-_TICKS = re.compile(r"`+|\n|[^`\n]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """The state of a text after what was said so far: within code, inline or fenced, or in plain text."""
-
-    opened: int = 0  # the number of backticks that opened it; 0 outside code
-    ticks: int = 0  # backticks at the very end, of a run that may continue
-    ends_line: bool = False
-
-    def after(self, text: str) -> Code:
-        if not (self.opened or self.ticks) and "`" not in text:
-            return self
-        state = self
-        for part in _TICKS.findall(text):
-            if part[0] == "`":
-                state = Code(state.opened, state.ticks + len(part))
-                continue
-            opened = state._settled()
-            if part == "\n" and state.ends_line and opened < 3:
-                opened = 0  # inline code ends with its paragraph
-            state = Code(opened, ends_line=part == "\n" or (state.ends_line and part.isspace()))
-        return state
-
-    def __bool__(self) -> bool:
-        return bool(self._settled())
-
-    def _settled(self) -> int:
-        if not self.ticks:
-            return self.opened
-        if not self.opened:
-            return self.ticks
-        closes = self.ticks == self.opened or self.ticks > self.opened >= 3
-        return 0 if closes else self.opened
 
 
 class SectionTags:

@@ -12,6 +12,9 @@ OPENAI_URL = "https://api.openai.com/v1"
 class ModelSettings:
     """Where the models are and how patient to be; times are in seconds.
 
+    `first_token_timeout` is how long one call of a reply waits for a server that has sent nothing, whatever is tried in
+    that time; one that sends comments meanwhile is waited for up to `request_timeout`.
+
     An empty `api_key` is an error only for servers known to need one: self-hosted servers often do not. The embedding
     address and key default to those of the chat server.
     """

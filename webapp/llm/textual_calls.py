@@ -1,10 +1,10 @@
 """What a bare model writes into its text that is not text: tool calls, which are made, and our prompt's tags; pure.
 
-`<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]`, fenced or bare
-JSON. A block with a readable call becomes that call; one that names a tool but cannot be read is hidden; everything
-else is text. If a section of the prompt is echoed (`<known>…</known>`), its tags are removed and its content stays;
-within code, a tag is somebody's own text. Nothing is held back except what may still turn out to begin such a block or
-tag.
+`<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]` or bare JSON. A
+block with a readable call becomes that call; one that names a tool but cannot be read is hidden; everything else is
+text. In code or a block quote a call is an example, and stays as it is. If a section of the prompt is echoed
+(`<known>…</known>`), its tags are removed and its content stays; within code, a tag is somebody's own text. Nothing is
+held back except what may still turn out to begin such a block or tag.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from .code import Place
 from .events import Event, TextDelta, ToolCall
-from .section_tags import Code, SectionTags
+from .section_tags import SectionTags
 
 _TAGS = ("tools", "tool", "tool_call", "tool_calls", "function_call", "function_calls", "|tool_call|")
-_FENCES = ("", "```", "```json", "```tool_call", "```tool_code", "```python")
 _NAME_FIELDS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
-_TRIGGERS = re.compile(r"[<`\[{]")
+_TRIGGERS = re.compile(r"[<\[{]")
 _SPACE = re.compile(r"\s+")
 _LONGEST_BLOCK = 20_000
 _LONGEST_OPENER = 200
@@ -37,17 +37,15 @@ class TextualCalls:
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
         json_openers += ['{"type":"function"']
         self._openers = [f"<{tag}>" for tag in _TAGS] + ["<function=", "[TOOL_CALLS]"]
-        self._openers += [
-            f"{fence}{bracket}{start}" for fence in _FENCES for bracket in ("", "[") for start in json_openers
-        ]
+        self._openers += [f"{bracket}{start}" for bracket in ("", "[") for start in json_openers]
         if not self._names:
             self._openers = []
         self._tags = SectionTags()
         self._tag = 0  # the length of the one at the beginning of what is held
-        self._code = Code()
+        self._place = Place()
+        self._said: list[str] = []  # what was shown since that place
         self._held = ""
         self._block = False
-        self._said = ""
         self._calls = 0
 
     def feed(self, text: str) -> list[Event]:
@@ -89,26 +87,34 @@ class TextualCalls:
         return self._shown(text)
 
     def _shown(self, text: str) -> TextDelta:
-        self._said = (self._said + text)[-2:]
-        self._code = self._code.after(text)
+        if text:
+            self._said.append(text)
         return TextDelta(text)
+
+    def _place_here(self) -> Place:
+        """The place in the answer where what is held begins; worked out only if something may begin there."""
+        self._place = self._place.after("".join(self._said))
+        self._said.clear()
+        return self._place
 
     def _drop_tag(self) -> None:
         self._held, self._tag = self._held[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
         """How much of what is held is certainly text, and whether a block follows; None if that is still open."""
+        place, read = self._place_here(), 0
         for found in _TRIGGERS.finditer(self._held):
             at = found.start()
-            tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER])
-            before = (self._said + self._held[:at])[-1:]
-            if found[0] in "{[" and before not in ("", "\n"):
+            place, read = place.after(self._held[read:at]), at
+            if (found[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
-            if any(tail.startswith(opener) for opener in self._openers):
-                return at, True
-            if not ended and any(opener.startswith(tail) for opener in self._openers):
-                return at, None
-            if found[0] == "<" and not self._code.after(self._held[:at]):
+            if not place.in_quote:
+                tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER])
+                if any(tail.startswith(opener) for opener in self._openers):
+                    return at, True
+                if not ended and any(opener.startswith(tail) for opener in self._openers):
+                    return at, None
+            if found[0] == "<":
                 size = self._tags.size_at(self._held, at, ended)
                 if size is None:
                     return at, None
@@ -125,9 +131,6 @@ class TextualCalls:
         if tag := re.match(r"<\|?\s*(\w+)", held):
             close = re.search(rf"</\s*\|?{tag[1]}\|?\s*>|<\|?/{tag[1]}\|?>", held)
             return close.end() if close else len(held) if ended else None
-        if held.startswith("```"):
-            close_at = held.find("```", 3)
-            return close_at + 3 if close_at >= 0 else len(held) if ended else None
         start = re.match(r"\[TOOL_CALLS\]\s*", held)
         try:
             _, end = _DECODER.raw_decode(held, start.end() if start else 0)

@@ -13,7 +13,7 @@ _FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+(`{3,}|~{3
 # A line that has only marks so far: of a list, a heading, a rule, a quote, a fence, an underlined heading.
 _MARKS = re.compile(r"[-*+=_#>`~: \t]*(?:\d{1,9}[.)]?[ \t]*)?(?:\[[ xX]?\]?)?")
 _ROW = re.compile(r"[ \t]*\|")
-_RULER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_RULER = re.compile(r"[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*(?:(?::-*|-+):?[ \t]*)?)*")
 _PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)

@@ -17,7 +17,7 @@ from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.mcp import protocol, reading, schemas, writing
 from webapp.mcp.protocol import Call, Refused
-from webapp.web import ViewResult
+from webapp.web import ViewResult, absolute
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +65,12 @@ def serve() -> ViewResult:
 def metadata() -> ViewResult:
     """How /mcp is protected (RFC 9728)."""
     return {
-        "resource": f"{request.host_url}mcp",
-        "authorization_servers": [request.host_url.rstrip("/")],
+        "resource": absolute("/mcp"),
+        "authorization_servers": [absolute()],
         "resource_name": "Commonplace memory",
         "bearer_methods_supported": ["header"],
         "scopes_supported": ["mcp_read", "mcp", "mcp_write"],
-        "resource_documentation": f"{request.host_url}settings/programs",
+        "resource_documentation": absolute("/settings/programs"),
     }
 
 
@@ -138,6 +138,6 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
     response = jsonify(protocol.error(None, code, message))
     response.status_code = status
     if status == 401:
-        where = f"{request.host_url}{_METADATA[1:]}/mcp"
+        where = absolute(f"{_METADATA}/mcp")
         response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}", scope="mcp"'
     return response

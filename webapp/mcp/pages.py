@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id, signed_in
@@ -13,6 +13,7 @@ from webapp.database import db
 from webapp.oauth.service import list_grants, scope_named
 from webapp.spaces.schemas import SpaceQuery
 from webapp.spaces.service import list_spaces
+from webapp.web import absolute
 
 blueprint = Blueprint("mcp_pages", __name__)
 
@@ -45,6 +46,4 @@ def index() -> str:
         }
         for grant, client, token in list_grants(current_user_id())
     ]
-    return render_template(
-        "mcp/programs.html", host=request.host_url.rstrip("/"), events=events, words=words, connected=connected
-    )
+    return render_template("mcp/programs.html", host=absolute(), events=events, words=words, connected=connected)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-from flask import request
 
 from webapp.accounts.service import user_settings
 from webapp.audit.actions import Action
@@ -14,23 +12,27 @@ from webapp.database import db
 from webapp.errors import Forbidden, NotFound
 from webapp.mcp import reach, schemas
 from webapp.memories import service as memories
+from webapp.memories.always import context_memories
 from webapp.memories.models import Memory
 from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.wording import counted
+from webapp.memories.standing import standing_instructions
 from webapp.retrieval import service as retrieval
+from webapp.retrieval.changes import position
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.passages import KINDS, Found
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
 from webapp.validation import parse_id, utc_text
+from webapp.web import absolute
 
 READ_ONCE_IN = 600
 """If one token reads the same number of things again within so many seconds, the audit has one line for both."""
 TITLE, TEXT, WHOLE = 120, 500, 20_000
 """The most characters of a title, of a passage in a context, and of a fetched text."""
-MOST_FOUND, MOST_PINNED, MOST_SPACES = 10, 20, 50
+MOST_FOUND, MOST_PINNED, MOST_KNOWN, MOST_SPACES = 10, 20, 40, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
 _READ = {PROFILE: "the profile", SPACES: "the list of spaces"}
 WIDER = 5
@@ -83,7 +85,10 @@ def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
 
 
 def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
-    """The profile, what is pinned, and what a reply to this task would be given. Raises NotFound for a space."""
+    """The profile, what is pinned, what else every prompt holds, and what a reply to this task would be given besides.
+
+    Raises NotFound for a space.
+    """
     require_memory(user_id)
     if args.space_id is not None:
         reach.require(args.space_id)
@@ -94,12 +99,26 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     pinned = [row for row in pinned if reach.includes(row.space_id)]
     shown = {row.memory_id for row in pinned}
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
-    _note(user_id, found, len(pinned))
+    shown |= {item.id for item in found if item.kind == "memory"}
+    known = [item for item in _known(user_id, args.space_id) if item["memory_id"] not in shown][:MOST_KNOWN]
+    _note(user_id, found, len(pinned) + len(known))
     return {
         "profile": profile(user_id),
         "pinned": [memory_of(row) for row in pinned],
+        "known": known,
         "found": [{"id": _name(item), "text": item.content[:TEXT], "source": item.source} for item in found],
     }
+
+
+def _known(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
+    """What prompts in a space always hold, or in no space; for a token that may not look there, in its own spaces."""
+    places = [space_id] if reach.includes(space_id) else [space.space_id for space in _spaces(user_id)]
+    for place in places:
+        for item in standing_instructions(user_id, position(user_id).memory_version, 0, place):
+            if reach.includes(item.space_id):
+                yield {"memory_id": item.memory_id, "content": item.content}
+        for known in context_memories(user_id, place):
+            yield {"memory_id": known.memory_id, "content": known.content, **({"by": known.by} if known.by else {})}
 
 
 def resources(user_id: int) -> list[dict[str, Any]]:
@@ -187,8 +206,8 @@ def _title(item: Found) -> str:
 
 def _url(item: Found) -> str:
     if item.kind != "memory" and item.conversation_id:
-        return f"{request.host_url}c/{item.conversation_id}" + (f"#m-{item.message_id}" if item.message_id else "")
-    return f"{request.host_url}memory"
+        return absolute(f"/c/{item.conversation_id}") + (f"#m-{item.message_id}" if item.message_id else "")
+    return absolute("/memory")
 
 
 def _resource(uri: str, name: str, description: str) -> dict[str, Any]:

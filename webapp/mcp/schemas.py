@@ -60,7 +60,7 @@ TOOLS: dict[str, tuple[type[Arguments], str, dict[str, Any]]] = {
     "fetch": (Fetch, "The whole text of something that search found.", _READS),
     "get_context": (
         GetContext,
-        "What is known of the user that matters for a task: profile, pinned memories and what has to do with it.",
+        "What is known of the user that matters for a task: profile, what always matters and what has to do with it.",
         _READS,
     ),
     "list_memories": (ListMemories, "The user's memories, last changed first.", _READS),

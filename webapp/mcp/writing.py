@@ -16,11 +16,13 @@ from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.models import Memory
+from webapp.memories.presenting import UsedInOut
 from webapp.memories.rules.wording import keeps_particulars
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
+REWORDED = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
 _SAID = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
@@ -86,7 +88,15 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     _within_reach(memories.get_memory(user_id, args.memory_id))
     forgotten = forget_memories(user_id, [args.memory_id])
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
-    return {"status": "forgotten", "memory_ids": forgotten.memory_ids}
+    near = [reply for reply in forgotten.used_in if reach.includes(reply.space_id)]
+    return {
+        "status": "forgotten",
+        "memory_ids": forgotten.memory_ids,
+        "used_in": [UsedInOut.model_validate(reply, from_attributes=True).model_dump() for reply in near],
+        "used_in_count": forgotten.used_in_count,
+        "used_by_others": forgotten.used_by_others,
+        "detail": REWORDED if forgotten.used_in_count else "",
+    }
 
 
 def _require_right() -> None:

@@ -19,7 +19,8 @@ from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import ngettext
 from webapp.memories import change_sets, dependents, reviewing, service, switches
 from webapp.memories.keeping import forgetting
-from webapp.memories.models import Memory
+from webapp.memories.keeping.uses import Uses, uses_of
+from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.pages import CHANGED
 from webapp.memories.review_groups import apart_from, groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
@@ -31,6 +32,16 @@ from webapp.validation import parse_id
 from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
+
+
+@blueprint.app_context_processor
+def _uses() -> dict[str, Any]:
+    return {"uses_of_forgotten": uses_of_forgotten}
+
+
+def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
+    """Return the replies that used what a change set forgot, as far as they still exist."""
+    return uses_of()(current_user_id(), [change["memory_id"] for change in row.changes])
 
 
 @blueprint.get("/memories/review")

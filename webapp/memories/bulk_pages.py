@@ -39,7 +39,14 @@ def act() -> ViewResult:
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
-        done = _forgotten(len(forgetting.forget(user_id, ids).memory_ids))
+        report = forgetting.forget(user_id, ids)
+        done = _forgotten(len(report.memory_ids))
+        if used := report.used_in_count:
+            done += " " + ngettext(
+                "%(num)s reply may say it in other words; Changes links to it.",
+                "%(num)s replies may say it in other words; Changes links to them.",
+                used,
+            )
     elif action in _DONE:
         for number in ids:
             if action.endswith("archive"):

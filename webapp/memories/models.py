@@ -14,9 +14,13 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     LargeBinary,
+    ScalarSelect,
     String,
     Text,
     UniqueConstraint,
+    event,
+    func,
+    select,
     text,
 )
 from sqlalchemy.ext.compiler import compiles
@@ -166,11 +170,16 @@ class MemoryChangeSet(Base):
     """Everything one job or one action of a user did to memories.
 
     `changes` lists {memory_id, before, after}: revision numbers, `before` null for a memory it created. It names ids
-    only, so that forgetting a memory leaves no text here.
+    only, so that forgetting a memory leaves no text here. `memory_version` is the version of the user's memory in which
+    it was last written: a turn adds to its change set, so whoever follows changes follows these and not the ids.
     """
 
     __tablename__ = "memory_change_sets"
-    __table_args__ = (Index("ix_memory_change_sets_user", "user_id", "change_set_id"), Base.__table_args__)
+    __table_args__ = (
+        Index("ix_memory_change_sets_user", "user_id", "change_set_id"),
+        Index("ix_memory_change_sets_version", "user_id", "memory_version"),
+        Base.__table_args__,
+    )
 
     change_set_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
@@ -189,6 +198,7 @@ class MemoryChangeSet(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
+    memory_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
 
 
 class MemoryRevision(Base):
@@ -250,6 +260,21 @@ class MemoryVersion(Base):
         ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+
+
+def version_of(user_id: int) -> ScalarSelect[int]:
+    """The present version of a user's memory, for use in other statements."""
+    return (
+        select(func.coalesce(func.max(MemoryVersion.version), 0))
+        .where(MemoryVersion.user_id == user_id)
+        .scalar_subquery()
+    )
+
+
+@event.listens_for(MemoryChangeSet, "before_insert")
+@event.listens_for(MemoryChangeSet, "before_update")
+def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
+    row.memory_version = version_of(row.user_id)  # read by the statement itself
 
 
 class AdminAccess(Base):

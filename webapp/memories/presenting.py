@@ -209,8 +209,15 @@ class ExtractionQueued(BaseModel):
     job_id: str
 
 
+class UsedInOut(BaseModel):
+    message_id: int
+    conversation_id: int
+    is_shared: bool = Field(description="Whether a link shows it to others.")
+
+
 class ForgetReport(BaseModel):
-    """What forgetting removed, and what it could not: the named messages still contain the words."""
+    """What forgetting removed, and what it could not: the named messages still contain the words, and the named replies
+    may say them in others."""
 
     memory_ids: list[int]
     memories: int
@@ -222,6 +229,12 @@ class ForgetReport(BaseModel):
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field(description="Your messages that contain the words.")
+    used_in: list[UsedInOut] = Field(
+        description="Replies that were written with it and may say it in other words: those behind a link first, then "
+        "the newest; at most 50."
+    )
+    used_in_count: int = Field(description="How many such replies there are.")
+    used_by_others: int = Field(description="Replies to other members of a space that were written with it.")
     change_set_id: int | None = None
 
     @classmethod

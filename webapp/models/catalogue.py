@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from webapp.accounts.groups import groups_of
+from webapp.accounts.preferences import UserSettings
 from webapp.config import Settings
 from webapp.database import db
 from webapp.extensions import app_settings
@@ -98,7 +99,7 @@ def known_embeddings() -> ModelSettings | None:
 
 
 def is_demonstration() -> bool:
-    """Whether replies come from the built-in rules because there is no real model."""
+    """Whether the screen tour answers, because no model is connected."""
     return app_settings().offline_model and not catalogue.all()
 
 
@@ -119,7 +120,7 @@ def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
         output_price=None,
     )
     others = [replace(offered, is_default=offered is default and not home_is_default) for offered in found]
-    # The demonstration steps aside as soon as there is a real model.
+    # The screen tour steps aside as soon as there is a real model.
     return others if settings.offline_model and others else [home, *others]
 
 
@@ -144,6 +145,15 @@ def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Targe
         first = next((offered for offered in found if offered.is_default), found[0]).target
     chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
+
+
+def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:
+    """The screen tour, told who asks, by their account's settings; empty if the environment names a model server."""
+    settings = app_settings()
+    if not settings.offline_model:
+        return []
+    told = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
+    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": told})]
 
 
 def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:

@@ -281,6 +281,7 @@ def _connection(
         | (typed or {}),
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=error,
+        silence=round(app_settings().first_token_seconds),
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),
     )

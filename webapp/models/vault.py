@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
+
+from webapp import sealing
+
+PURPOSE = b"model connections"
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,7 @@ class Secrets:
 
 def seal(secrets: Secrets) -> str:
     """Secrets as they are stored."""
-    return (
-        _box(current_app.config["SECRET_KEY"])
-        .encrypt(json.dumps({"k": secrets.api_key, "h": secrets.headers}).encode())
-        .decode()
-    )
+    return sealing.seal(PURPOSE, json.dumps({"k": secrets.api_key, "h": secrets.headers}))
 
 
 def unseal(stored: str | None) -> Secrets:
@@ -38,15 +34,10 @@ def unseal(stored: str | None) -> Secrets:
 
 
 @lru_cache(maxsize=256)
-def _opened(secret: str, stored: str) -> Secrets:
-    """The decrypted text, cached, so that each stored text is decrypted only once."""
-    try:
-        found = json.loads(_box(secret).decrypt(stored.encode()))
-    except (InvalidToken, ValueError):
+def _opened(_secret: str, stored: str) -> Secrets:
+    """The decrypted text, cached, so that each stored text is decrypted only once for each secret."""
+    opened = sealing.unseal(PURPOSE, stored)
+    if opened is None:
         return Secrets()
+    found = json.loads(opened)
     return Secrets(found["k"], found["h"])
-
-
-def _box(secret: str) -> Fernet:
-    key = hmac.new(secret.encode(), b"model connections", hashlib.sha256).digest()
-    return Fernet(base64.urlsafe_b64encode(key))

@@ -14,7 +14,7 @@ from webapp.database import db
 from webapp.extensions import limiter
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
-from webapp.web import PROGRAMS, ViewResult
+from webapp.web import PROGRAMS, ViewResult, absolute
 
 blueprint = Blueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"
@@ -39,7 +39,7 @@ def server() -> Any:
 @public
 def metadata() -> ViewResult:
     """What this authorization server can do (RFC 8414)."""
-    issuer = request.host_url.rstrip("/")
+    issuer = absolute()
     return {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/oauth/authorize",
@@ -100,10 +100,7 @@ def revoke() -> Response:
 
 def _sent() -> Any:
     """The JSON of the request; empty if there is none, or none that can be read."""
-    try:
-        return request.get_json(silent=True) or {}
-    except RecursionError:
-        return {}
+    return request.get_json(silent=True) or {}
 
 
 def _committed(answer: Response) -> Response:

@@ -12,7 +12,12 @@ from webapp.validation import Line
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES = ("authorization_code", "refresh_token")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_DANGEROUS = ("javascript", "data", "file", "vbscript", "about", "blob", "filesystem", "ftp", "ws", "wss", "mailto")
+_OF_BROWSERS = frozenset(
+    ("about", "blob", "brave", "chrome", "chrome-extension", "content", "data", "edge", "file", "filesystem", "ftp")
+    + ("intent", "jar", "javascript", "mailto", "moz-extension", "opera", "resource", "view-source", "vbscript", "ws")
+    + ("wss",)
+)
+"""Schemes that browsers, or Android for them, open by themselves."""
 MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 
@@ -58,7 +63,8 @@ class Metadata(BaseModel):
 def trouble_with(uri: str) -> str:
     """Why an address cannot be a redirect target; empty if it can.
 
-    Allowed are https, http to the person's own machine, and custom schemes of apps.
+    Allowed are https, http to the person's own machine, and apps' own schemes: a domain name backwards (RFC 8252, 7.1),
+    or one followed by `//` and a host, as editors use (`cursor://anysphere…`), if no browser handles it itself.
     """
     try:
         parts = urlsplit(uri)
@@ -74,19 +80,16 @@ def trouble_with(uri: str) -> str:
         return "" if host else "holds an address without a host"
     if parts.scheme == "http":
         return "" if host in _LOOPBACK else "may be http only on the person's own machine"
-    if not parts.scheme or parts.scheme in _DANGEROUS or ":" not in uri:
-        return "holds a scheme that cannot be used"
-    return ""
+    is_an_apps = _is_reversed_domain(parts.scheme) or (bool(parts.netloc) and parts.scheme not in _OF_BROWSERS)
+    return "" if is_an_apps else "holds a scheme that cannot be used"
 
 
 def is_registered(uri: str, registered: list[str]) -> bool:
     """Whether a program registered an address: exactly, or with another port on the person's own machine."""
-    if uri in registered:
-        return True
-    return (
-        not trouble_with(uri)
-        and _is_local(uri)
-        and any(_is_local(known) and _without_port(known) == _without_port(uri) for known in registered)
+    if trouble_with(uri):
+        return False
+    return uri in registered or (
+        _is_local(uri) and any(_is_local(known) and _without_port(known) == _without_port(uri) for known in registered)
     )
 
 
@@ -130,6 +133,11 @@ def answer(client_id: str, said: Metadata, **more: Any) -> dict[str, Any]:
         "token_endpoint_auth_method": said.token_endpoint_auth_method,
         **more,
     }
+
+
+def _is_reversed_domain(scheme: str) -> bool:
+    labels = scheme.split(".")
+    return len(labels) > 1 and all(label and label[0] not in "-+" and label[-1] not in "-+" for label in labels)
 
 
 def _is_local(uri: str) -> bool:

@@ -32,7 +32,7 @@ PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 
 
 @blueprint.get("/oauth/authorize")
-@signed_in(writes=True, session_only=True)
+@signed_in(writes=True)
 @recently_proved
 @limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
 def ask() -> ViewResult:
@@ -67,7 +67,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
 
 
 @blueprint.post("/oauth/authorize")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def decide() -> ViewResult:
     """Redirect to the program with the decision."""
@@ -90,7 +90,7 @@ def decide() -> ViewResult:
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
-@signed_in(session_only=True)
+@signed_in
 def disconnect(grant_id: int) -> ViewResult:
     """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
@@ -100,7 +100,7 @@ def disconnect(grant_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
-@signed_in(session_only=True)
+@signed_in
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")

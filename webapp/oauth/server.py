@@ -14,12 +14,13 @@ from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGr
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc9207 import IssuerParameter
-from flask import Response, g, request
+from flask import Response, g
 
 from webapp.errors import Conflict
 from webapp.oauth import clients, registry, service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 from webapp.oauth.service import Issued
+from webapp.web import absolute
 
 __all__ = ["OAuth2Error", "Consent", "authorize", "consent", "revoke", "token"]
 
@@ -203,8 +204,8 @@ class Consent:
 
 
 def issuer() -> str:
-    """The name of this authorization server: the URL of its host, without a trailing slash."""
-    return request.host_url.rstrip("/")
+    """The name of this authorization server: the URL of the site, without a trailing slash."""
+    return absolute()
 
 
 def resource() -> str:

@@ -84,14 +84,18 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """The code, locked, if it is valid. A second use ends the grant it was exchanged for: somebody stole it."""
+    """The code, locked, if it is valid and its account in use.
+
+    A second use ends the grant it was exchanged for: somebody stole it.
+    """
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None
     if row.grant_id is not None:
         _end(db.session.get(OAuthGrant, row.grant_id), "a code was used twice")
         return None
-    return row if row.expires_at > now() else None
+    is_in_use = db.session.scalar(select(User.is_active).where(User.user_id == row.user_id))
+    return row if row.expires_at > now() and is_in_use else None
 
 
 def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
@@ -194,6 +198,13 @@ def trust(user_id: int, grant_id: int, always: bool) -> None:
     get_or_raise(ApiToken, grant.token_id).scopes = [scope]
     name = get_or_raise(OAuthClient, grant.client_number).name
     record(user_id, Action.PROGRAM_CONNECTED, f"{name}: {_as_clause(WORDS[scope])}", actor=Actor("person", user_id))
+
+
+def disconnect_all(user_id: int) -> None:
+    """End all of a person's grants, and the codes that would begin another."""
+    db.session.execute(delete(OAuthCode).where(OAuthCode.user_id == user_id))
+    for grant, _client, _token in list_grants(user_id):
+        end(grant)
 
 
 def end(grant: OAuthGrant) -> None:

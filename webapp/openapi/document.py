@@ -84,11 +84,12 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """What a view declares: its access rule, whether service tokens may use it, whether it is idempotent, and the
-    statuses of problems that it describes itself."""
+    """What a view declares: its access rule, whether service tokens may use it or none may, whether it is idempotent,
+    and the statuses of problems that it describes itself."""
 
     access: str = "user"
     services: bool = False
+    session_only: bool = False
     idempotent: bool = False
     problems: frozenset[str] = frozenset()
 
@@ -123,6 +124,8 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
 def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
     _say(operation, facts)
     parameters = operation.setdefault("parameters", [])
+    if facts.session_only:
+        operation["security"] = [{"session": []}]
     if facts.idempotent:
         parameters.append(_IDEMPOTENCY_KEY)
     answers = operation["responses"]

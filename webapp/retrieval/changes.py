@@ -50,13 +50,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an index has got: the passage version, the last change set of the user's memories, the user's spaces with
-    the version of each, and the version of the user's memory."""
+    """How far an index has got: the passage version, the version of the user's memory, and the user's spaces with the
+    version of each."""
 
     version: int = 0
-    change_set_id: int = 0
-    spaces: tuple[tuple[int, int], ...] = ()
     memory_version: int = 0
+    spaces: tuple[tuple[int, int], ...] = ()
 
     @property
     def space_ids(self) -> frozenset[int]:
@@ -68,7 +67,7 @@ class Position:
         spaces = dict(other.spaces)
         return (
             self.version > other.version
-            or self.change_set_id > other.change_set_id
+            or self.memory_version > other.memory_version
             or any(version > spaces.get(space_id, version) for space_id, version in self.spaces)
         )
 
@@ -84,7 +83,6 @@ class Stands(NamedTuple):
     """
 
     passage_version: int | None
-    change_set_id: int | None
     kept_memory_version: int | None
     spaces: int
 
@@ -98,7 +96,7 @@ class Stands(NamedTuple):
         """The position, unless there are spaces, whose versions need a separate statement."""
         if self.spaces:
             return None
-        return Position(self.passage_version or 0, self.change_set_id or 0, (), self.memory_version)
+        return Position(self.passage_version or 0, self.memory_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +156,13 @@ def position(user_id: int) -> Position:
             spaces.append((number, value))
         else:
             found[what] = value or 0
-    return Position(found.get("passages", 0), found["change_set"], tuple(sorted(spaces)), found.get("memory", 0))
+    return Position(found.get("passages", 0), found.get("memory", 0), tuple(sorted(spaces)))
 
 
 def standing_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
     """The columns of `Stands` for the user named by a row of the table `of`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
-        select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user),
         select(MemoryVersion.version).where(MemoryVersion.user_id == user),
         versions_of(user).with_only_columns(func.count(), maintain_column_froms=True),
     )
@@ -180,9 +177,6 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
         select(literal_column("'passages'"), literal_column("0"), PassageVersion.version).where(
             PassageVersion.user_id == user
         ),
-        select(literal_column("'change_set'"), literal_column("0"), func.max(MemoryChangeSet.change_set_id)).where(
-            MemoryChangeSet.user_id == user
-        ),
         select(literal_column("'memory'"), literal_column("0"), MemoryVersion.version).where(
             MemoryVersion.user_id == user
         ),
@@ -193,7 +187,7 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
 def news(user_id: int, since: Position, current: Position) -> News | None:
     """What happened between two positions; None if nothing did.
 
-    A user's change sets are numbered in commit order, because each is made while that user's memory is locked.
+    The versions of a user's memory are in commit order: each is counted while that memory is locked.
     """
     if current == since:
         return None
@@ -204,13 +198,13 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
             return News(current, complete=False)
         seen = version
         changes.append(Change(what, ref_id, from_id))
-    if seen != current.version or current.change_set_id < since.change_set_id:
+    if seen != current.version or current.memory_version < since.memory_version:
         return News(current, complete=False)
-    return News(current, changes, memories_changed(user_id, since.change_set_id, current.change_set_id))
+    return News(current, changes, memories_changed(user_id, since.memory_version, current.memory_version))
 
 
 def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
-    """The memories that the user's change sets after `since`, up to and including `through`, are about."""
+    """The memories that changed in the versions of a user's memory after `since`, up to and including `through`."""
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
@@ -221,8 +215,8 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
 def _change_sets() -> Select[Any]:
     return select(MemoryChangeSet.changes).where(
         MemoryChangeSet.user_id == bindparam("user"),
-        MemoryChangeSet.change_set_id > bindparam("since"),
-        MemoryChangeSet.change_set_id <= bindparam("through"),
+        MemoryChangeSet.memory_version > bindparam("since"),
+        MemoryChangeSet.memory_version <= bindparam("through"),
     )
 
 

@@ -10,7 +10,7 @@ from webapp.text.words import stems, words
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+|[。！？]|\n)\s*")
 _BLOCK_MARK = re.compile(r"^[ \t]*(?:```\w*[ \t]*$|(?:#{1,6}[ \t]+|>[ \t]?)+)", re.MULTILINE)
-_BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{0,300}?\S)\1")
 _ELLIPSIS = "…"
 
 

@@ -31,10 +31,10 @@ MANY_CHANGES = 500
 
 
 class Keys:
-    """The keyed facts of a user, each under one of the stems that name it; follows the change sets of their memory."""
+    """The keyed facts of a user, each under one of the stems that name it; follows the versions of their memory."""
 
     def __init__(self) -> None:
-        self.change_set_id = 0
+        self.version = 0
         self._by_stem: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
         self._stem_of: dict[int, str] = {}
 
@@ -78,7 +78,7 @@ def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
     said = frozenset(stems(words(text[:2_000])))
     held = _held_of(scope.user_id)
     with held.lock:
-        ids = _current(held, scope.user_id, at.change_set_id).named_by(said)
+        ids = _current(held, scope.user_id, at.memory_version).named_by(said)
     if not ids:
         return []
     named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
@@ -92,7 +92,7 @@ def catch_up(user_id: int, at: Position) -> None:
     if held is not None:
         with held.lock:
             if held.keys is not None:
-                _current(held, user_id, at.change_set_id)
+                _current(held, user_id, at.memory_version)
 
 
 def _held_of(user_id: int) -> Held:
@@ -104,21 +104,21 @@ def _held_of(user_id: int) -> Held:
     return held
 
 
-def _current(held: Held, user_id: int, change_set_id: int) -> Keys:
-    """The keys as of a change set, or later; the caller holds their lock."""
+def _current(held: Held, user_id: int, version: int) -> Keys:
+    """The keys as of a version of the memory, or later; the caller holds their lock."""
     keys = held.keys
-    if keys is not None and keys.change_set_id > change_set_id:
+    if keys is not None and keys.version > version:
         # Another turn has read further than this one knew, unless the database was put back to an earlier state.
-        change_set_id = position(user_id).change_set_id
-    if keys is not None and keys.change_set_id < change_set_id:
-        changed = memories_changed(user_id, keys.change_set_id, change_set_id)
+        version = position(user_id).memory_version
+    if keys is not None and keys.version < version:
+        changed = memories_changed(user_id, keys.version, version)
         if len(changed) <= MANY_CHANGES:
             _look_up(keys, user_id, changed)
-            keys.change_set_id = change_set_id
-    if keys is None or keys.change_set_id != change_set_id:
+            keys.version = version
+    if keys is None or keys.version != version:
         keys = Keys()
         _look_up(keys, user_id, None)
-        keys.change_set_id = change_set_id
+        keys.version = version
         held.keys = keys  # only when complete: the look-up may fail
     return keys
 

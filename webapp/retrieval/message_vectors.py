@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, or_, select, tuple_
 
 from webapp.conversations.models import Message
 from webapp.database import db
@@ -34,21 +35,27 @@ def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
 
 
 def missing_pieces(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
-    """The pieces of a message that have no vector by a model, the first piece last: it stands for the whole."""
+    """The pieces of some messages that have no vector by a model, the last ones first: the first piece of a message
+    comes after its others, and stands for the whole."""
     rows = db.session.execute(
-        select(MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char).where(
-            MessageEmbedding.message_id == pieces[0].message_id, MessageEmbedding.model == model
+        select(
+            MessageEmbedding.message_id, MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char
+        ).where(
+            MessageEmbedding.message_id.in_({piece.message_id for piece in pieces}), MessageEmbedding.model == model
         )
     )
     there = {tuple(row) for row in rows}
-    return [piece for piece in reversed(pieces) if piece[1:] not in there]
+    return [piece for piece in reversed(pieces) if tuple(piece) not in there]
 
 
-def drop_pieces_from(number: int, message_id: int) -> None:
-    """Drop the vectors of a message's pieces from a number on, left over from when it was cut into more."""
-    db.session.execute(
-        delete(MessageEmbedding).where(MessageEmbedding.message_id == message_id, MessageEmbedding.piece >= number)
-    )
+def drop_other_pieces(pieces: Sequence[MessagePiece]) -> None:
+    """Drop the vectors of some messages that are left over from when they were cut into more pieces than these."""
+    count = Counter(piece.message_id for piece in pieces)
+    over = [
+        (MessageEmbedding.message_id == message_id) & (MessageEmbedding.piece >= number)
+        for message_id, number in count.items()
+    ]
+    db.session.execute(delete(MessageEmbedding).where(or_(*over)))
 
 
 def store_message_vectors(
@@ -60,12 +67,15 @@ def store_message_vectors(
     are_some: bool = False,
 ) -> None:
     """Store the vectors (n × dimensions) of all pieces of some messages, replacing the old ones; messages deleted in
-    the meantime are ignored. `are_some`: the pieces are not all of their message, so the vectors of the others stay."""
+    the meantime are ignored. `are_some`: not all pieces of their messages, so the vectors of the others stay."""
     ids = {piece.message_id for piece in pieces}
+    if not ids:
+        return
     there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
     replaced = delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids))
     if are_some:
-        replaced = replaced.where(MessageEmbedding.piece.in_([piece.number for piece in pieces]))
+        key = tuple_(MessageEmbedding.message_id, MessageEmbedding.piece)
+        replaced = replaced.where(key.in_([(piece.message_id, piece.number) for piece in pieces]))
     db.session.execute(replaced)
     rows = [
         {

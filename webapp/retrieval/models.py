@@ -66,7 +66,8 @@ class MessageEmbedding(Base):
 
 class PassageVersion(Base):
     """Counts the changes of what a user can find; its row is locked for every change, so that the numbers are in commit
-    order. `memories_through` is the last memory change set whose memories have vectors."""
+    order. `memories_through` is the last version of their memory whose memories have
+    vectors."""
 
     __tablename__ = "passage_versions"
 

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from sqlalchemy import false, func, or_, select, true, update
+from sqlalchemy import false, func, select, true, update
 
 from webapp.accounts.site import get_setting, set_setting
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.memories.models import MemoryChangeSet
+from webapp.memories.models import MemoryVersion
 from webapp.model_clients import embedder
 from webapp.retrieval.models import PassageVersion
 from webapp.spaces.document_vectors import owe_documents
 
 EMBEDDING_MODEL = "embedding_model"
 """The site setting that names the model by which vectors were last owed."""
-RECENT_CHANGES = 2_000
 
 
 def owed_users(limit: int = 200) -> list[int]:
-    """Users to whom vectors are owed: for messages, or for memories changed recently."""
+    """Users to whom vectors are owed: for messages, or for changed memories."""
     said = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())
         .group_by(Conversation.user_id)
         .limit(limit)
     ).all()
-    newest = db.session.scalar(select(func.max(MemoryChangeSet.change_set_id))) or 0
     changed = db.session.scalars(
-        select(MemoryChangeSet.user_id)
-        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryChangeSet.user_id)
-        .where(
-            MemoryChangeSet.change_set_id > newest - RECENT_CHANGES,
-            or_(
-                PassageVersion.memories_through.is_(None),
-                PassageVersion.memories_through < MemoryChangeSet.change_set_id,
-            ),
-        )
-        .group_by(MemoryChangeSet.user_id)
+        select(MemoryVersion.user_id)
+        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryVersion.user_id)
+        .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
         .limit(limit)
     ).all()
     return list(dict.fromkeys([*said, *changed]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from webapp.retrieval.passages import Found, Key
 from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
+COPIED_AT_ONCE = 40
 
 
 class Item(Protocol):
@@ -122,6 +123,18 @@ def store(message_id: int, items: Iterable[Item]) -> None:
     if rows:
         # Into the table: given the class, the rows without a revision would need a separate statement.
         db.session.execute(insert(table_of(TurnReceipt)), rows)
+
+
+def copy(replies: Mapping[int, int]) -> None:
+    """Give replies that are copies the receipts of their originals, by whose ids they are."""
+    columns = [column for column in table_of(TurnReceipt).columns if column.name != "receipt_id"]
+    originals = sorted(replies)
+    for at in range(0, len(originals), COPIED_AT_ONCE):
+        wanted = TurnReceipt.message_id.in_(originals[at : at + COPIED_AT_ONCE])
+        rows = db.session.execute(select(*columns).where(wanted).order_by(TurnReceipt.receipt_id)).mappings().all()
+        if rows:
+            copied = [{**row, "message_id": replies[row["message_id"]]} for row in rows]
+            db.session.execute(insert(table_of(TurnReceipt)), copied)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:

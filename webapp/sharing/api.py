@@ -15,7 +15,7 @@ from webapp.extensions import limiter
 from webapp.sharing import service
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import NewShare, ShareList, ShareOut, SharePath, ShareQuery
-from webapp.web import api_blueprint
+from webapp.web import absolute, api_blueprint
 
 blueprint = api_blueprint("sharing_api", __name__, tag="Sharing")
 
@@ -52,7 +52,7 @@ def revoke_share(path: SharePath) -> tuple[str, int]:
 
 def share_url(row: ConversationShare) -> str:
     """The address of a link, as others open it."""
-    return url_for("sharing_pages.shared", token=row.token, _external=True)
+    return absolute(url_for("sharing_pages.shared", token=row.token))
 
 
 def _out(row: ConversationShare, title: str | None) -> dict[str, Any]:

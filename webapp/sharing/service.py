@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, func, select, update
 
+from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
@@ -33,7 +34,10 @@ EXCHANGE_WORDS = 60
 
 @dataclass(frozen=True)
 class Shared:
-    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any."""
+    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any.
+
+    A range has no title: the conversation's may tell what is said outside the range.
+    """
 
     title: str | None
     is_live: bool
@@ -164,12 +168,14 @@ def revoke_share(user_id: int, share_id: int) -> None:
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
     """What a link shows after the message `after`; None if the visitor has to sign in first.
 
-    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone.
+    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
+    of use.
     """
     found = db.session.execute(
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
-        .where(ConversationShare.token == token, Conversation.deleted_at.is_(None))
+        .join(User, User.user_id == ConversationShare.user_id)
+        .where(ConversationShare.token == token, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
     if found is None or (found[0].expires_at is not None and found[0].expires_at <= now()):
         raise NotFound("This link no longer exists.")
@@ -179,7 +185,8 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | No
     rows = _shown(share, after)
     more = len(rows) > SHOWN_AT_ONCE
     rows = rows[:SHOWN_AT_ONCE]
-    return Shared(title, share.is_live, rows, rows[-1].message_id if more else None)
+    is_range = share.first_message_id is not None or share.last_message_id is not None
+    return Shared(None if is_range else title, share.is_live, rows, rows[-1].message_id if more else None)
 
 
 def _note_live(conversation_id: int) -> None:

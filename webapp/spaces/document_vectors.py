@@ -21,7 +21,7 @@ def owe_documents(model: str) -> None:
     )
     db.session.execute(
         update(SpaceDocument)
-        .where(SpaceDocument.status == "ready", other.exists())
+        .where(SpaceDocument.status.in_(("indexing", "ready")), other.exists())
         .values(status="queued", updated_at=now() - timedelta(seconds=OWED_SECONDS))
         .execution_options(synchronize_session=False)
     )

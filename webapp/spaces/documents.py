@@ -5,20 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Select, func, insert, or_, select, update
 from sqlalchemy import delete as delete_rows
 
 from webapp.accounts.models import User
-from webapp.database import db, now, write_transaction
+from webapp.database import db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound
 from webapp.languages.marks import say
 from webapp.llm.errors import ModelError
 from webapp.model_clients import embedder
 from webapp.paging import Keyset, Page, PageQuery
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice
 from webapp.spaces.chunking import PAGE_END, parts_of
 from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
 from webapp.spaces.members import known_as
@@ -31,9 +32,6 @@ from webapp.spaces.versions import touch
 
 log = logging.getLogger(__name__)
 
-AT_A_TIME = 16
-AT_MOST = 40 * AT_A_TIME
-"""The most parts that one job embeds, so that more urgent work does not have to wait for a long document."""
 OWED_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name)
@@ -52,6 +50,13 @@ _COLUMNS = tuple(
         "updated_at",
     )
 )
+
+
+class Made(NamedTuple):
+    """How many vectors of a document were made, and whether some are still to be made."""
+
+    vectors: int
+    more: bool
 
 
 def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
@@ -154,28 +159,29 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
     return view_document(user_id, space_id, document_id)
 
 
-def index_document(document_id: int, *, last_try: bool = False, at_most: int = AT_MOST) -> int:
-    """Split a document and make its missing vectors; returns how many, `at_most` if there may be more to make. It is
-    safe to run twice, and continues where it was stopped.
+def index_document(document_id: int, *, last_try: bool = False, turn: Slice | None = None) -> Made:
+    """Split a document and make its missing vectors, as far as a slice goes. It is safe to run twice, and continues
+    where it was stopped.
 
     No connection is held while vectors are made. Raises ModelError; on the last try, or if trying again cannot help,
     the document counts as failed and is found by its words alone.
     """
+    turn = turn or Slice()
     if not _cut(document_id):
-        return 0
+        return Made(0, False)
     made = 0
-    while made < at_most:
+    while True:
         client = embedder()
         waiting = db.session.execute(
             select(DocumentChunk.document_chunk_id, DocumentChunk.content)
             .where(DocumentChunk.document_id == document_id, lacks_vector(client.model))
             .order_by(DocumentChunk.position)
-            .limit(min(AT_A_TIME, at_most - made))
+            .limit(turn.portion)
         ).all()
         db.session.remove()
         if not waiting:
             _conclude(document_id, "ready")
-            return made
+            return Made(made, False)
         try:
             vectors = client.embed_passages([row.content for row in waiting])
         except ModelError as error:
@@ -191,7 +197,8 @@ def index_document(document_id: int, *, last_try: bool = False, at_most: int = A
                 )
             _count(document_id)
         made += len(waiting)
-    return made
+        if not turn.goes_on():
+            return Made(made, True)
 
 
 def owed_documents(*, limit: int = 200) -> Sequence[int]:
@@ -216,7 +223,6 @@ def _cut(document_id: int) -> bool:
             select(
                 SpaceDocument.space_id,
                 SpaceDocument.title,
-                SpaceDocument.content,
                 SpaceDocument.pages,
                 SpaceDocument.media_type,
                 SpaceDocument.status,
@@ -231,7 +237,8 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = parts_of(row.content, row.pages, row.title, row.media_type)
+            content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
+            parts = parts_of(content or "", row.pages, row.title, row.media_type)
             db.session.execute(
                 insert(DocumentChunk),
                 [
@@ -268,15 +275,14 @@ def _count(document_id: int) -> None:
 
 
 def _conclude(document_id: int, status: str) -> None:
+    """End the indexing of a document, unless it has been queued again since: then another job begins anew."""
     with write_transaction():
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
         if space_id is None:
             return
-        db.session.execute(
-            update(SpaceDocument)
-            .where(SpaceDocument.document_id == document_id)
-            .values(status=status, updated_at=now())
-        )
+        mine = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
+        if not rows_changed(mine.values(status=status, updated_at=now())):
+            return
         touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
@@ -10,14 +10,13 @@ from sqlalchemy.exc import IntegrityError
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.database import db, now, rows_changed
+from webapp.database import db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
 from webapp.languages.marks import say
-from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
-from webapp.spaces.service import end_space, get_space
-from webapp.spaces.signals import Consequence, consequences
+from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
+from webapp.spaces.signals import Answers, Consequence, consequences
 from webapp.spaces.versions import touch
 
 MAX_MEMBERS = 100
@@ -181,12 +180,10 @@ def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False)
     if row.role == "owner":
         raise Conflict("The owner cannot leave. Hand the space over first, or delete it.")
     if row.status == "active":
-        space = db.session.get(Space, space_id)
-        signals.membership_ends.send(None, space=space, user_id=member_id, forget=forget and member_id == user_id)
-        audit.record(member_id, Action.SPACE_LEFT, _name(space_id))
-    db.session.execute(delete(SpaceMember).where(SpaceMember.space_member_id == row.space_member_id))
-    db.session.expire_all()
-    touch(space_id)
+        end_membership(get_or_raise(Space, space_id), member_id, forget=forget and member_id == user_id)
+    else:
+        db.session.execute(delete(SpaceMember).where(SpaceMember.space_member_id == row.space_member_id))
+        db.session.expire_all()
 
 
 def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
@@ -208,29 +205,39 @@ def leaving(user_id: int, space_id: int) -> list[Consequence]:
     return consequences(get_space(user_id, space_id), user_id)
 
 
-def account_goes(user_id: int) -> None:
-    """Before an account is deleted: hand its spaces over to their longest-standing member, or delete those without one,
-    and end its memberships."""
-    owned = db.session.scalars(
-        select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
-    ).all()
-    for space_id in sorted(owned):
-        space = db.session.scalars(select(Space).where(Space.space_id == space_id).with_for_update()).one()
-        heir = db.session.scalar(
-            select(SpaceMember)
-            .where(SpaceMember.space_id == space_id, SpaceMember.status == "active", SpaceMember.user_id != user_id)
-            .order_by(SpaceMember.joined_at, SpaceMember.space_member_id)
-            .limit(1)
-        )
-        if heir is None:
-            end_space(space)
-        else:
+def hold_spaces(user_id: int) -> Sequence[Space]:
+    """The spaces a user belongs to, locked in order."""
+    theirs = select(Space).where(Space.space_id.in_(spaces_of(user_id)))
+    return db.session.scalars(theirs.order_by(Space.space_id).with_for_update()).all()
+
+
+def leave_all(user_id: int) -> Answers:
+    """End every membership and invitation of an account; returns what the receivers of `membership_ends` did.
+
+    A space of its own goes to the longest-standing other member; without one, it is deleted.
+    """
+    done: Answers = []
+    for space in hold_spaces(user_id):
+        mine = _membership(user_id, space.space_id)
+        if mine is not None and mine.role == "owner":
+            heir = db.session.scalar(
+                select(SpaceMember)
+                .where(
+                    SpaceMember.space_id == space.space_id,
+                    SpaceMember.status == "active",
+                    SpaceMember.user_id != user_id,
+                )
+                .order_by(SpaceMember.joined_at, SpaceMember.space_member_id)
+                .limit(1)
+            )
+            if heir is None:
+                done += end_space(space)
+                continue
             heir.role, heir.by_group = "owner", False
             db.session.flush()
-    belongs = db.session.scalars(select(SpaceMember.space_id).where(SpaceMember.user_id == user_id)).all()
+        done += end_membership(space, user_id)
     db.session.execute(delete(SpaceMember).where(SpaceMember.user_id == user_id))
-    for space_id in sorted(belongs):
-        touch(space_id)
+    return done
 
 
 def _membership(user_id: int, space_id: int) -> SpaceMember | None:

@@ -9,6 +9,8 @@ from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import aliased
 
 from webapp.accounts.models import User
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.languages.marks import say
@@ -17,6 +19,8 @@ from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
 from webapp.spaces.schemas import NewSpace, SpaceChanges, SpaceOut, SpaceQuery
+from webapp.spaces.signals import Answers
+from webapp.spaces.versions import touch
 
 MAX_SPACES = 200
 """The most spaces one owner can have."""
@@ -120,16 +124,32 @@ def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
     end_space(space, forgetful=user_id if forget else None)
 
 
-def end_space(space: Space, *, forgetful: int | None = None) -> None:
-    """End every membership and delete the space."""
+def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:
+    """End an active member's membership, which nothing else does; returns what the receivers of `membership_ends` did.
+
+    What the member had in the space becomes theirs alone; with `forget`, their memories in it are forgotten.
+    """
+    space_id, name = space.space_id, space.name
+    done = signals.membership_ends.send(None, space=space, user_id=user_id, forget=forget)
+    audit.record(user_id, Action.SPACE_LEFT, name)
+    db.session.execute(delete(SpaceMember).where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id))
+    db.session.expire_all()
+    touch(space_id)
+    return done
+
+
+def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
+    """End every membership and delete the space; returns what the receivers of `membership_ends` did."""
+    done: Answers = []
     for member_id in sorted(active_members(space.space_id)):
-        signals.membership_ends.send(None, space=space, user_id=member_id, forget=member_id == forgetful)
+        done += end_membership(space, member_id, forget=member_id == forgetful)
     named = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
     originals = db.session.scalars(named.where(SpaceDocument.digest.is_not(None)).distinct()).all()
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))
     db.session.expire_all()
     if originals:
         signals.originals_left.send(None, digests=originals)
+    return done
 
 
 def active_members(space_id: int) -> Collection[int]:

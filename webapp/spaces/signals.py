@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from blinker import Signal
 
 membership_ends = Signal()
-"""`space=`, `user_id=`, `forget=`: somebody's membership is about to end: they leave, or the space is deleted."""
+"""`space=`, `user_id=`, `forget=`: somebody's membership is about to end, for whatever reason: they leave or are
+removed, their account is deleted, or the space is."""
+
+Answers = list[tuple[Any, Any]]
+"""What a signal's receivers answered, each with its receiver."""
 
 consequences_asked = Signal()
 """`space=`, `user_id=`: what the end of this user's membership would do; receivers return a list of Consequence."""

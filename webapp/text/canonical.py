@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 _SPACE = re.compile(r"\s+")
-_NOT_SLUG = re.compile(r"[^\w]+", re.UNICODE)
-STRAIGHT = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'})
-"""Translates typographic quotation marks into straight ones."""
+_QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
+STRAIGHT = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
+"""Translates typographic quotation marks, hyphens and the minus into those of a keyboard."""
+_EARLIER_STRAIGHT = str.maketrans(_QUOTES)
+_NUMBER = re.compile(r"[^\w\s]{0,2}\d")
 
 
 def plain_text(text: str) -> str:
@@ -20,37 +25,95 @@ def plain_text(text: str) -> str:
 def canonical_statement(text: str) -> str:
     """The form in which two statements are compared: NFKC, casefolded, single spaces, no punctuation at the edges.
 
-    Emoji and inner punctuation are kept, so "I ❤️ tea" and "I 💔 tea" stay different. Idempotent. A text of
-    nothing but punctuation is kept as it is, since an empty form would equal every other empty one.
+    Symbols and inner punctuation are kept, so "C" and "C++", "80 kg" and "-80 kg", "I ❤️ tea" and "I 💔 tea" stay
+    different. Idempotent. A text of nothing but punctuation is kept as it is, since an empty form would equal every
+    other empty one.
     """
     return trimmed(fold(text))
 
 
+def earlier_statement(text: str) -> str:
+    """Return the form in which statements were compared before signs at the edges counted, for old tombstones."""
+    return earlier_trimmed(earlier_fold(text))
+
+
 def fold(text: str) -> str:
     """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    folded = unicodedata.normalize("NFKC", text).translate(STRAIGHT)
+    return _folded(text, STRAIGHT)
+
+
+def earlier_fold(text: str) -> str:
+    """Return the first half of `earlier_statement`."""
+    return _folded(text, _EARLIER_STRAIGHT)
+
+
+def trimmed(folded: str) -> str:
+    """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
+    return _trimmed(folded, is_sign)
+
+
+def earlier_trimmed(folded: str) -> str:
+    """Return the second half of `earlier_statement`."""
+    return _trimmed(folded, lambda text, at: unicodedata.category(text[at])[0] != "P" or text[at] in "#@&%*")
+
+
+def split_at_signs(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the runs of a text, folded, in order, each with whether it is one of signs."""
+    folded = fold(text)
+    marks = [unicodedata.category(char)[0] in "PS" and is_sign(folded, at) for at, char in enumerate(folded)]
+    for is_run, group in groupby(zip(folded, marks, strict=True), key=itemgetter(1)):
+        yield "".join(char for char, _ in group), is_run
+
+
+def signs(text: str) -> frozenset[str]:
+    """Return the runs of signs in a text: what it says besides its words."""
+    return frozenset(run for run, is_run in split_at_signs(text) if is_run)
+
+
+def is_sign(folded: str, at: int) -> bool:
+    """Tell whether a character of a folded text means something: letters, digits and symbols do, most punctuation does
+    not; a hyphen before a number ("-5") or after a word ("A-") does, and a point that begins a word (".5", ".net")."""
+    char = folded[at]
+    if unicodedata.category(char)[0] != "P":
+        return not char.isspace()
+    if char in "@&*" or unicodedata.bidirectional(char) == "ET":  # what stands beside numbers: "#", "%", "‰", "′"
+        return True
+    left, right = folded[at - 1 : at] if at else "", folded[at + 1 : at + 2]
+    if char == "-":
+        if not left.isalnum():
+            return _NUMBER.match(folded, at + 1) is not None
+        return not right.isalnum()
+    starts = not left or left.isspace() or left == "-" or unicodedata.category(left) in ("Ps", "Pi")
+    return starts and right.isalnum() and unicodedata.bidirectional(char) == "CS"
+
+
+def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
+    """`text` as lower-case words joined by underscores, at most `limit` characters; may be empty.
+
+    `signed` keeps symbols and what stands beside numbers: "c++", "c#", "🐙".
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
+    kept = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in folded)
+    return _SPACE.sub("_", kept)[:limit].strip("_")
+
+
+def _is_symbol(char: str) -> bool:
+    """Tell whether a character means something wherever it stands."""
+    return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
+
+
+def _folded(text: str, translation: dict[int, str]) -> str:
+    folded = unicodedata.normalize("NFKC", text).translate(translation)
     # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
     for _ in range(2):
         folded = unicodedata.normalize("NFKC", folded.casefold())
     return _SPACE.sub(" ", folded).strip()
 
 
-def trimmed(folded: str) -> str:
-    """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
+def _trimmed(folded: str, is_kept: Callable[[str, int], bool]) -> str:
     start, end = 0, len(folded)
-    while start < end and _is_edge(folded[start]):
+    while start < end and (folded[start].isspace() or not is_kept(folded, start)):
         start += 1
-    while end > start and _is_edge(folded[end - 1]):
+    while end > start and (folded[end - 1].isspace() or not is_kept(folded, end - 1)):
         end -= 1
     return folded[start:end] or folded
-
-
-def slug(text: str, limit: int = 100) -> str:
-    """`text` as lower-case words joined by underscores, at most `limit` characters; may be empty."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
-    return _NOT_SLUG.sub("_", folded)[:limit].strip("_")
-
-
-def _is_edge(char: str) -> bool:
-    """Punctuation and white space; a symbol (emoji, currency, plus) is meaning, not an edge."""
-    return char.isspace() or (unicodedata.category(char)[0] == "P" and char not in "#@&%*")

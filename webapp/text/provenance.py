@@ -25,6 +25,10 @@ _FENCE = re.compile(r" {0,8}(?:[-*>] {0,3})?(`{3,}|~{3,})")
 _TRIPLE = re.compile(r'"""|\'\'\'')
 _RULE = re.compile(r"\s*([-=_*#])\1{2,}[^\w\n]*")
 _TITLED_RULE = re.compile(r"\s*[-=_]{3,}[^\n]{1,80}?[-=_]{3,}\s*")
+_STAMP = re.compile(
+    r"[ \t]*(?:\[[^\]\n]{0,24}\d[^\]\n]{0,24}\]|\d{1,2}[:.]\d\d[^\s:]{0,6})[ \t]+(?=\S[^\n]{0,30}[:：])"
+)
+"""A time before a speaker's label."""
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
 _ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
 _LONGEST_RULE = 200
@@ -134,31 +138,33 @@ def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """From the head of a mail to the next blank line that its author's paragraph could follow, or the end.
+    """From the head of a mail to the end; after a head of one line, to the last blank one, since it may be a note.
 
-    A head is a line with a label and an address, or two or more lines with labels among which one has an address.
+    A head is lines with labels, one of which has an address.
     """
     for number, line in enumerate(lines):
         head = text[line.start : line.end]
         if not (_LABEL.match(head) and _ADDRESS.search(head)):
             continue
-        first = number
+        first, last = number, number
         while first > 0 and _LABEL.match(text[lines[first - 1].start : lines[first - 1].end]):
             first -= 1
-        paragraphs = [n for n in range(number, len(lines)) if not text[lines[n].start : lines[n].end].strip()]
-        # A mail is a head and at least one paragraph; what its author adds below stands last.
-        last = paragraphs[-1] if len(paragraphs) > 1 or (paragraphs and paragraphs[0] > number + 1) else len(lines) - 1
-        yield Span(lines[first].start, lines[last].end if paragraphs else len(text))
+        while last + 1 < len(lines) and _LABEL.match(text[lines[last + 1].start : lines[last + 1].end]):
+            last += 1
+        blank = [n for n in range(number, len(lines)) if not text[lines[n].start : lines[n].end].strip()]
+        end = lines[blank[-1]].end if first == last and blank and blank[-1] > number + 1 else len(text)
+        yield Span(lines[first].start, end)
         return
 
 
 def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Turns of a conversation with speakers' labels: a label in brackets, or two labels that alternate."""
-    labelled = [
-        (number, found[1].strip().casefold(), text[line.start : line.end].lstrip()[:1] in "[(<*")
-        for number, line in enumerate(lines)
-        if (found := _LABEL.match(text[line.start : line.end]))
-    ]
+    """Turns of a conversation with speakers' labels: in brackets, after a time, or two that alternate."""
+    labelled = []
+    for number, line in enumerate(lines):
+        whole = text[line.start : line.end]
+        stamp = _STAMP.match(whole)
+        if found := _LABEL.match(whole[stamp.end() if stamp else 0 :]):
+            labelled.append((number, found[1].strip().casefold(), bool(stamp) or whole.lstrip()[:1] in "[(<*"))
     names = {name for _, name, _ in labelled}
     repeats = len(labelled) > len(names) >= 2
     for place, (number, _, bracketed) in enumerate(labelled):

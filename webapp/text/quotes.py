@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,7 +14,9 @@ from webapp.text.canonical import STRAIGHT
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
 
 
-_STRAIGHT = STRAIGHT | str.maketrans(dict.fromkeys("‐‑‒–—", "-"))
+_STRAIGHT = STRAIGHT | str.maketrans("—", "-")
+_MINUS = re.compile(r"(?:^|[^\w])[-−–][.,]?$")
+_SIGNED = re.compile(r"[+#%‰°]+(?!\w)")
 _AND = frozenset("وו")
 """Arabic and Hebrew write "and" as one word with the next."""
 
@@ -26,7 +29,8 @@ class Span(NamedTuple):
 
 
 def places_of(quote: str, text: str) -> Iterator[Span]:
-    """Every place where `quote` occurs verbatim in `text`; never splitting a character or a word."""
+    """Every place where `quote` occurs verbatim in `text`; never splitting a character, a word, or a word and its sign
+    ("C" is not in "C++", "80 kg" not in "-80 kg")."""
     # Stripped before it is folded: some characters fold to a space and a mark, such as "¸".
     needle, _ = _fold(quote.strip())
     if not needle.strip():
@@ -37,7 +41,7 @@ def places_of(quote: str, text: str) -> Iterator[Span]:
         end = at + len(needle)
         if _on_boundaries(origins, at, end):
             span = Span(origins[at][0], origins[end - 1][1])
-            if not _splits_word(text, span):
+            if not _splits_word(text, span) and not _splits_sign(text, span):
                 yield span
         at = haystack.find(needle, at + 1)
 
@@ -89,6 +93,13 @@ def _splits_word(message: str, span: Span) -> bool:
         0 < edge < len(message) and _in_spaced_word(message[edge - 1]) and _in_spaced_word(message[edge])
         for edge in edges
     )
+
+
+def _splits_sign(message: str, span: Span) -> bool:
+    """Tell whether the sign of the first number or of the last word is left out."""
+    if message[span.start].isdigit() and _MINUS.search(message[max(0, span.start - 3) : span.start]):
+        return True
+    return message[span.end - 1].isalnum() and _SIGNED.match(message[span.end : span.end + 20]) is not None
 
 
 def _in_spaced_word(char: str) -> bool:

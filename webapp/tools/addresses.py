@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 LONGEST = 2_000
 # Scheme, host and the rest; a host without a dot is never reached.
-_LOOKS_LIKE_ONE = re.compile(r"(?:https?://)?\w[\w-]*(?:\.[\w-]+)+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
+_LOOKS_LIKE_ONE = re.compile(r"(?<!\w)(?:https?://)?\w[\w-]{0,62}(?:\.[\w-]{1,63})+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
 _MOST_SIGNS = 6
 _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
 

@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.accounts.auth import admin_only, current_user_id, session_only, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
+from webapp.tools.refusals import refused_by
 from webapp.tools.schemas import (
     NewToolServer,
     ToolServerChanges,
@@ -71,38 +72,41 @@ def run_web_test() -> WebTest:
 def list_tool_servers() -> dict[str, Any]:
     """Your own MCP servers, and, for admins, everybody's."""
     rows = servers.servers_of(current_user_id()) + (servers.servers_of(None) if is_admin() else [])
-    return ToolServerList(servers=[ToolServerOut.of(row) for row in rows]).model_dump(mode="json")
+    return ToolServerList(servers=[_out(row) for row in rows]).model_dump(mode="json")
 
 
 @blueprint.post("/tool-servers", responses={201: ToolServerOut})
 @signed_in
+@session_only
 @idempotency.idempotent
 def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit(ToolServerOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit(_out(row).model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
 @signed_in
 def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
     """One server with its tools."""
-    return ToolServerOut.of(_row(path)).model_dump(mode="json")
+    return _out(_row(path)).model_dump(mode="json")
 
 
 @blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
 @signed_in
+@session_only
 def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[str, Any]:
     """Change a server, or which of its tools are on."""
     row = _row(path)
     servers.update_server(row, body)
-    answer = ToolServerOut.of(row).model_dump(mode="json")
+    answer = _out(row).model_dump(mode="json")
     db.session.commit()
     return answer
 
 
 @blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
 @signed_in
+@session_only
 def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
     """Delete a server with what was allowed on it."""
     servers.delete_server(_row(path))
@@ -115,8 +119,12 @@ def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
 @limit_tries
 def try_tool_server(path: ToolServerPath) -> dict[str, Any]:
     """Ask a server which tools it has."""
-    return ToolServerOut.of(try_server(_row(path))).model_dump(mode="json")
+    return _out(try_server(_row(path))).model_dump(mode="json")
 
 
 def _row(path: ToolServerPath) -> ToolServer:
     return servers.get_server(current_user_id(), path.server_id, is_admin=is_admin())
+
+
+def _out(row: ToolServer) -> ToolServerOut:
+    return ToolServerOut.of(row, refused_by(row, current_user_id(), is_admin=is_admin()))

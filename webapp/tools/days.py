@@ -10,7 +10,7 @@ from webapp.dates import DAYS
 
 _WORDS = {"today": 0, "now": 0, "tomorrow": 1, "yesterday": -1}
 _STEP = re.compile(r"([+-]?)\s*(\d{1,6}|an?)\s*(working day|workday|business day|day|week|month|quarter|year)s?", re.I)
-_BETWEEN = re.compile(r"[\s,;&]*(?:and)?[\s,;&]*", re.I)
+_BETWEEN = re.compile(r"[\s,;&]*(?:and[\s,;&]*)?", re.I)
 
 
 class Unclear(ValueError):

@@ -9,6 +9,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.tools.memory import DEFINITIONS
 from webapp.tools.servers import tools_for
 from webapp.tools.toolset import BUILT_IN, Tool, Toolset
+from webapp.tools.web.offered import NAMES as WEB_NAMES
 from webapp.tools.web.offered import web_tools
 from webapp.tools.web.service import web as kept_web
 
@@ -17,6 +18,7 @@ LEAST_WINDOW = 4_096
 DEFINITIONS_SHARE = 0.15
 
 _MEMORY = tuple(Tool(definition, "memory") for definition in DEFINITIONS)
+_OURS = {tool.name for tool in (*_MEMORY, *BUILT_IN)} | set(WEB_NAMES)
 
 
 def toolset_for(
@@ -42,5 +44,5 @@ def toolset_for(
     if roomy and web and (found := kept_web.get()) is not None:
         tools += web_tools(found.engine)
     if roomy and servers_for:
-        tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE))
+        tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE), _OURS)
     return Toolset(tools, datetime.now(dates.zone(wished.timezone)))

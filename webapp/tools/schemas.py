@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -80,6 +81,7 @@ class ServerTool(BaseModel):
         description="The server says that it changes nothing; for others, the user is asked before a call."
     )
     is_on: bool
+    refused_by: list[str] = Field([], description="Models whose server refuses it: their replies go without it.")
 
 
 class ToolServerOut(BaseModel):
@@ -95,7 +97,7 @@ class ToolServerOut(BaseModel):
     tested_at: Instant | None
 
     @classmethod
-    def of(cls, row: ToolServer) -> ToolServerOut:
+    def of(cls, row: ToolServer, refused: Mapping[str, list[str]]) -> ToolServerOut:
         return cls(
             server_id=row.server_id,
             name=row.name,
@@ -104,7 +106,7 @@ class ToolServerOut(BaseModel):
             for_everyone=row.user_id is None,
             is_enabled=row.is_enabled,
             protocol=row.age,
-            tools=[ServerTool(**{name: tool[name] for name in ServerTool.model_fields}) for tool in row.tools],
+            tools=[ServerTool(**tool, refused_by=refused.get(tool["name"], [])) for tool in row.tools],
             error=row.error,
             tested_at=row.tested_at,
         )

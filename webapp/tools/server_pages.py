@@ -17,6 +17,7 @@ from webapp.languages.speaking import translated
 from webapp.problems import field_errors
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
+from webapp.tools.refusals import refused_by
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.trying import limit_tries, try_server
 from webapp.tools.wording import told
@@ -137,4 +138,5 @@ def _wrong(error: ValidationError | Invalid | Conflict) -> str:
 
 
 def _page(row: ToolServer, error: str = "") -> str:
-    return render_template("tools/server.html", row=row, error=error)
+    refused = refused_by(row, current_user_id(), is_admin=is_admin())
+    return render_template("tools/server.html", row=row, error=error, refused=refused)

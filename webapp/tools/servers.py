@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +14,9 @@ from webapp.extensions import app_settings
 from webapp.languages.marks import say
 from webapp.models.vault import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
+from webapp.tools import refusals
 from webapp.tools.mcp import client
+from webapp.tools.mcp.cleaning import definition_of, schema_of
 from webapp.tools.mcp.client import Server
 from webapp.tools.mcp.wire import Listed
 from webapp.tools.models import ToolGrant, ToolServer
@@ -85,13 +87,18 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
 
 def delete_server(row: ToolServer) -> None:
     """Delete a server with the permissions given for it."""
+    refusals.forget(row)
     db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
     db.session.delete(row)
     db.session.flush()
 
 
 def note_tools(row: ToolServer, age: str, listed: Sequence[Listed]) -> None:
-    """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on."""
+    """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on.
+
+    Each is offered again to the models that refused it.
+    """
+    refusals.forget(row)
     known = {tool["name"]: tool for tool in row.tools}
     row.tools = [
         {**asdict(tool), "is_on": _is_same(known.get(tool.name), tool) and known[tool.name]["is_on"]} for tool in listed
@@ -111,8 +118,11 @@ def note_failure(row: ToolServer, why: str) -> None:
 
 
 def _is_same(known: dict[str, Any] | None, tool: Listed) -> bool:
+    """Whether the model is told the same; what was stored by an earlier version is not clean."""
+    if known is None or known["name"] != tool.name:
+        return False
     listed = asdict(tool)
-    return known is not None and known["name"] == tool.name and all(known[name] == listed[name] for name in _SAME)
+    return all({**known, "schema": schema_of(known)}[name] == listed[name] for name in _SAME)
 
 
 def server_of(row: ToolServer) -> Server:
@@ -155,9 +165,9 @@ def revoke(user_id: int, grant_id: int) -> None:
     db.session.flush()
 
 
-def tools_for(user_id: int, tokens: int) -> list[Tool]:
+def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:
     """The servers' tools in a turn of this user: those that are on, as many as have definitions that fit into so many
-    tokens."""
+    tokens; none is offered by one of these names."""
     rows = db.session.scalars(
         select(ToolServer)
         .where(
@@ -171,10 +181,10 @@ def tools_for(user_id: int, tokens: int) -> list[Tool]:
     if any(not tool["reads_only"] for _, tool in on):
         mine = select(ToolGrant.server_id, ToolGrant.tool).where(ToolGrant.user_id == user_id)
         allowed = {(server_id, tool) for server_id, tool in db.session.execute(mine)}
-    taken: set[str] = set()
+    taken = set(names)
     found: list[Tool] = []
     for row, listed in on[:MOST_OFFERED]:
-        definition = _definition(client.name_for(row.name, listed["name"], taken), listed)
+        definition = definition_of(client.name_for(row.name, listed["name"], taken), listed)
         tokens -= estimate_tokens(str(definition))
         if tokens < 0:
             break
@@ -198,8 +208,3 @@ def _runner(server: Server, name: str) -> Run:
         return await client.call(server, name, given)
 
     return run
-
-
-def _definition(name: str, listed: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "description": listed["description"] or listed["title"], "parameters": listed["schema"]}
-    return {"type": "function", "function": function}

@@ -12,7 +12,8 @@ from flask.cli import AppGroup
 from webapp.accounts.service import find_user
 from webapp.database import db, write_transaction
 from webapp.errors import DomainError
-from webapp.transfer import exporting, importing, learning, service, storage
+from webapp.slices import ENDLESS
+from webapp.transfer import exporting, importing, learning, looking, service, storage
 from webapp.transfer.pages import COUNTED
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
@@ -39,7 +40,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
         with write_transaction():
             fields = NewExport.model_validate({"what": what, "format": form})
             export_id = exporting.create_export(user_id, fields, by_job=False).export_id
-        exporting.make(export_id)
+        exporting.make(export_id, seconds=ENDLESS)
         with write_transaction():
             row = exporting.download(user_id, export_id)
             stored = row.stored_as or ""
@@ -67,13 +68,11 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
         with write_transaction():
             row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
             import_id = row.import_id
-        if importing.look_at(import_id) != "ready":
+        if looking.look_at(import_id, seconds=ENDLESS) != "ready":
             raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
         with write_transaction():
             service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
-        while importing.run(import_id) == "running":
-            click.echo(f"{service.get_import(user_id, import_id).position} parts …", err=True)
-            db.session.rollback()
+        importing.run(import_id, seconds=ENDLESS)
         row = service.get_import(user_id, import_id)
     except DomainError as error:
         raise click.ClickException(str(error)) from None

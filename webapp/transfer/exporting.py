@@ -6,9 +6,11 @@ import json
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import Select, select
 
+from webapp import slices
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Message
@@ -19,6 +21,7 @@ from webapp.languages.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.paging import Keyset, Page, PageQuery
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice, Work
 from webapp.transfer import account, storage
 from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Export
@@ -103,8 +106,9 @@ def download(user_id: int, export_id: int) -> Export:
     return row
 
 
-def make(export_id: int) -> str:
-    """Write the file of an export; returns its status afterwards. Safe to run twice: only one result is kept."""
+def make(export_id: int, *, seconds: float | None = None) -> str:
+    """Write the file of an export, for a slice; returns its status afterwards. Safe to run twice: only one result is
+    kept."""
     name, error = None, None
     stem, size = "", 0
     with reads_only():
@@ -114,7 +118,12 @@ def make(export_id: int) -> str:
         user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
         try:
             if what == "account":
-                name, size = _account(user_id)
+                made = slices.advance(("export", export_id, row.created_at), partial(_account, user_id), Slice(seconds))
+                if made is None:
+                    with write_transaction():
+                        enqueue_after_commit("export", export_id=export_id)
+                    return "waiting"
+                name, size = made
                 stem = f"commonplace-{now():%Y-%m-%d}"
             else:
                 stem, data = (
@@ -159,7 +168,8 @@ def purge(at: datetime) -> int:
     return len(rows)
 
 
-def _account(user_id: int) -> tuple[str, int]:
+def _account(user_id: int) -> Work[tuple[str, int]]:
+    """Write everything in an account; returns the name and the size of the file."""
     with storage.writing() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             archive.writestr("README.txt", readme_for(user_id))
@@ -169,11 +179,14 @@ def _account(user_id: int) -> tuple[str, int]:
                 with archive.open(part, "w", force_zip64=True) as member:
                     for line in account.lines(user_id, part):
                         member.write(line.encode())
+                        yield None
             for path, pdf in account.reports(user_id):
                 archive.writestr(path, pdf)
             for member_name, pieces in account.stored_files(user_id):
                 with archive.open(zipfile.ZipInfo(member_name, now().timetuple()[:6]), "w", force_zip64=True) as member:
-                    member.writelines(pieces)  # stored, not deflated: most kinds of file are compressed already
+                    for piece in pieces:  # stored, not deflated: most kinds of file are compressed already
+                        member.write(piece)
+                        yield None
         return name, file.seek(0, 2)
 
 

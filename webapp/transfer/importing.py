@@ -1,4 +1,4 @@
-"""Importing a file: it is examined first, then taken in part by part, in slices that a job can repeat.
+"""Importing a file that was looked at: it is taken in part by part, in slices that a job can repeat.
 
 Each part is written in its own savepoint: one that cannot be taken in is reported and does not stop the rest. Every
 batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
@@ -7,9 +7,8 @@ batch commits its parts, their reports and the position together, so a killed jo
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -18,94 +17,93 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
+from webapp import slices
 from webapp.database import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice, Work
 from webapp.transfer import learning, storage
 from webapp.transfer.assets import Brought, bring
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
-from webapp.transfer.readers import READERS, recognise
+from webapp.transfer.readers import READERS
 from webapp.transfer.restoring import running as restoring
 from webapp.transfer.schemas import LearnFields
 from webapp.transfer.sources import Refused, Upload
 from webapp.transfer.writing import Written, space_of_project, write_conversation, write_project
-from webapp.validation import utc_text
 
 log = logging.getLogger(__name__)
 
 BATCH = 20
-SLICE_SECONDS = 60.0
-"""How long one job runs before it makes room for others and queues itself again."""
-SAMPLE = 5
+MOST_WEIGHT, WEIGHT_OF_FILE = 200, 50
+"""The messages that are written together, at most; bringing along a file takes as long as writing so many."""
 STALE = timedelta(minutes=3)
 TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
 KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
 
 
-def look_at(import_id: int) -> str:
-    """Find out what an uploaded file contains: counts, dates and a sample; returns the import's status afterwards."""
+def run(import_id: int, *, seconds: float | None = None) -> str:
+    """Continue an import for a slice; returns its status afterwards."""
     row = db.session.get(Import, import_id)
-    if row is None or row.status != "reading":
-        return row.status if row else "gone"
-    found: dict[str, Any] = {}
-    error, name = None, row.format
-    stored, filename, wish = row.stored_as or "", row.filename, row.format
-    db.session.rollback()  # no connection is held while a large file is read
-    try:
-        with Upload(storage.path_of(stored), filename) as upload:
-            reader = recognise(upload, wish)
-            name, found = reader.name, _preview(reader.read(upload))
-            if reader.name == "commonplace" and (whole := restoring.counts(upload)):
-                found["restore"] = whole
-        if not found["total"] and not found.get("restore", {}).get("counts"):
-            error = "There is nothing in this file that could be imported."
-    except Refused as refusal:
-        error = str(refusal)
-    except (OSError, ValueError, RecursionError):  # the last is what json raises if something is nested too deeply
-        log.info("import not readable", exc_info=True)
-        error = "The file is damaged, or was not uploaded whole."
-    with write_transaction():
-        row = db.session.get(Import, import_id, with_for_update=True)
-        if row is None or row.status != "reading":
-            return row.status if row else "gone"
-        row.format, row.preview, row.error = name, found or None, error
-        row.status = "failed" if error else "ready"
-        row.updated_at = now()
-        if error:
-            _drop_file(row)
-        return row.status
-
-
-def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
-    """Continue an import for a while; returns its status afterwards."""
-    row = db.session.get(Import, import_id)
+    key = "import", import_id, row.stored_as if row else None
     if row is None or row.status != "running":
         return row.status if row else "gone"
     stored, filename, name, position = row.stored_as or "", row.filename, row.format or "", row.position
-    user_id, is_whole = row.user_id, bool((row.options or {}).get("restore"))
-    options = dict(row.options or {})
+    user_id, options = row.user_id, dict(row.options or {})
     db.session.rollback()
-    end = time.monotonic() + seconds
-    try:
+
+    def taking() -> Work[str]:
         with Upload(storage.path_of(stored), filename) as upload:
-            if is_whole:
-                status = restoring.run(import_id, user_id, upload, position, seconds=seconds)
-                return _end(import_id, "done") if status == "done" else status
-            parts = islice(READERS[name].read(upload), position, None)
-            while batch := list(islice(parts, BATCH)):
-                brought = _bring(import_id, user_id, upload, batch, options)
-                if _take(import_id, batch, brought) != "running":
-                    return "stopped"
-                if time.monotonic() > end:
-                    with write_transaction():
-                        enqueue_after_commit("import", import_id=import_id)
-                    return "running"
+            if options.get("restore"):
+                return (yield from restoring.run(import_id, user_id, upload, position))
+            return (yield from _taking(import_id, user_id, upload, name, position, options))
+
+    try:
+        status = slices.advance(key, taking, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, Refused) else "The file is damaged, or not there any more."
         return _end(import_id, "failed", said)
-    return _end(import_id, "done")
+    if status is None:
+        return go_on(import_id, "import")
+    return _end(import_id, "done") if status == "done" else status
+
+
+def _taking(
+    import_id: int, user_id: int, upload: Upload, name: str, position: int, options: dict[str, Any]
+) -> Work[str]:
+    """Write the parts of a file from a position on, which it yields after each batch; returns the status at the end."""
+    parts = islice(READERS[name].read(upload), position, None)
+    while batch := _batch(parts):
+        brought = _bring(import_id, user_id, upload, batch, options)
+        status = _take(import_id, position, batch, brought)
+        if status != "running":
+            return "stopped"
+        position += len(batch)
+        yield position
+    return "done"
+
+
+def _batch(parts: Iterator[Part]) -> list[Part]:
+    """The next parts that are written together."""
+    batch: list[Part] = []
+    weight = 0
+    while len(batch) < BATCH and weight < MOST_WEIGHT and (part := next(parts, None)) is not None:
+        batch.append(part)
+        if isinstance(part, ReadConversation):
+            weight += sum(1 + WEIGHT_OF_FILE * len(message.files) for message in part.messages)
+    return batch
+
+
+def go_on(import_id: int, job: str) -> str:
+    """Have the rest done by another job, behind what others wait for."""
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None:
+            return "gone"
+        row.updated_at = now()
+        enqueue_after_commit(job, import_id=import_id)
+        return row.status
 
 
 def owed(status: str, limit: int = 50) -> list[int]:
@@ -129,12 +127,15 @@ def _bring(
     }
 
 
-def _take(import_id: int, batch: list[Part], brought: dict[int, Brought]) -> str:
-    """Write a batch, its reports and the new position in one transaction; returns the import's status."""
+def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, Brought]) -> str:
+    """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
+    `moved` if another job has written it."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
             return row.status if row else "gone"
+        if row.position != position:
+            return "moved"
         counts = Counter(row.counts)
         options = row.options or {}
         memories: list[tuple[ReadMemory, int | None]] = []
@@ -242,7 +243,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
         if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
             row.error = row.error or "Nothing new was in this file; the list says why."
-        _drop_file(row)
+        drop_file(row)
         wish = (row.options or {}).get("learn")
         if status == "done" and wish and not (row.options or {}).get("restore"):
             _learn(row, wish)
@@ -262,30 +263,7 @@ def _gains(counts: dict[str, int]) -> list[str]:
     return [name for name in counts if name.endswith((" imported", " updated", " proposed", " restored"))]
 
 
-def _drop_file(row: Import) -> None:
+def drop_file(row: Import) -> None:
+    """Delete the uploaded file."""
     storage.drop(row.stored_as)
     row.stored_as = None
-
-
-def _preview(parts: Iterable[Part]) -> dict[str, Any]:
-    """What an export contains: counts, the dates it spans, and the first few titles and memories."""
-    counts: Counter[str] = Counter()
-    sample: list[dict[str, Any]] = []
-    first: datetime | None = None
-    last: datetime | None = None
-    total = 0
-    for part in parts:
-        total += 1
-        counts[TAKES[type(part)] or "problems"] += 1
-        if isinstance(part, ReadConversation):
-            counts["messages"] += len(part.messages)
-            times = [at for at in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if at]
-            first = min([*times, *([first] if first else [])], default=None)
-            last = max([*times, *([last] if last else [])], default=None)
-        if len(sample) < SAMPLE and not isinstance(part, Unreadable):
-            text = getattr(part, "title", None) or getattr(part, "name", None) or getattr(part, "content", None)
-            if isinstance(part, ReadConversation) and not text and part.messages:
-                text = part.messages[0].content
-            sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
-    dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
-    return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample}

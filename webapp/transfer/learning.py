@@ -20,9 +20,9 @@ from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict
 from webapp.extensions import app_settings
 from webapp.languages.marks import N_
-from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.llm.errors import MalformedOutput, ModelError, NoModel
 from webapp.memories.learning import reviewed
-from webapp.models.catalogue import background_target, catalogue
+from webapp.models.catalogue import background_target, catalogue, is_demonstration
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer.models import Import, ImportedMessage
 from webapp.transfer.schemas import LearnFields
@@ -86,6 +86,8 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
         raise Conflict(
             "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )
+    if is_demonstration():
+        raise Conflict(NoModel.default_detail)
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())
     if not total:
@@ -125,7 +127,7 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
         try:
             step = reviewed.ask_about(conversation_id, after)
         except ModelError as error:
-            if error.retryable and not isinstance(error, MalformedOutput):
+            if isinstance(error, NoModel) or (error.retryable and not isinstance(error, MalformedOutput)):
                 raise
             failed = True  # what cannot be read is skipped, and counted
         status = _write(import_id, (conversation_id, after), step, price, failed=failed)

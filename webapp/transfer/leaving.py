@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -25,10 +24,10 @@ from webapp.journeys.models import JourneyVersion
 from webapp.memories.keeping.forgetting import drop_streams
 from webapp.memories.models import Memory
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice
 from webapp.transfer import storage
 from webapp.transfer.models import Export, Import
 
-SECONDS = 60.0
 CONVERSATIONS = 20
 ROWS = 500
 WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports"}
@@ -42,18 +41,18 @@ def init_leaving() -> None:
     closing.size_asked.connect(_size)
 
 
-def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
+def delete_account(user_id: int, *, seconds: float | None = None) -> str:
     """Continue deleting an account that is due; returns `kept`, `running` if there is more to do, or `done`.
 
     Every piece is a transaction of its own, so a killed job continues where it was.
     """
-    end_at = time.monotonic() + seconds
+    turn = Slice(seconds)
     with write_transaction():
         if not closing.begin(user_id):
             return "kept"
     contents: set[str] = set()
     for _ in _pieces(user_id, contents):
-        if time.monotonic() > end_at:
+        if not turn.goes_on():
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"

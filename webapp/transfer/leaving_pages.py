@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
-from flask import Blueprint, flash, make_response, redirect, render_template, request, session, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from flask_babel import gettext
 
 from webapp.accounts import auth, closing, service
 from webapp.accounts.auth import current_user_id, public, signed_in
-from webapp.accounts.models import User
+from webapp.accounts.proving_pages import returning
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
@@ -19,19 +16,16 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("leaving_pages", __name__)
 
-WAY_BACK = "way_back"
-WAY_BACK_SECONDS = 600
-
 
 @blueprint.get("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def ask() -> ViewResult:
     """What goes when the account is deleted, what stays, and a field for the password."""
     return _form()
 
 
 @blueprint.post("/settings/delete")
-@signed_in(session_only=True)
+@signed_in
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()
@@ -64,7 +58,7 @@ def report(secret: str) -> ViewResult:
 @public
 def way_back() -> ViewResult:
     """Offer to keep the account, for somebody who signs in to one that is due to be deleted."""
-    user = _returning()
+    user = returning()
     row = closing.pending(user.user_id) if user else None
     if user is None or row is None:
         return redirect(url_for("accounts_pages.login"), 303)
@@ -74,24 +68,14 @@ def way_back() -> ViewResult:
 @blueprint.post("/account/keep")
 @public
 def keep() -> ViewResult:
-    """Keep the account; its owner has to sign in again, with the second step if there is one."""
-    user = _returning()
+    """Keep the account; its owner, who has proved who they are as for signing in, signs in again."""
+    user = returning()
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
     closing.keep(user.user_id)
     db.session.commit()
-    session.pop(WAY_BACK, None)
     flash(gettext("Your account stays as it was. Sign in to continue."))
     return redirect(url_for("accounts_pages.login"), 303)
-
-
-def _returning() -> User | None:
-    """The owner of an account waiting to be deleted, who has just given the right password."""
-    kept: Any = session.get(WAY_BACK)
-    if not isinstance(kept, dict) or time.time() - kept["at"] > WAY_BACK_SECONDS:
-        return None
-    user = db.session.get(User, kept["user_id"])
-    return user if user is not None and user.auth_version == kept["version"] else None
 
 
 def _form(errors: dict[str, str] | None = None) -> str:

@@ -13,7 +13,7 @@ BATCH = 200
 NEVER = frozenset(
     {
         *("embedding", "embedding_model", "password_hash", "token", "user_id", "statement_hash"),
-        *("extraction_due", "index_due", "summary_due", "indexed_through", "report_due"),
+        *("extraction_due", "index_due", "summary_due", "indexed_through", "report_due", "memory_version"),
         *("deleted_at", "shared_live_until", "before_change", "draft_of", "owner_id", "author_id", "sealed"),
     }
 )

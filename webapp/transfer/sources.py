@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import lzma
 import zipfile
@@ -18,11 +17,11 @@ import ijson
 from webapp.languages.marks import say
 
 MOST_BYTES = 16 * 1024**3
-"""The most uncompressed bytes that one import may read."""
+"""The most bytes that a ZIP may unpack to."""
 MOST_MEMBERS = 200_000
 RATIO_FROM = 64 * 1024**2
-MOST_RATIO = 200
-"""How many times larger than its compressed form a member may be, once it is larger than RATIO_FROM bytes."""
+MOST_RATIO = 50
+"""How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
 PEEK_BYTES = 64 * 1024
 MOST_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
@@ -42,7 +41,6 @@ class Upload:
         self.path = path
         self.filename = filename
         self._archive: zipfile.ZipFile | None = None
-        self._read = 0
         if zipfile.is_zipfile(path) and not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
             self._archive = _opened(path)
 
@@ -66,7 +64,7 @@ class Upload:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A member's bytes. Raises Refused if it is encrypted or broken, and beyond the limits."""
+        """A member's bytes. Raises Refused if it is encrypted or broken."""
         if self._archive is None:
             with self.path.open("rb") as file:
                 yield file
@@ -75,8 +73,8 @@ class Upload:
         if info.flag_bits & 1:
             raise Refused("The ZIP is protected by a password. Unpack it, and upload it without one.")
         try:
-            with self._archive.open(info) as member:
-                yield io.BufferedReader(_Limited(member, self, info))
+            with self._archive.open(info) as member:  # of which no more is read than the directory claims
+                yield member
         except NotImplementedError as error:  # what zipfile raises for unsupported compression or encryption
             raise Refused(
                 say(
@@ -134,13 +132,6 @@ class Upload:
             return None
         return None
 
-    def count(self, size: int, info: zipfile.ZipInfo, of_member: int) -> None:
-        """Count bytes read. Raises Refused beyond the limits."""
-        self._read += size
-        too_dense = of_member > RATIO_FROM and of_member > MOST_RATIO * max(1, info.compress_size)
-        if self._read > MOST_BYTES or too_dense:
-            raise Refused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
-
     def __enter__(self) -> Upload:
         return self
 
@@ -151,23 +142,6 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
-
-
-class _Limited(io.RawIOBase):
-    """Counts what is read from a member, so that limits do not depend on what the ZIP claims."""
-
-    def __init__(self, member: IO[bytes], upload: Upload, info: zipfile.ZipInfo) -> None:
-        self._member, self._upload, self._info, self._size = member, upload, info, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._member.read(len(buffer))
-        self._size += len(data)
-        self._upload.count(len(data), self._info, self._size)
-        buffer[: len(data)] = data
-        return len(data)
 
 
 class _WithoutMark:
@@ -244,4 +218,8 @@ def _opened(path: Path) -> zipfile.ZipFile:
     if len(archive.filelist) > MOST_MEMBERS:
         archive.close()
         raise Refused("The ZIP holds more files than an export can have. It was not imported.")
+    unpacked = sum(item.file_size for item in archive.filelist)
+    if unpacked > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * path.stat().st_size)):
+        archive.close()
+        raise Refused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
     return archive

@@ -6,7 +6,6 @@ the same result.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
@@ -19,6 +18,7 @@ from webapp.errors import Conflict, NotFound
 from webapp.memories import change_sets
 from webapp.memories.models import MemoryChangeSet
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice
 from webapp.transfer import assets
 from webapp.transfer.models import Import, ImportedMessage, RestoredRow
 from webapp.transfer.restoring import undoing as restore_undoing
@@ -26,8 +26,6 @@ from webapp.transfer.restoring import undoing as restore_undoing
 LARGE = 200
 """An import with at least this many parts is undone by a job."""
 BATCH = 20
-SLICE_SECONDS = 60.0
-"""How long one job runs before it makes room for others and queues itself again."""
 STALE = timedelta(minutes=3)
 
 Step = tuple[int, int]
@@ -48,9 +46,9 @@ def begin(row: Import) -> Import:
     return row
 
 
-def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
+def run(import_id: int, *, seconds: float | None = None) -> str:
     """Continue undoing an import for a while; returns its stage afterwards. Every step commits with the progress."""
-    end = time.monotonic() + seconds
+    turn = Slice(seconds)
     row = db.session.get(Import, import_id)
     if row is None or row.undo_status != "running":
         return row.stage if row else "gone"
@@ -70,7 +68,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
             undone = {"parts": min(most, max(undone.get("parts", 0), parts)), "of": most}
             row.options = {**(row.options or {}), "undone": undone}
             row.updated_at = now()
-            is_late = step[0] > 0 and time.monotonic() > end  # steps without counted parts are short
+            is_late = step[0] > 0 and not turn.goes_on()  # steps without counted parts are short
             if is_late:
                 enqueue_after_commit("undo_import", import_id=import_id)
         if is_late:

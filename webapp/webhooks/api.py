@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts import scopes
-from webapp.accounts.auth import current_identity, current_user_id, recently_proved, signed_in
+from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
-from webapp.errors import Forbidden
 from webapp.web import Responses, ViewResult, api_blueprint
 from webapp.webhooks import service, streaming
 from webapp.webhooks.schemas import (
@@ -54,7 +52,6 @@ def list_webhooks() -> dict[str, Any]:
 @idempotency.idempotent
 def create_webhook(body: NewWebhook) -> tuple[Any, int]:
     """Have an address told what happens. The answer holds the secret, this once. One made by a token ends with it."""
-    _require_reading(bool(body.with_content))
     row, secret = service.create_webhook(current_user_id(), body)
     answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
     return idempotency.commit(answer, 201), 201
@@ -66,7 +63,6 @@ def create_webhook(body: NewWebhook) -> tuple[Any, int]:
 def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
     """Change a webhook; only the given fields."""
     row = service.change_webhook(current_user_id(), path.webhook_id, body)
-    _require_reading(row.with_content and not body.model_fields_set.isdisjoint({"url", "with_content"}))
     answer = WebhookOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer
@@ -107,10 +103,3 @@ def list_deliveries(path: WebhookPath) -> dict[str, Any]:
     """What a webhook was told last, and how it answered."""
     rows = service.list_deliveries(current_user_id(), path.webhook_id)
     return DeliveryList(deliveries=[DeliveryOut.of(row) for row in rows]).model_dump(mode="json")
-
-
-def _require_reading(with_content: bool) -> None:
-    """Raises Forbidden for a token that would have texts sent that it may not read itself."""
-    identity = current_identity()
-    if with_content and identity is not None and not scopes.suffices(identity.scopes, {"read"}):
-        raise Forbidden("This token lacks the scope read, which is needed for texts.")

@@ -20,14 +20,13 @@ from webapp.happenings import Kind
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.models.vault import unseal
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Slice
 from webapp.validation import utc_text
 from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.signing import headers, wait_after
 
 SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
-AT_ONCE = 10
-"""The most deliveries in one run of the job, since others wait behind it; another run continues."""
 MOST_TEXT = 100_000
 GONE = 410
 
@@ -44,34 +43,44 @@ class _Letter:
 
 
 def owed() -> Sequence[int]:
-    """The ids of webhooks with deliveries that are due."""
-    due = select(WebhookDelivery.webhook_id).where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now())
+    """The ids of webhooks with deliveries that are due. Those of an account that is stopped or closed wait for it."""
+    due = (
+        select(WebhookDelivery.webhook_id)
+        .join(Webhook, Webhook.webhook_id == WebhookDelivery.webhook_id)
+        .join(User, User.user_id == Webhook.user_id)
+        .where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now(), User.is_active)
+    )
     return db.session.scalars(due.distinct().limit(200)).all()
 
 
 def deliver(webhook_id: int) -> int:
-    """Deliver what is due, oldest first, until one fails; returns how many. Safe to run twice at the same time."""
-    told = 0
-    while told < AT_ONCE:
+    """Deliver what is due, oldest first, until one fails or the slice is over; returns how many. Safe to run twice at
+    the same time."""
+    told, turn = 0, Slice()
+    while True:
         with write_transaction():
             letter = _claim(webhook_id)
         if letter is None:
-            break
+            return told
         outcome = _send(letter)
         with write_transaction():
             _note(webhook_id, letter, outcome)
-            told += outcome.status == "delivered"
-            if told == AT_ONCE:
+            if outcome.status != "delivered":
+                return told
+            told += 1
+            is_over = not turn.goes_on()
+            if is_over:
                 enqueue_after_commit("deliver", webhook_id=webhook_id)
-        if outcome.status != "delivered":
-            break
-    return told
+        if is_over:
+            return told
 
 
 def _claim(webhook_id: int) -> _Letter | None:
     """The next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
+        return None
+    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
         return None
     if reason := _ended(hook):
         service.disable(hook, reason)
@@ -108,8 +117,6 @@ def _claim(webhook_id: int) -> _Letter | None:
 
 def _ended(hook: Webhook) -> str:
     """Why nothing may be sent to a webhook any more; empty if it may."""
-    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
-        return "the account is stopped"
     if hook.token_id is None:
         return ""
     token = db.session.get(ApiToken, hook.token_id)

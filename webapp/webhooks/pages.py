@@ -35,7 +35,7 @@ WORDS = N_(
 
 
 @blueprint.get("/settings/webhooks")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def index() -> ViewResult:
     """The webhooks, their latest deliveries, and the form for a new one."""
@@ -43,7 +43,7 @@ def index() -> ViewResult:
 
 
 @blueprint.post("/settings/webhooks")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
@@ -61,7 +61,7 @@ def create() -> ViewResult:
 
 
 @blueprint.post("/settings/webhooks/<int:webhook_id>")
-@signed_in(session_only=True)
+@signed_in
 @recently_proved
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""

@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import delete, func, select, update
 
 from webapp import outbound
+from webapp.accounts.access import BROWSER_ONLY
+from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.identity import current_identity
 from webapp.accounts.models import User
 from webapp.audit.actions import Action
@@ -18,7 +20,9 @@ from webapp.audit.service import record
 from webapp.database import after_commit, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.happenings import Kind, happened
+from webapp.happenings import Kind as Happening
+from webapp.happenings import happened
+from webapp.languages.marks import N_
 from webapp.models.vault import Secrets, seal
 from webapp.queueing import enqueue_after_commit
 from webapp.webhooks import feed
@@ -35,14 +39,24 @@ KEPT = timedelta(days=14)
 
 
 def init_webhooks() -> None:
-    """Start noting what happens."""
+    """Start noting what happens, and say that webhooks are told things about an account."""
     happened.connect(_note)
+    add_kind("webhooks", Kind(N_("Webhooks"), _hosts, _delete_all))
 
 
 def list_webhooks(user_id: int) -> Sequence[Webhook]:
     """A person's webhooks, newest first."""
     own = select(Webhook).where(Webhook.user_id == user_id)
     return db.session.scalars(own.order_by(Webhook.webhook_id.desc())).all()
+
+
+def _hosts(user_id: int) -> list[str]:
+    return [_host(row.url) for row in list_webhooks(user_id)]
+
+
+def _delete_all(user_id: int) -> None:
+    for row in list_webhooks(user_id):
+        delete_webhook(user_id, row.webhook_id)
 
 
 def get_webhook(user_id: int, webhook_id: int) -> Webhook:
@@ -136,7 +150,7 @@ def disable(row: Webhook, reason: str) -> None:
     _mark(row.user_id)
 
 
-def _note(_sender: object, *, user_id: int, kind: Kind, data: Mapping[str, Any], hooked: bool | None) -> None:
+def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, Any], hooked: bool | None) -> None:
     """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
     after_commit(partial(feed.publish, user_id, kind, dict(data)))
     if hooked is False:
@@ -179,7 +193,7 @@ def _require_maker(row: Webhook) -> None:
     """Raises Forbidden for a token that did not create the webhook, whose URL and secret would outlive the token."""
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
-        raise Forbidden("A token cannot do this. Sign in to do it.")
+        raise Forbidden(BROWSER_ONLY)
 
 
 def _usable(url: str) -> str:

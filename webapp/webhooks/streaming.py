@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 from redis.exceptions import RedisError
 from sqlalchemy import select
 
+from webapp.accounts import sessions, tokens
 from webapp.accounts.auth import signed_in_identity
 from webapp.accounts.identity import Identity
 from webapp.accounts.models import ApiToken, User, UserSession
@@ -31,6 +32,12 @@ PAUSE = 1.0
 
 _open: Counter[int] = Counter()
 _lock = threading.Lock()
+_ending = threading.Event()
+
+
+def end_all() -> None:
+    """End every open stream of this process, and each new one at once; clients reconnect by themselves."""
+    _ending.set()
 
 
 class EventQuery(BaseModel):
@@ -86,17 +93,19 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
     if lost:
         yield sse.event("missed", {}, after)
     began = last = time.monotonic()
-    while time.monotonic() - began < LONGEST:
+    while time.monotonic() - began < LONGEST and not _ending.is_set():
         try:
             with app.app_context():
                 found = list(feed.read(identity.user_id, after))
         except RedisError:
             return  # the client reconnects by itself, and continues where this ended
+        if found and not _may_go_on(app, identity):
+            return
         for after, kind, data in found:  # noqa: B020
             if not wanted or kind in wanted:
                 yield sse.event(kind, data, after)
         if not found:
-            time.sleep(PAUSE)
+            _ending.wait(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
             if not _may_go_on(app, identity):
                 return
@@ -112,13 +121,10 @@ def _may_go_on(app: Flask, identity: Identity) -> bool:
             feed.listen(identity.user_id)
             good = select(User.user_id).where(User.user_id == identity.user_id, User.is_active)
             if identity.token_id is not None:
-                good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(
-                    ApiToken.revoked_at.is_(None), ApiToken.expires_at.is_(None) | (ApiToken.expires_at > now())
-                )
+                good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(*tokens.usable())
             else:
-                good = good.join(UserSession, UserSession.session_id == identity.session_id).where(
-                    UserSession.auth_version == User.auth_version
-                )
+                held = UserSession.session_id == identity.session_id
+                good = good.join(UserSession, held).where(*sessions.living(now()))
             return db.session.scalar(good) is not None
         except RedisError:
             return False

@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from redis.asyncio import Redis
 
+from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
 from tests.chat.test_stream import begin, wait_for_text
 from tests.support.people import ApiClient
@@ -22,7 +23,6 @@ from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 
 @pytest.fixture
@@ -74,6 +74,33 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
     found = message(app, turn_id)
     assert found["status"] == "interrupted"
     assert found["content"].startswith(row["content"])
+
+
+def test_what_may_be_lost_is_what_is_promised() -> None:
+    check = runner.SAVE_SECONDS / runner.SAVE_CHECKS
+    assert max(runner.SAVE_SECONDS, turn.FIRST_SAVE) + check + 0.5 <= durable.LOSS_SECONDS
+
+
+def test_storing_slowly_does_not_put_off_the_next_time(
+    app: Flask, client: ApiClient, model: ServerHandle, own_runner: TurnRunner, soon: None, monkeypatch: Any
+) -> None:
+    """What is written meanwhile is as old as the beginning of the last save, not as its end."""
+    due, save = [], own_runner._tables.save
+
+    async def slowly(texts: dict[int, str]) -> durable.Left:
+        began = time.monotonic()
+        left = await save(texts)
+        await asyncio.sleep(0.4)
+        running = own_runner._turns.get(turn_id)
+        asyncio.get_running_loop().call_soon(lambda: due.append(running._save_at - began if running else 0.0))
+        return left
+
+    monkeypatch.setattr(own_runner._tables, "save", slowly)
+    model.script(reply=[f"w{n} " for n in range(100)], token_delay=0.02)
+    (turn_id,) = _streaming(client, app, 1)
+    own_runner.submit(turn_id, {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id})
+    wait_until(lambda: due, "a save", seconds=10)
+    assert due[0] <= runner.SAVE_SECONDS
 
 
 def test_many_replies_are_stored_by_one_statement(app: Flask, client: ApiClient) -> None:

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
+from fakemodel.script import Hold
+from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
 from webapp.chat.turns import runner
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.switching import ALONE, TOGETHER, make_way
 from webapp.chat.turns.writer import FEW
-from webapp.llm.offline.script import Hold
-from webapp.llm.offline.testing import ServerHandle
 
 
 @pytest.fixture(autouse=True)

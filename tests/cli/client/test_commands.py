@@ -26,6 +26,7 @@ import pytest
 from click.testing import CliRunner
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person
 from tests.support.processes import ROOT, free_port
@@ -35,7 +36,6 @@ from webapp.accounts.schemas import NewToken
 from webapp.cli.client.main import commonplace
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
-from webapp.llm.offline.testing import ServerHandle
 
 Done = subprocess.CompletedProcess[str]
 COMMAND = [sys.executable, "-m", "webapp.cli.client"]

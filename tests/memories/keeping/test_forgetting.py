@@ -193,3 +193,25 @@ def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, use
             assert forgetting.forget(user.user_id, [memory_id]).memory_ids == [memory_id]
             db.session.begin_nested().rollback()
         assert not client_of_redis.exists(log_key(turn_id))
+
+
+@pytest.mark.parametrize("kin", [("C", "C++", "C#"), ("80 kg", "-80 kg"), ("★★★", "★"), ("🐙", "🐝", "👍")])
+def test_what_differs_by_a_sign_is_stored_and_forgotten_apart(app, client, user, model, kin) -> None:
+    made = {}
+    for thing in kin:
+        key = None if "80" in thing else f"thing/{thing}"
+        body = {"memory_type": "fact", "content": thing, "fact_key": key, "fact_value": thing if key else None}
+        made[thing] = client.post("/api/memories", json=body).json["memory_id"]
+    assert sorted(current(app, user.user_id)) == sorted(kin)
+    first, *others = kin
+    assert client.delete(f"/api/memories/{made[first]}").json["memory_ids"] == [made[first]]
+    assert sorted(current(app, user.user_id)) == sorted(others)
+    for thing in others:
+        client.put(f"/api/memories/{made[thing]}", json={"is_archived": True})
+    talk = converse(app, user.user_id, *(f"I have something to do with {thing}" for thing in kin))
+    told = [
+        operation(f"I have something to do with {thing}", f"Has to do with {thing}", message_number=number)
+        for number, thing in enumerate(kin, 1)
+    ]
+    answers(model, *told)
+    assert extract(client, talk)["counts"]["added"] == len(kin)

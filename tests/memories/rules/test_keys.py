@@ -25,6 +25,10 @@ from webapp.memories.rules.keys import (
         (None, None, None),
         ("///", "x", None),
         ("имя", "identity", "identity/имя"),
+        ("skill/C++", None, "skill/c++"),
+        ("skill/C#", None, "skill/c#"),
+        ("🐙", "pet", "pet/🐙"),
+        ("🐙/name", None, "general/name"),
     ],
 )
 def test_fact_keys(raw, category, expected):

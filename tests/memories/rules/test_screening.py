@@ -157,7 +157,28 @@ SECRETS += [
     ("bank/pin_code_4821", Secret.PASSWORD),
     ("identity/ssn_078_05_1120", Secret.NATIONAL_ID),
 ]
+SECRETS += [
+    (text, Secret.PASSWORD)
+    for text in (
+        "Wi-Fi passphrase tulip-orbit-canyon",
+        "Home Wi-Fi passphrase → tuliporbit",
+        "Wi-Fi passphrase (guest): tuliporbit",
+        "**Wi-Fi passphrase**: tuliporbit",
+        "| Passphrase | tuliporbit |",
+        "Uses tulip-orbit-canyon for the Wi-Fi",
+        "WLAN: tulip.orbit.canyon",
+        "WIFI:S:HomeNet;T:WPA;P:tuliporbit;;",
+        "WPA2 key: tuliporbit",
+        "WPA2-PSK key: tuliporbit",
+        'psk="tuliporbit"',
+    )
+]
 HARMLESS = [
+    "Wants to set up the mother-in-law's Wi-Fi",
+    "Has state-of-the-art Wi-Fi at home",
+    "Keeps passwords in an up-to-date vault",
+    "The Wi-Fi router is a Fritz-Box-7590",
+    "Uses WPA3 at home",
     "seed words the garden with carrots and peas and beans before frost comes this year again",
     "seeds are sown in spring; the wallet is brown leather made by hand near here by some friends",
     "pin 1234 notes to the board",

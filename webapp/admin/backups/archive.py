@@ -11,20 +11,32 @@ import base64
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from pydantic import TypeAdapter
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, ValueError)
+"""What reading raises where bytes are missing or wrong."""
 _ATTACHMENT = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
 class BackupError(Exception):
     """A backup cannot be made, read or restored; the text says why and what to do."""
+
+
+def reason(error: Exception) -> str:
+    """What a file, a disk or a database says is wrong, on one line."""
+    said = str(getattr(error, "orig", None) or error) or type(error).__name__
+    return said.partition("\n")[0].rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -61,28 +73,36 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     """The manifest. Raises BackupError unless this is a complete backup in the format of this version."""
     try:
         found = json.loads(archive.read(MANIFEST))
-    except (KeyError, ValueError, zipfile.BadZipFile):
+        made_with = found["format"]
+    except (*_DAMAGE, TypeError):
         raise BackupError("This is not a Commonplace backup, or it was never finished.") from None
-    if found.get("format") != FORMAT:
+    if made_with != FORMAT:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
-    return Manifest(**found)
+    return TypeAdapter(Manifest).validate_python(found)
 
 
-def open_archive(path: Path) -> zipfile.ZipFile:
-    """The file for reading. Raises BackupError."""
+@contextmanager
+def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The file for reading. Raises BackupError, also for damage that is found while it is read."""
     try:
-        return zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except FileNotFoundError:
         raise BackupError(f"There is no file {path}.") from None
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, *_DAMAGE):
         raise BackupError(f"{path} is not a backup, or was cut short.") from None
+    with archive:
+        try:
+            yield archive
+        except _DAMAGE as error:
+            raise BackupError(f"{path} is damaged: {reason(error)}.") from error
 
 
-def read_table(archive: zipfile.ZipFile, name: str) -> tuple[list[str], Iterator[list[Any]]]:
+@contextmanager
+def read_table(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[list[str], Iterator[list[Any]]]]:
     """The columns and the rows of a table."""
-    stream = archive.open(f"tables/{name}.jsonl")
-    columns = json.loads(stream.readline())
-    return columns, _rows(stream)
+    with archive.open(f"tables/{name}.jsonl") as stream:
+        columns = json.loads(stream.readline())
+        yield columns, ([_restored(value) for value in json.loads(line)] for line in stream)
 
 
 def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
@@ -93,12 +113,6 @@ def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
 def is_attachment(name: str) -> bool:
     """Whether this is the name of an attachment: its content's SHA-256, in a folder named by the first two digits."""
     return _ATTACHMENT.fullmatch(name) is not None
-
-
-def _rows(stream: IO[bytes]) -> Iterator[list[Any]]:
-    with stream:
-        for line in stream:
-            yield [_restored(value) for value in json.loads(line)]
 
 
 def _line(values: list[Any]) -> bytes:

@@ -12,7 +12,9 @@ from typing import Any
 
 from flask import current_app
 from sqlalchemy import Connection, Float, inspect
+from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.accounts.site import has_users
 from webapp.admin.backups.archive import (
     BackupError,
     Manifest,
@@ -21,10 +23,12 @@ from webapp.admin.backups.archive import (
     open_archive,
     read_manifest,
     read_table,
+    reason,
     write_manifest,
     write_table,
 )
 from webapp.database import db, expect_writes, now
+from webapp.engine import database_address
 from webapp.extensions import app_settings
 from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, newest_revision
@@ -32,24 +36,30 @@ from webapp.readiness import current_revision, newest_revision
 ROWS_AT_ONCE = 500
 
 
-def make_backup(path: Path) -> Manifest:
-    """Write a backup to a file that only we may read; it appears under its name once it is whole.
+def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
+    """Write a backup to a new file that only we may read; it appears under its name once it is whole.
 
     Nobody has to wait for it: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead
     log. Raises BackupError.
     """
-    db.session.rollback()
-    if (revision := current_revision()) != newest_revision():
-        raise BackupError("The database is not at this version. Run flask --app wsgi prepare first.")
+    revision = _revision(may_be_empty)
+    if path.exists():
+        raise BackupError(f"{path} exists already: choose another name.")
     part = path.with_name(path.name + ".part")
     try:
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise BackupError(f"{part} is being written, or was left by a backup that broke off: remove it then.") from None
     except OSError as error:
         raise BackupError(f"{part} cannot be written ({error.strerror}).") from None
     try:
         with os.fdopen(descriptor, "w+b") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             manifest = _fill(archive, revision)
+        if path.exists():
+            raise BackupError(f"{path} has been made meanwhile: choose another name.")
         part.replace(path)
+    except (OSError, SQLAlchemyError) as error:
+        raise BackupError(f"The backup broke off: {reason(error)}.") from error
     finally:
         part.unlink(missing_ok=True)
     return manifest
@@ -59,14 +69,19 @@ def check_backup(path: Path) -> Manifest:
     """Read a backup to its end. Raises BackupError if something is missing or damaged."""
     with open_archive(path) as archive:
         manifest = read_manifest(archive)
-        if damaged := archive.testzip():
-            raise BackupError(f"{damaged} in the backup is damaged.")
         for name, count in manifest.tables.items():
-            _, rows = read_table(archive, name)
-            if sum(1 for _ in rows) != count:
-                raise BackupError(f"Rows of {name} are missing from the backup.")
-        if len(list(attachments(archive))) != manifest.attachments:
+            with read_table(archive, name) as (columns, rows):
+                if sum(len(row) == len(columns) for row in rows) != count:
+                    raise BackupError(f"Rows of {name} are missing from the backup.")
+        names = list(attachments(archive))
+        if len(names) != manifest.attachments:
             raise BackupError("Attachments are missing from the backup.")
+        for name in names:
+            with archive.open(name) as data:
+                if hashlib.file_digest(data, "sha256").hexdigest() != Path(name).name:  # type: ignore[arg-type]
+                    raise BackupError(f"{name} in the backup is damaged.")
+        for name in {"secret_key"} & set(archive.namelist()):
+            archive.read(name)
     return manifest
 
 
@@ -82,6 +97,21 @@ def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
         for column in inspect(connection).get_columns(table)
         if "computed" not in column
     ]
+
+
+def _revision(may_be_empty: bool) -> str:
+    """The version of a database that is worth a backup. Raises BackupError."""
+    place = database_address(db.engine)
+    try:
+        if (revision := current_revision()) != newest_revision():
+            raise BackupError(f"{place} is not at this version. Run flask --app wsgi prepare first.")
+        is_empty = not has_users()
+        db.session.rollback()  # nobody waits for what this has read
+    except SQLAlchemyError as error:
+        raise BackupError(f"{place} cannot be read: {reason(error)}.") from error
+    if is_empty and not may_be_empty:
+        raise BackupError(f"There are no accounts in {place}. If it is the right database, add --empty.")
+    return revision
 
 
 def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:

@@ -9,13 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from flask_migrate import upgrade
+from flask_migrate import downgrade, upgrade
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.site import has_users
-from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_manifest, read_table
-from webapp.admin.backups.making import ROWS_AT_ONCE, columns_of, key_mark
+from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
+from webapp.admin.backups.making import ROWS_AT_ONCE, check_backup, columns_of, key_mark
 from webapp.database import db, expect_writes
+from webapp.engine import database_address
 from webapp.extensions import app_settings
 from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, known_revisions, newest_revision
@@ -24,25 +26,22 @@ from webapp.readiness import current_revision, known_revisions, newest_revision
 def restore(path: Path) -> Manifest:
     """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
 
-    Files come first and all rows after them in one transaction: a restore that breaks off leaves no account and can be
-    begun again.
+    All rows come in one transaction, and the files before it ends: a restore that is refused or breaks off leaves no
+    account and can be begun again.
     """
-    with open_archive(path) as archive:
-        manifest = read_manifest(archive)
-        _prepare(manifest)
-        expect_writes(True)
+    manifest = check_backup(path)
+    try:
+        had_tables = _prepare(manifest)
         try:
-            _restore_files(archive)
-            # Before the rows, because MySQL commits at each ALTER TABLE. Rows keep their ids, all of them smaller.
-            with db.engine.begin() as connection:
-                _check_tables(connection, manifest)
-                _set_next_ids(connection, manifest.next_ids)
-            with db.engine.begin() as connection:
-                _fill(connection, archive, manifest)
-        finally:
-            expect_writes(False)
-    if manifest.revision != newest_revision():
-        upgrade()
+            _restore(path, manifest)
+        except Exception:
+            if not had_tables:
+                downgrade(revision="base")
+            raise
+        if manifest.revision != newest_revision():
+            upgrade()
+    except (OSError, SQLAlchemyError) as error:
+        raise BackupError(f"{database_address(db.engine)} cannot be filled: {reason(error)}.") from error
     return manifest
 
 
@@ -51,8 +50,24 @@ def other_key(manifest: Manifest) -> bool:
     return bool(app_settings().secret_key) and key_mark() != manifest.key
 
 
-def _prepare(manifest: Manifest) -> None:
-    """Bring the empty database to the version of the backup."""
+def _restore(path: Path, manifest: Manifest) -> None:
+    expect_writes(True)
+    try:
+        with open_archive(path) as archive:
+            # Before the rows, because MySQL commits at each ALTER TABLE. Rows keep their ids, all of them smaller.
+            with db.engine.begin() as connection:
+                _check_tables(connection, manifest)
+                _set_next_ids(connection, manifest.next_ids)
+            with db.engine.begin() as connection:
+                _fill(connection, archive, manifest)
+                _check_references(connection)
+                _restore_files(archive)
+    finally:
+        expect_writes(False)
+
+
+def _prepare(manifest: Manifest) -> bool:
+    """Bring the empty database to the version of the backup; returns whether it had tables."""
     if manifest.revision not in known_revisions():
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     current = current_revision()
@@ -63,6 +78,7 @@ def _prepare(manifest: Manifest) -> None:
         upgrade(revision=manifest.revision)
     elif current != manifest.revision:
         raise BackupError("The backup is of an older version: restore it into a database without any tables.")
+    return bool(current)
 
 
 def _check_tables(connection: Connection, manifest: Manifest) -> None:
@@ -85,16 +101,35 @@ def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) 
             connection.execute(text("SET SESSION foreign_key_checks = 1"))
 
 
+def _check_references(connection: Connection) -> None:
+    """Raise BackupError for rows that refer to a row which the backup does not have."""
+    quote, there = connection.dialect.identifier_preparer.quote, inspect(connection)
+    for table in there.get_table_names():
+        for key in there.get_foreign_keys(table):
+            pairs = list(zip(key["constrained_columns"], key["referred_columns"], strict=True))
+            same = " AND ".join(f"here.{quote(mine)} = other.{quote(theirs)}" for mine, theirs in pairs)
+            is_set = " AND ".join(f"here.{quote(mine)} IS NOT NULL" for mine, _ in pairs)
+            found = connection.scalar(
+                text(
+                    f"SELECT COUNT(*) FROM {quote(table)} here LEFT JOIN {quote(key['referred_table'])} other ON {same}"
+                    f" WHERE {is_set} AND other.{quote(pairs[0][1])} IS NULL"
+                )
+            )
+            if found:
+                named = f"{table}.{', '.join(key['constrained_columns'])}"
+                raise BackupError(f"{found} rows are missing from {key['referred_table']} that {named} refers to.")
+
+
 def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> None:
-    columns, rows = read_table(archive, table)
-    if unknown := set(columns) - {name for name, _ in columns_of(connection, table)}:
-        raise BackupError(f"This version has no {table}.{min(unknown)}.")
-    quote = connection.dialect.identifier_preparer.quote
-    named = ", ".join(map(quote, columns))
-    values = ", ".join(f":c{number}" for number in range(len(columns)))
-    statement = text(f"INSERT INTO {quote(table)} ({named}) VALUES ({values})")
-    while batch := list(_parameters(rows)):
-        connection.execute(statement, batch)
+    with read_table(archive, table) as (columns, rows):
+        if unknown := set(columns) - {name for name, _ in columns_of(connection, table)}:
+            raise BackupError(f"This version has no {table}.{min(unknown)}.")
+        quote = connection.dialect.identifier_preparer.quote
+        named = ", ".join(map(quote, columns))
+        values = ", ".join(f":c{number}" for number in range(len(columns)))
+        statement = text(f"INSERT INTO {quote(table)} ({named}) VALUES ({values})")
+        while batch := list(_parameters(rows)):
+            connection.execute(statement, batch)
 
 
 def _parameters(rows: Iterator[list[Any]]) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from webapp.admin.doctor.tables import tables
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.database import db
+from webapp.engine import database_address
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
@@ -129,8 +130,9 @@ def files() -> Iterator[Finding]:
 def servers() -> Iterator[Finding]:
     """What requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
+    address = database_address(db.engine)
     advice = {
-        "database": "Check DATABASE_URL, that the server runs, and that its user may write and has room.",
+        "database": f"Check that {address} (DATABASE_URL) runs, and that its user may write and has room.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
@@ -141,12 +143,14 @@ def servers() -> Iterator[Finding]:
 def database() -> Iterator[Finding]:
     """The database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
+    address = database_address(db.engine)
     if dialect == "sqlite":
-        yield ok("database", "SQLite: for one machine, all of whose processes use the same disk")
+        yield ok("database", f"{address}, for one machine, all of whose processes use the same disk")
         return
     before = datetime.now(UTC)
     theirs = db.session.scalar(text("SELECT UTC_TIMESTAMP(6)"))
     after = datetime.now(UTC)
+    yield ok("database", address)
     if theirs is not None:
         yield clock("database", (theirs.replace(tzinfo=UTC) - (before + (after - before) / 2)).total_seconds())
     most, settings = int(db.session.scalar(text("SELECT @@max_connections")) or 0), app_settings()
@@ -247,8 +251,8 @@ def web() -> Iterator[Finding]:
     yield from web_settings(settings)
     if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():
         advice = (
-            "Close registration (Administration, or REGISTRATION_OPEN=0): whom the provider vouches for would be "
-            "signed in to an account that somebody else has made with their address."
+            "Close registration (Administration, or REGISTRATION_OPEN=0), or set up mail: whoever makes an account "
+            "with somebody else's address keeps that person from signing in through the provider."
         )
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 

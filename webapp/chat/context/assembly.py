@@ -23,7 +23,7 @@ from webapp.conversations.models import Message
 from webapp.database import db
 from webapp.llm.target import Target
 from webapp.memories.known import memory_is_on
-from webapp.models.catalogue import targets_for, with_parameters
+from webapp.models.catalogue import targets_for, tour_targets, with_parameters
 from webapp.parameters import Parameters, longest_reply, of_one_reply
 from webapp.prompts import service as prompts
 from webapp.summaries.service import chunks_of
@@ -89,6 +89,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)
+    targets = targets or tour_targets(owner.settings, is_admin=owner.is_admin)
     wanted = of_one_reply(request, reply.custom_payload)
     if conversation.parameters or wanted:
         targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)
@@ -139,7 +140,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
         receipt=made.context.receipt,
-        seen=Seen(_shown(made), stands.memory_version),
+        seen=Seen(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
         tokens=made.context.tokens + tail.tokens,

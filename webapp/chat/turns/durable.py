@@ -11,6 +11,8 @@ from webapp.chat.turns.finish import fit_column
 from webapp.conversations.models import Message
 from webapp.database import db, rows_changed
 
+LOSS_SECONDS = 2.0
+"""At most the text that was seen so recently is lost if web and Redis die together, as docs/reliability.md says."""
 BATCH = 200
 """How many turns one statement writes, and how many bytes of text: it has to fit into `max_allowed_packet`."""
 BATCH_BYTES = 4 * 1024 * 1024

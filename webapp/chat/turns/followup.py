@@ -21,7 +21,7 @@ def queue_jobs(turn_id: int, finished: Finished) -> None:
     try:
         turnlog.owe(client, turn_id, [name for name, _ in finished.jobs])
         for name, ids in finished.jobs:
-            enqueue(name, turn_id=turn_id, **ids)
+            enqueue(name, turn_id=turn_id, person=finished.user_id, **ids)
     except RedisError as error:
         log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
     note_uses(client, finished.used)

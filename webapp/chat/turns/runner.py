@@ -40,8 +40,10 @@ log = logging.getLogger(__name__)
 
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
-SAVE_SECONDS = 1.5
-"""Seconds between two saves of a reply that is being written."""
+SAVE_SECONDS = 1.25
+"""Seconds from one save of a reply that is being written until the next one is due."""
+SAVE_CHECKS = 5
+"""How many times within that it is asked what is due. Until `durable.LOSS_SECONDS`, half a second is left to store."""
 LONG_TEXT = 65_536
 """That interval grows by SAVE_SECONDS for every so many characters, since each save stores the whole text."""
 
@@ -204,7 +206,7 @@ class TurnRunner:
     async def _save_texts(self) -> None:
         """Store, every now and then, the replies that take longer, as far as they are written."""
         while True:
-            await asyncio.sleep(SAVE_SECONDS / 3)
+            await asyncio.sleep(SAVE_SECONDS / SAVE_CHECKS)
             now = time.monotonic()
             texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
             if not texts:
@@ -216,7 +218,7 @@ class TurnRunner:
                 left = Left()
             for turn_id, text in texts.items():
                 if turn := self._turns.get(turn_id):
-                    turn.saved(text, time.monotonic() + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
+                    turn.saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
             for turn_id in left.ended:
                 self._lose(turn_id)
             for turn_id in left.gone:

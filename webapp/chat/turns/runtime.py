@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Flask
 from redis.exceptions import RedisError
+from sqlalchemy import select
 
+from webapp.accounts.signals import account_closed
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.hub import Hub
 from webapp.chat.turns.keeping_up import KeepingUp
 from webapp.chat.turns.runner import TurnRunner
 from webapp.config import Settings
+from webapp.conversations.models import Conversation, Message
+from webapp.database import after_commit, db
 from webapp.extensions import Part, make_redis, redis
 from webapp.memories.keeping.forgetting import texts_removed
 from webapp.model_clients import chat_client
@@ -35,10 +41,26 @@ runtime: Part[ChatRuntime] = Part("chat")
 def init_chat(app: Flask, settings: Settings) -> None:
     """Create the runtime of an application; no thread and no connection yet."""
     texts_removed.connect(_drop_streams)
+    account_closed.connect(_stop_turns)
     listening = make_redis(settings.redis_url, tailing=True)
     hub = Hub(redis.of(app), listening)
     runner = TurnRunner(app, settings, chat_client.of(app), hub)
     runtime.put(app, ChatRuntime(runner, hub, KeepingUp(app, listening, lambda: runner.is_calm)))
+
+
+def _stop_turns(_sender: None, *, user_id: int) -> None:
+    """Ask the running replies of an account that has gone out of use to stop, once that is committed."""
+    running = select(Message.message_id).join(Conversation, Conversation.conversation_id == Message.conversation_id)
+    mine = running.where(Conversation.user_id == user_id, Message.status == "streaming")
+    after_commit(partial(_ask_to_stop, db.session.scalars(mine).all()))
+
+
+def _ask_to_stop(turn_ids: Sequence[int]) -> None:
+    try:
+        for turn_id in turn_ids:
+            turnlog.request_stop(redis(), turn_id)
+    except RedisError as error:
+        log.warning("replies go on: redis away", extra={"error": type(error).__name__})
 
 
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:

@@ -144,3 +144,5 @@ def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_js
             output.dump(report)
         else:
             output.say(f"{memory_id}\tforgotten")
+            if used := report["used_in_count"]:
+                output.say(f"{memory_id}\tmay be said in other words in replies that used it: {used}")

@@ -5,8 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-from .beside import LOCK, pid_in, tell
-from .plan import ROOT, LaunchError, make_plan, read_env_file
+from webapp.environment import LOCK, ROOT, LaunchError, env_file, fill, pid_in, record
+
+from .plan import make_plan
 from .privacy import keep_private
 from .processes import adopt_orphans, follow_parent
 from .supervisor import Supervisor
@@ -15,20 +16,23 @@ from .supervisor import Supervisor
 def main() -> int:
     """Run Commonplace; returns 0 after an ordinary end, 1 after saying why it could not be started."""
     environment = dict(os.environ)
-    read_env_file(ROOT / ".env", environment)
     if "MAKELEVEL" in environment:
         follow_parent()  # If make is killed, so are we.
     for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH"):
         environment.pop(name, None)
     adopt_orphans()
     try:
+        fill(environment, env_file(environment))
         var, lock = _open_var(ROOT / (environment.get("VAR_DIR") or "var"))
         plan = make_plan(environment, var)
-        tell(lock, plan.environment)
+        record(lock, {**environment, **plan.environment})
     except LaunchError as error:
         print(error, file=sys.stderr)
         return 1
-    return Supervisor(plan, environment).run()
+    try:
+        return Supervisor(plan, environment).run()
+    finally:
+        record(lock, {})  # it may hold keys
 
 
 def _open_var(var: Path) -> tuple[Path, int]:
@@ -45,7 +49,7 @@ def _open_var(var: Path) -> tuple[Path, int]:
             f"Commonplace is already running with the data in {var} (process {pid_in(lock) or 'unknown'}). "
             "Stop it first, or choose another folder with VAR_DIR and another port with PORT."
         ) from None
-    tell(lock, {})
+    record(lock, {})
     return var.resolve(), lock  # It stays open, and so ours, as long as this process lives.
 
 

@@ -6,7 +6,9 @@ import subprocess
 import time
 from collections import deque
 
-from .plan import ROOT, Spec
+from webapp.environment import ROOT
+
+from .plan import Spec
 from .processes import die_with_parent, signal_group
 
 LONGEST_LINE = 64 * 1024

@@ -4,33 +4,24 @@ The launcher lives as long as they do, so what it imports takes memory: dataclas
 """
 
 import os
-import re
 import socket
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from webapp.environment import ROOT, LaunchError
+
 from .redis_programs import newest_redis
 
-ROOT = Path(__file__).resolve().parents[3]
-# The offline server's names for its models; it is not imported here, to stay small.
-OFFLINE_MODELS = {
-    "CHAT_MODEL": "offline-demo",
-    "BACKGROUND_MODEL": "offline-demo",
+# The screen tour's names for what it has; its server is not imported here, to stay small.
+TOUR_MODELS = {
+    "CHAT_MODEL": "screen-tour",
+    "BACKGROUND_MODEL": "screen-tour",
     "EMBEDDING_MODEL": "all-minilm-l6-v2",
 }
-_ENV_LINE = re.compile(
-    r"""^[ \t]* (?:export[ \t]+)? ([A-Za-z_]\w*) [ \t]*=[ \t]*
-    (?: "([^"\n]*)" | '([^'\n]*)' | (?!["']) ([^\n]*?) ) [ \t]* (?: (?<=[\s=]) \#[^\n]* )? $""",
-    re.MULTILINE | re.VERBOSE,
-)
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
-
-
-class LaunchError(Exception):
-    """Commonplace cannot be started; the text says why and what to do."""
 
 
 class Spec(NamedTuple):
@@ -56,18 +47,6 @@ class Plan(NamedTuple):
     listener: socket.socket
     redis_socket: str | None
     notes: list[str]
-
-
-def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
-    """Add the NAME=value lines of a file to the environment; what is already set there takes precedence.
-
-    A value may be quoted; anything after white space and `#` is a comment.
-    """
-    if not path.is_file():
-        return
-    for found in _ENV_LINE.finditer(path.read_text()):
-        name, double, single, plain = found.groups()
-        environ.setdefault(name, next(value for value in (double, single, plain) if value is not None))
 
 
 def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
@@ -106,7 +85,7 @@ def whole_number(environ: Mapping[str, str], name: str, default: int, least: int
 
 
 def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
-    """Decide what to start: a Redis and an offline model only where the environment names none."""
+    """Decide what to start: a Redis and the screen tour only where the environment names none."""
     host = environ.get("HOST") or "127.0.0.1"
     port = whole_number(environ, "PORT", 8000, 0, 65_535)
     web_processes = whole_number(environ, "WEB_CONCURRENCY", 2, 1, 64)
@@ -116,6 +95,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
 
     settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
+    settings["FLASK_SKIP_DOTENV"] = "1"  # .env has been read; Flask would print that it needs a package for that
     specs: list[Spec] = []
     notes: list[str] = []
 
@@ -129,11 +109,11 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         specs.append(Spec("redis", [server.path, *redis_options(redis_socket, var)], order=2, quiet=True))
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
-        settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}
-        settings |= {"OFFLINE_MODEL": "1", **OFFLINE_MODELS}
-        command = [sys.executable, "-m", "webapp.llm.offline", "--port", str(model_port)]
+        settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "none"}
+        settings |= {"OFFLINE_MODEL": "1", **TOUR_MODELS}
+        command = [sys.executable, "-m", "webapp.tour.server", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
-        notes.append("No OPENAI_API_KEY: the built-in offline model answers, a demonstration without a language model.")
+        notes.append("No OPENAI_API_KEY: a screen tour answers until you connect a language model at /admin/models.")
     if not environ.get("DATABASE_URL"):
         notes.append(f"No DATABASE_URL: data is kept with SQLite in {var}.")
 

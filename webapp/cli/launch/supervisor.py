@@ -8,8 +8,10 @@ import socket
 import sys
 import time
 
+from webapp.environment import LaunchError
+
 from .child import Child
-from .plan import LaunchError, Plan
+from .plan import Plan
 from .probe import Probe, accepts_connections
 from .processes import children as own_children
 from .processes import kill_all_children

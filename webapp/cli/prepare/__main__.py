@@ -5,7 +5,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from webapp.cli.launch.plan import read_env_file
+from webapp.environment import LaunchError, env_file, fill
 
 from .assets import assets_are_built, build_assets, path_with_node
 from .machine import install_system_packages
@@ -39,12 +39,12 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    read_env_file(ROOT / ".env", os.environ)
     lock = os.open(ROOT, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     try:
+        fill(os.environ, env_file(os.environ))
         prepare(purpose)
-    except SetupError as error:
+    except (LaunchError, SetupError) as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

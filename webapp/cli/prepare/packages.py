@@ -78,7 +78,7 @@ def _pip_one(package: str, *options: str) -> bool:
     block = locked().get(package, "") if wants_hashes() else ""
     hashes = ["--require-hashes"] if block else []
     # Whether it is wanted here was decided already.
-    text = re.sub(r"^([^;\n]*?)\s*;[^\n\\]*", r"\1 ", block) or f"{pin_of(package)}\n"
+    text = re.sub(r"^([^;\n]*);[^\n\\]*", r"\1 ", block) or f"{pin_of(package)}\n"
     return install_file(text, *hashes, "--no-deps", *options, uv=False)
 
 

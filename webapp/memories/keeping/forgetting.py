@@ -17,6 +17,7 @@ from webapp.happenings import Kind
 from webapp.memories.keeping import copies, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import statement_hash
+from webapp.memories.keeping.uses import UsedIn, Uses, uses_of
 from webapp.memories.keeping.withdrawing import hold_reached, reach_of
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.keys import canonical_fact_key, canonical_value
@@ -39,7 +40,8 @@ class Forgotten:
     """What was removed, and the user's own messages that still contain the words.
 
     Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
-    they themselves repeat it, which are theirs and stay.
+    they themselves repeat it, which are theirs and stay. `used_in` names replies whose prompts held it, which may say
+    it in other words: at most MOST_NAMED of the `used_in_count`, and of those to other members only their number.
     """
 
     memory_ids: list[int]
@@ -51,6 +53,9 @@ class Forgotten:
     copies_of_others: int = 0
     quoted_by_others: int = 0
     still_said_in: list[int] = field(default_factory=list)
+    used_in: list[UsedIn] = field(default_factory=list)
+    used_in_count: int = 0
+    used_by_others: int = 0
     change_set_id: int | None = None
 
 
@@ -80,6 +85,7 @@ def forget(
     reach = reach_of(
         being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
     )
+    uses = uses_of()(user_id, ids)
     buried = _bury(user_id, rows, evidence, revisions, whole_key)
     report = Forgotten(
         memory_ids=ids,
@@ -91,7 +97,10 @@ def forget(
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
-        change_set_id=_note(user_id, rows, cause, conversation_id),
+        used_in=uses.replies,
+        used_in_count=uses.count,
+        used_by_others=uses.by_others,
+        change_set_id=_note(user_id, rows, uses, cause, conversation_id),
     )
     for row in rows:
         if row.visibility == "shared":
@@ -228,7 +237,7 @@ def drop_streams(message_ids: Collection[int]) -> None:
         after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 
 
-def _note(user_id: int, rows: Sequence[Memory], cause: str, conversation_id: int | None) -> int:
+def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
     """The change set of the forgetting: ids and counts, no text, and nothing to undo."""
     changes: list[dict[str, Any]] = [
         {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
@@ -237,7 +246,7 @@ def _note(user_id: int, rows: Sequence[Memory], cause: str, conversation_id: int
         user_id=user_id,
         cause=cause,
         conversation_id=conversation_id,
-        counts={"forgotten": len(rows)},
+        counts={"forgotten": len(rows), "used_in": uses.count, "used_by_others": uses.by_others},
         reasons={},
         changes=changes,
     )

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from webapp.memories.rules.evidence import find_own_quote, find_quote, has_substance, injected_spans, own_sentence
+from webapp.memories.rules.evidence import (
+    find_own_quote,
+    find_quote,
+    has_substance,
+    injected_spans,
+    label_and_quote,
+    own_sentence,
+)
 from webapp.memories.rules.keys import CONTENT_MAX, canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action, MemoryOperation
@@ -107,7 +114,7 @@ def check(
     if isinstance(content, Refusal):
         return content
     own_words = "" if policy.is_trusted else content
-    if _is_secret(operation, content, quote, own_words, state):
+    if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
         return Refusal.SECRET
 
     target = _target(operation, state)
@@ -177,12 +184,13 @@ def worded(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOp
     return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
 
 
-def _is_secret(operation: MemoryOperation, content: str, quote: str, own_words: str, state: State) -> bool:
+def _is_secret(operation: MemoryOperation, content: str, quote: str, said: str, state: State) -> bool:
     """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
-    around = canonical_statement(own_words or quote)
-    return any((said := canonical_statement(secret)) and (said in around or around in said) for secret in state.secrets)
+    around = canonical_statement(said)
+    secrets = filter(None, map(canonical_statement, state.secrets))
+    return any(secret in around or around in secret for secret in secrets)
 
 
 def _is_from_others(content: str, state: State) -> bool:

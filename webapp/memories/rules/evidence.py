@@ -108,6 +108,14 @@ def own_sentence(span: Span, message: str, others: Iterable[Span] = ()) -> str:
     return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
 
 
+def label_and_quote(span: Span, message: str) -> str:
+    """Return a quote with the words before it on its line, or on the line before, if a colon or the like joins them:
+    they say what it is."""
+    before = message[: span.start].rstrip(" \t\n*_`\"'")
+    label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
+    return label + message[span.start : span.end]
+
+
 def _weight(text: str) -> int:
     """Count the letters and digits of a text, twice in scripts that say much with few characters."""
     return sum(

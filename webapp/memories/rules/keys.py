@@ -45,15 +45,24 @@ def canonical_fact_key(raw: str | None, category: str | None = None) -> str | No
     """The key of a fact as `namespace/attribute`, or None for no key.
 
     A key without a namespace takes the category as one, so that `name` in `identity` and `identity/name`
-    name one slot. Known synonyms are folded together.
+    name one slot. Known synonyms are folded together. Attributes keep their signs: `skill/c` is not `skill/c++`.
     """
-    parts = [part for part in (slug(piece, KEY_MAX) for piece in re.split(r"[/.:]", raw or "")) if part]
+    return _fact_key(raw, category, signed=True)
+
+
+def earlier_fact_key(raw: str | None) -> str | None:
+    """Return the key as it was before attributes kept their signs, for old tombstones."""
+    return _fact_key(raw, None, signed=False)
+
+
+def _fact_key(raw: str | None, category: str | None, *, signed: bool) -> str | None:
+    parts = [part for piece in re.split(r"[/.:]", raw or "") if (part := slug(piece, KEY_MAX, signed=signed))]
     if not parts:
         return None
     if len(parts) == 1:
-        parts.insert(0, slug(category or "", KEY_MAX // 2) or DEFAULT_NAMESPACE)
-    namespace = NAMESPACE_ALIASES.get(parts[0], parts[0])
-    key = "/".join([namespace, *parts[1:]])[:KEY_MAX].rstrip("/_")
+        parts.insert(0, slug(category or "", KEY_MAX // 2))
+    namespace = slug(parts[0], KEY_MAX) or DEFAULT_NAMESPACE
+    key = "/".join([NAMESPACE_ALIASES.get(namespace, namespace), *parts[1:]])[:KEY_MAX].rstrip("/_")
     return KEY_ALIASES.get(key, key)
 
 

@@ -67,9 +67,9 @@ _PASSWORD_WORDS = (
     r"password di accesso|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|パスワード|暗証番号|비밀번호|비번|"
     r"كلمة (?:السر|المرور)|şifrem?|parolam?"
 )
-_COPULA = r"(?:\s+(?:is|was|are|ist|lautet|est|es|é|è|هي|هو)\b|\s*[:=]|是|は|：|은|는)"
+_COPULA = r"(?:\s\([^()\n]{1,30}\))?[*_`|]*(?:\s+(?:is|was|are|ist|lautet|est|es|é|è|هي|هو)\b|\s*[:=|→]|是|は|：|은|는)"
 _PASSWORD = re.compile(
-    rf"(?<![^\W一-鿿぀-ヿ가-힯])(?P<word>{_PASSWORD_WORDS})(?:\s+(?:for|to|of|für|vom|von|zum|pour|de|du|del|della|para|do|da|van)\s+[^:=]{{1,40}}?)?{_COPULA}\s*[\"'`“‘]?"
+    rf"(?<![^\W一-鿿぀-ヿ가-힯])(?P<word>{_PASSWORD_WORDS})(?:\s+(?:for|to|of|für|vom|von|zum|pour|de|du|del|della|para|do|da|van)\s+[^:=]{{1,40}}?)?{_COPULA}[*_`]*\s*[\"'`“‘]?"
     r"(?P<value>[^\s\"'`”’]{3,})",
     re.IGNORECASE,
 )
@@ -122,6 +122,16 @@ _WIFI = re.compile(
     r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
     re.IGNORECASE,
 )
+# What routers print on their labels and put into codes to scan.
+_ROUTER = re.compile(
+    r"(?<!\w)WIFI:(?:[STHRU]:[^;\n]*;)*P:[^;\n]|"
+    r"(?<!\w)(?:WPA[23]?|WEP|PSK)(?:[ /-]?(?:PSK|key|\d))*[*\"']*\s*[:=|]\s*[\"']?\S{8,}",
+    re.IGNORECASE,
+)
+# A passphrase of joined words ("tulip-orbit-canyon") on one line with what it opens.
+_JOINED = r"(?<![\w-])(?:[^\W\d_]{3,}[-_.]){2,}[^\W\d_]{3,}(?![-_.]?\w*[/@])"
+_OPENS = rf"(?<![^\W_])(?:{_PASSWORD_WORDS}|wi-?fi|wlan|hotspot)(?!\w)"
+_JOINED_PHRASE = re.compile(rf"{_OPENS}[^\n]{{0,60}}?{_JOINED}|{_JOINED}[^\n]{{0,60}}?{_OPENS}", re.IGNORECASE)
 # Google's password for one app: four groups of four letters.
 _APP_PASSWORD = re.compile(
     r"(?<!\w)pass(?:word)?s?\W+(?:is\s+)?[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![\w ])", re.IGNORECASE
@@ -152,6 +162,9 @@ _LOCK_CODE = re.compile(
 )
 
 
+_STANDING_ALONE = (_CARD_CODE, _LOCK_CODE, _PIN, _SEED, _APP_PASSWORD, _SPARE_CODES, _ROUTER, _JOINED_PHRASE)
+
+
 def _is_mixed(value: str) -> bool:
     """Whether a word of six or more characters has a digit and two letters in a row, as passwords do."""
     value = value.strip(".,;!?()")
@@ -159,7 +172,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    if any(pattern.search(text) for pattern in (_CARD_CODE, _LOCK_CODE, _PIN, _SEED, _APP_PASSWORD, _SPARE_CODES)):
+    if any(pattern.search(text) for pattern in _STANDING_ALONE):
         return True
     for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _PASS_IS, _LOGIN, _WIFI):
         if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):

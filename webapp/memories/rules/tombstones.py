@@ -12,6 +12,9 @@ forgotten stays forgotten where they move to (docs/adr). Forgetting one memory b
   words. Only quotes long enough to be about one thing are used.
 
 `key` is written only if the user forgets a whole key ("never keep my name"): then no value is learned for it.
+
+The kind in the hash names the canonical form it was made with. Tombstones from before signs counted ("C" and "C++" had
+one form) still forbid what they forbade then.
 """
 
 from __future__ import annotations
@@ -19,12 +22,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from webapp.memories.rules.keys import canonical_fact_key, canonical_value
-from webapp.text.canonical import canonical_statement, fold, trimmed
+from webapp.memories.rules.keys import canonical_fact_key, earlier_fact_key
+from webapp.text.canonical import canonical_statement, earlier_fold, earlier_statement, earlier_trimmed, fold, trimmed
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -47,6 +50,25 @@ class Tombstone:
 
     kind: TombstoneKind
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One way to make canonical forms; `mark` names it in the hash, so that no form is taken for one of another."""
+
+    mark: str
+    fold: Callable[[str], str]
+    trim: Callable[[str], str]
+    statement: Callable[[str], str]
+    key: Callable[[str | None], str | None]
+
+    def name_of(self, kind: TombstoneKind) -> str:
+        """Return the kind as it is hashed."""
+        return f"{kind}{self.mark}"
+
+
+_EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
+_NOW = Version("/2", fold, trimmed, canonical_statement, canonical_fact_key)
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
@@ -98,11 +120,11 @@ class Graveyard:
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
         """What to store when a memory is forgotten; with `whole_key`, also against any later value of its key."""
-        forms = _forms_of(content, fact_key, fact_value)
+        forms = _forms_of(_NOW, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, _digest(self._keys[0], kind, form)) for kind, form in forms)
+        return frozenset(Tombstone(kind, _digest(self._keys[0], _NOW.name_of(kind), form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -114,12 +136,15 @@ class Graveyard:
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> frozenset[str]:
         """Every digest that would forbid this memory: what a service asks the database for."""
-        forms = _forms_of(content, fact_key, fact_value)
-        if key := canonical_fact_key(fact_key):
-            forms.append((TombstoneKind.KEY, key))
-        if quote and _is_long(form := canonical_statement(quote)):
-            forms.append((TombstoneKind.QUOTE, form))
-        return frozenset(digest for kind, form in forms for digest in self._digests(kind, form))
+        found: set[str] = set()
+        for version in (_NOW, _EARLIER):
+            forms = _forms_of(version, content, fact_key, fact_value)
+            if key := version.key(fact_key):
+                forms.append((TombstoneKind.KEY, key))
+            if quote and _is_long(form := version.statement(quote)):
+                forms.append((TombstoneKind.QUOTE, form))
+            found.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
+        return frozenset(found)
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
         """A text with every run of words that is a forgotten quote replaced by the mark.
@@ -137,12 +162,19 @@ class Graveyard:
             return text
         spans = [found.span() for found in re.finditer(r"\S+", text)][:most]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
-        folded = [fold(text[start:end]) for start, end in spans]
+        versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
         gone: list[tuple[int, int]] = []
         at = 0
         while at < len(spans):
             longest = min(QUOTE_WORDS, len(spans) - at)
-            run = next((n for n in range(longest, 0, -1) if self._is_buried(folded[at : at + n], kinds)), 0)
+            run = next(
+                (
+                    n
+                    for n in range(longest, 0, -1)
+                    if any(self._is_buried(v, folded[at : at + n], kinds) for v, folded in versions)
+                ),
+                0,
+            )
             if run:
                 gone.append((spans[at][0], spans[at + run - 1][1]))
             at += run or 1
@@ -150,11 +182,13 @@ class Graveyard:
             text = text[:start] + mark + text[end:]
         return text
 
-    def _is_buried(self, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = trimmed(" ".join(folded))
-        return _is_long(form) and any(digest in self._buried for kind in kinds for digest in self._digests(kind, form))
+    def _is_buried(self, version: Version, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+        form = version.trim(" ".join(folded))
+        return _is_long(form) and any(
+            digest in self._buried for kind in kinds for digest in self._digests(version.name_of(kind), form)
+        )
 
-    def _digests(self, kind: TombstoneKind, form: str) -> Iterator[str]:
+    def _digests(self, kind: str, form: str) -> Iterator[str]:
         for key in self._keys:
             yield _digest(key, kind, form)
         for secret in self._secrets:
@@ -165,10 +199,13 @@ def _digest(key: bytes, kind: str, form: str) -> str:
     return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def _forms_of(content: str, fact_key: str | None, fact_value: str | None) -> list[tuple[TombstoneKind, str]]:
-    forms = [(TombstoneKind.CONTENT, canonical_statement(content))]
-    if key := canonical_fact_key(fact_key):
-        forms.append((TombstoneKind.FACT, f"{key}\x1f{canonical_value(fact_value, content)}"))
+def _forms_of(
+    version: Version, content: str, fact_key: str | None, fact_value: str | None
+) -> list[tuple[TombstoneKind, str]]:
+    forms = [(TombstoneKind.CONTENT, version.statement(content))]
+    if key := version.key(fact_key):
+        value = fact_value if fact_value and fact_value.strip() else content
+        forms.append((TombstoneKind.FACT, f"{key}\x1f{version.statement(value)}"))
     return forms
 
 

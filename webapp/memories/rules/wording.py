@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from webapp.text.canonical import fold, signs
 from webapp.text.words import folded, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
@@ -26,8 +27,7 @@ def particulars_of(statement: str) -> frozenset[str]:
     A name is a word with a capital that does not begin the statement.
     """
     found = {folded(word) for word in _particulars(statement)}
-    found.update(char for char in statement if unicodedata.category(char) == "So")
-    return frozenset(found)
+    return frozenset(found) | signs(statement)
 
 
 def keeps_particulars(rewording: str, texts: Iterable[str]) -> bool:
@@ -38,8 +38,9 @@ def keeps_particulars(rewording: str, texts: Iterable[str]) -> bool:
 
 def stands(value: str | None, text: str) -> bool:
     """Tell whether a value stands in a text."""
-    parts = _PART.findall(value or "")
-    return bool(parts) and _Said([text]).has(value or "")
+    if signs(value or ""):  # "C++" does not stand in "C"
+        return fold(value or "") in fold(text)
+    return bool(_PART.findall(value or "")) and _Said([text]).has(value or "")
 
 
 def is_borrowed(statement: str, texts: Iterable[str], others: Iterable[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ from webapp.tools.toolset import Output, ToolFailed
 
 MOST_PAGES = 5
 LIST_SECONDS = 20.0
+_FOREIGN = re.compile(r"[^A-Za-z0-9]+")
+_LONGEST_NAME = 56
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +140,17 @@ async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
 
 def name_for(server: str, tool: str, taken: set[str]) -> str:
     """The name by which a model calls a server's tool: one that every model server accepts, and not taken yet."""
-    plain = "_".join(
-        "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in part) for part in (server, tool)
-    )
-    plain = "_".join(filter(None, plain.split("_")))[:56] or "tool"
-    if plain in taken:
-        plain = f"{plain}_{hashlib.sha256(f'{server}/{tool}'.encode()).hexdigest()[:6]}"
-    taken.add(plain)
-    return plain
+    plain, own = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
+    name = "_".join(filter(None, (plain, own)))
+    is_cut = not own or len(name) > _LONGEST_NAME
+    name = (name if name[:1].isalpha() else f"tool_{name}")[:_LONGEST_NAME]
+    offered, number = name, 0
+    # What is left of two names may be the same; of one in another script nothing is left.
+    while offered in taken or (is_cut and number == 0):
+        number += 1
+        offered = f"{name}_{hashlib.sha256(f'{number}/{server}/{tool}'.encode()).hexdigest()[:6]}"
+    taken.add(offered)
+    return offered
 
 
 async def _shaken(server: Server) -> _Talk:

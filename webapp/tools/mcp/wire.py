@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from webapp.tools.calls import storable
+from webapp.tools.mcp.cleaning import clean_schema
 from webapp.tools.toolset import ToolFailed
 
 STATELESS = "2026-07-28"
@@ -24,15 +24,13 @@ _META = "io.modelcontextprotocol/"
 ACCEPT = "application/json, text/event-stream"
 MOST_TOOLS = 100
 LONGEST_DESCRIPTION = 600
-LONGEST_SCHEMA = 6_000
-DEEPEST_SCHEMA = 12
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
+LONGEST_NAME = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A tool as its server describes it. `reads_only` is what the server says; if it says nothing, the tool counts as
-    one that writes."""
+    """A tool as its server describes it, with a schema that models can be told (`cleaning.py`). `reads_only` is what
+    the server says; if it says nothing, the tool counts as one that writes."""
 
     name: str
     title: str
@@ -81,7 +79,7 @@ def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
     for text in _events(data):
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if _is_answer(found, number):
             answer: dict[str, Any] = found
@@ -122,17 +120,12 @@ def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tool(row: Mapping[str, Any]) -> Listed | None:
-    name, schema = row.get("name"), row.get("inputSchema")
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not isinstance(schema, dict):
+    name = row.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         return None
-    schema = {key: value for key, value in schema.items() if key not in ("$schema", "title")}
-    schema = {"type": "object", "properties": {}, **schema}
     try:
-        size = len(json.dumps(schema, allow_nan=False))
-        schema = storable(schema)
-    except (ValueError, RecursionError):
-        return None
-    if schema["type"] != "object" or size > LONGEST_SCHEMA or _depth(schema) > DEEPEST_SCHEMA:
+        schema = storable(clean_schema(row.get("inputSchema")))
+    except RecursionError:
         return None
     hints = row.get("annotations")
     hints = hints if isinstance(hints, Mapping) else {}
@@ -178,8 +171,3 @@ def _header(value: str) -> str:
 def _line(value: Any, most: int) -> str:
     words = " ".join(str(value).split()) if isinstance(value, str) else ""
     return "".join(sign for sign in words if sign.isprintable())[:most]
-
-
-def _depth(value: Any) -> int:
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, parts), default=0)

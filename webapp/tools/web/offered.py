@@ -54,6 +54,10 @@ class Engine:
         return hits(provider, await json_of(provider.ask(self.address, self.key, query)))
 
 
+NAMES = ("web_search", "read_page")
+"""Of the tools that there may be."""
+
+
 def web_tools(engine: Engine | None) -> list[Tool]:
     """Search, if there is an engine, and reading pages."""
 

@@ -26,8 +26,8 @@ from webapp.transfer.readers.attached import Assets
 from webapp.transfer.sources import Refused, Upload
 
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
-_CITATION = re.compile("\ue200.*?\ue201|[\ue200-\ue206]|【\\d+[†:][^】]*】", re.DOTALL)
-_REMEMBERED = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*(.+?)\s*$", re.MULTILINE)
+_CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]|【\\d+[†:][^【】]*】")
+_REMEMBERED = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
 IMAGE = "[image]"
 """Stands for a picture in a text."""
 _SHOWN = {"text", "multimodal_text", "code"}
@@ -78,7 +78,7 @@ class _Known:
         elif kind == "model_editable_context" and moment >= self._listed[0]:
             listed = _REMEMBERED.findall(content.get("model_set_context") or "")
             if listed:
-                self._listed = (moment, [ReadMemory(text, instant(day)) for day, text in listed])
+                self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in listed])
         elif kind == "user_editable_context" and moment >= self._instructions[0]:
             wishes = [ReadMemory(text, at) for text in _lines(content.get("user_profile"))]
             wishes += [ReadMemory(text, at, "instruction") for text in _lines(content.get("user_instructions"))]

@@ -175,7 +175,7 @@ def statements(text: Any) -> list[str]:
     found = []
     for raw in text.splitlines():
         line = re.sub(r"\*\*|__|`", "", raw).strip()
-        if not line or line.startswith("#") or line.endswith(":") or not re.search(r"[.!?。]|\w+\s+\w+", line):
+        if not line or line.startswith("#") or line.endswith(":") or not re.search(r"[.!?。]|\w\s+\w", line):
             continue
         if re.fullmatch(r"\*\*[^*]+\*\*", raw.strip()):
             continue

@@ -1,8 +1,11 @@
 """Gemini's activity from Google Takeout, as JSON or as HTML, in any language.
 
-It has no conversations: questions asked within an hour of the one before count as one. The records come newest first.
-The words before the question in a record's title ("Prompted …") are in the account's language; they are recognised as
-the beginning that nearly all titles share.
+A Takeout has the activity of many products in the same form: a record is Gemini's if the product it names is, or its
+folder. Most records name no conversation: questions asked within an hour of the one before count as one. The records
+come newest first.
+
+Not every record is a question: some say that something was created, used or rated. The words before the question in a
+title ("Prompted …") are in the account's language; they are recognised as the beginning that most titles share.
 """
 
 from __future__ import annotations
@@ -21,11 +24,15 @@ from webapp.transfer.sources import Refused, Upload
 
 GAP = timedelta(minutes=60)
 _LARGE = 256 * 1024**2
+_PRODUCT = re.compile(r"(?<!\w)(?:Gemini|Bard)(?!\w)")
+"""Names that are the same in every language: "Gemini Apps", "Gemini-Apps", "Apps do Gemini"."""
+_ASKED = ("Prompted ", "Branched ", "Answered ")
+"""How the titles of questions begin in English."""
+_THREAD = re.compile(r"gemini\.google\.com/(?:u/\d+/)?(?:app|gem/[\w-]+)/([0-9a-f]{8,64})|\bc_([0-9a-f]{8,64})\b")
 _CELL = re.compile(r'<div class="outer-cell')
-_CONTENT = re.compile(
-    r'<div class="content-cell[^"]*mdl-typography--body-1">(.*?)</div>\s*(?=<div class="content-cell|</div>|\Z)',
-    re.DOTALL,
-)
+_HEADER = re.compile(r'<div class="header-cell[^<>]*>')
+_CONTENT = re.compile(r'<div class="content-cell[^"<>]*mdl-typography--body-1">')
+_CONTENT_END = re.compile(r'</div>\s*(?=<div class="content-cell|</div>|\Z)')
 _DATES = (
     "%b %d, %Y, %I:%M:%S %p",
     "%d %b %Y, %H:%M:%S",
@@ -41,6 +48,7 @@ class _Asked:
     title: str
     answer: str
     at: datetime | None
+    thread: str | None = None
 
 
 class Gemini:
@@ -53,55 +61,71 @@ class Gemini:
         return bool(_json(upload) or _html(upload))
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The sessions, oldest first."""
+        """The conversations, oldest first."""
         records: list[_Asked] = []
         for name in _json(upload):
             try:
                 for item in upload.items(name):  # one by one, to keep what comes before the file is cut off
-                    if record := _of_json(item):
+                    if record := _of_json(name, item):
                         records.append(record)
             except Refused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))
         for name in _html(upload):
-            records += _of_html(upload.text(name, _LARGE))
+            records += _of_html(name, upload.text(name, _LARGE))
+        records = _questions(records)
         if not records:
             yield Unreadable(upload.filename, "no questions to Gemini are in it")
             return
-        prefix = common_beginning([record.title for record in records])
         dated = sorted((record for record in records if record.at), key=lambda record: record.at)  # type: ignore[arg-type, return-value]  # just checked
-        session: list[_Asked] = []
+        open_threads: dict[str | None, list[_Asked]] = {}
+        sessions: list[list[_Asked]] = []
         for record in dated:
-            if session and record.at - session[-1].at > GAP:  # type: ignore[operator]  # all of these have a time
-                yield _session(session, prefix)
-                session = []
+            session = open_threads.get(record.thread)
+            if session is None or (record.thread is None and record.at - session[-1].at > GAP):  # type: ignore[operator]  # all of these have a time
+                session = open_threads[record.thread] = []
+                sessions.append(session)
             session.append(record)
-        if session:
-            yield _session(session, prefix)
+        yield from map(_session, sessions)
         for record in reversed([record for record in records if record.at is None]):
-            yield _session([record], prefix)
+            yield _session([record])
+
+
+def _questions(records: list[_Asked]) -> list[_Asked]:
+    """The records that are questions, without the words before them.
+
+    If no beginning is known, those that were answered are questions; if none was, all of them.
+    """
+    answered = [record for record in records if record.answer] or records
+    beginnings = [*_ASKED, *filter(None, [common_beginning([record.title for record in answered])])]
+    found = []
+    for record in records:
+        if beginning := next((words for words in beginnings if f"{record.title} ".startswith(words)), None):
+            record.title = record.title[len(beginning) :]
+            found.append(record)
+    return found or answered
 
 
 def common_beginning(titles: list[str]) -> str:
-    """The words that at least nine in ten titles begin with, if there are enough titles to tell."""
+    """The words that at least three in four titles begin with, if there are enough titles to tell."""
     if len(titles) < 3:
-        return "Prompted " if all(title.startswith("Prompted ") for title in titles) else ""
-    words = [title.split(" ") for title in titles]
+        return ""
+    words = [title.split(" ", 4) for title in titles]
     found: list[str] = []
     for at in range(4):
         here = Counter(line[at] for line in words if len(line) > at + 1 and line[:at] == found)
         word, count = here.most_common(1)[0] if here else ("", 0)
-        if count < 0.9 * len(titles):
+        if count < 0.75 * len(titles):
             break
         found.append(word)
     return " ".join(found) + " " if found else ""
 
 
-def _session(records: list[_Asked], prefix: str) -> ReadConversation:
+def _session(records: list[_Asked]) -> ReadConversation:
     messages: list[ReadMessage] = []
     for record in records:
-        question = record.title.removeprefix(prefix).strip()
+        question = record.title.strip()
         name = _name(record)
         if question:
             messages.append(ReadMessage(f"{name}:q", "user", question, record.at))
@@ -109,7 +133,7 @@ def _session(records: list[_Asked], prefix: str) -> ReadConversation:
             messages.append(ReadMessage(f"{name}:a", "assistant", record.answer, record.at, "gemini"))
     first = records[0]
     return ReadConversation(
-        source_id=messages[0].source_id if messages else first.title,
+        source_id=first.thread or (messages[0].source_id if messages else first.title),
         title=None,
         messages=messages,
         created_at=first.at,
@@ -130,44 +154,75 @@ def _json(upload: Upload) -> list[str]:
     for name in upload.names:
         if name.lower().endswith(".json"):
             item = upload.first_item(name) if upload.peek(name).lstrip().startswith("[") else None
-            if isinstance(item, dict) and "header" in item and "title" in item and "Gemini" in str(item):
+            if isinstance(item, dict) and "title" in item and _is_of_gemini(name, item):
                 found.append(name)
     return found
 
 
 def _html(upload: Upload) -> list[str]:
     names = [name for name in upload.names if name.lower().endswith((".html", ".htm"))]
-    return [name for name in names if "Gemini" in (text := upload.peek(name)) and "outer-cell" in text]
+    return [name for name in names if any(_cells(name, upload.peek(name)))]
 
 
-def _of_json(item: Any) -> _Asked | None:
-    if not isinstance(item, dict) or not (title := text_or_none(item.get("title"))):
+def _is_of_gemini(name: str, item: dict[str, Any]) -> bool:
+    """Return whether the product that a record names is Gemini; without one, whether the file's folder is."""
+    named = [item.get("header") or "", *(item.get("products") or ())]
+    return all(_is_product(one) for one in named if one) if any(named) else _is_in_folder(name)
+
+
+def _is_product(name: Any) -> bool:
+    return isinstance(name, str) and _PRODUCT.search(name) is not None
+
+
+def _is_in_folder(name: str) -> bool:
+    return _is_product("/".join(name.split("/")[-2:-1]))
+
+
+def _of_json(name: str, item: Any) -> _Asked | None:
+    if not isinstance(item, dict) or not (title := text_or_none(item.get("title"))) or not _is_of_gemini(name, item):
         return None
     answers = [part.get("html") or "" for part in item.get("safeHtmlItem") or [] if isinstance(part, dict)]
-    return _Asked(title, markdown_of("\n".join(answers)), instant(item.get("time")))
+    places = [
+        item.get("titleUrl"),
+        *(value for part in item.get("details") or [] if isinstance(part, dict) for value in part.values()),
+    ]
+    threads = (_THREAD.search(place) for place in places if isinstance(place, str))
+    thread = next((found[1] or found[2] for found in threads if found), None)
+    return _Asked(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
 
 
-def _of_html(page: str) -> list[_Asked]:
-    records = []
+def _cells(name: str, page: str) -> Iterator[str]:
+    """Gemini's records in a page of activity."""
     for cell in _CELL.split(page)[1:]:
-        content = _CONTENT.search(cell)
-        if content is None:
+        header = _HEADER.search(cell)
+        product = cell[header.end() :].partition("</div>")[0] if header else ""
+        if _is_product(product) if product else _is_in_folder(name):
+            yield cell
+
+
+def _of_html(name: str, page: str) -> list[_Asked]:
+    records = []
+    for cell in _cells(name, page):
+        begin = _CONTENT.search(cell)
+        end = _CONTENT_END.search(cell, begin.end()) if begin else None
+        if begin is None or end is None:
             continue
-        pieces = re.split(r"<br\s*/?>", content.group(1))
+        pieces = re.split(r"<br\s*/?>", cell[begin.end() : end.start()])
         title = markdown_of(pieces[0])
         at = next((n for n, piece in enumerate(pieces[1:], 1) if _TIME.search(piece)), None)
         when = None if at is None else _when(markdown_of(pieces[at].split("<p")[0]))
         rest = "<br>".join(pieces[(at or 0) + 1 :]) if at is not None else "<br>".join(pieces[1:])
         if at is not None and "<p" in pieces[at]:
             rest = pieces[at][pieces[at].index("<p") :] + rest
+        thread = _THREAD.search(pieces[0])
         if title:
-            records.append(_Asked(title, markdown_of(rest), when))
+            records.append(_Asked(title, markdown_of(rest), when, thread and (thread[1] or thread[2])))
     return records
 
 
 def _when(text: str) -> datetime | None:
     """A date as Takeout writes it in English or in numbers; None if the month is in another language."""
-    cleaned = re.sub(r"\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
+    cleaned = re.sub(r"(?<!\s)\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
     for form in _DATES:
         try:
             return instant(datetime.strptime(cleaned, form).isoformat())  # noqa: DTZ007  # its zone is a name only

@@ -25,7 +25,7 @@ from webapp.transfer.sources import Refused, Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$")
 _BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
-_CARDS = re.compile(r"<(?:grok|xai):\w+[^>]*>.*?</(?:grok|xai):\w+>", re.DOTALL)
+_CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
 """What stands for a quotation or a search in a reply, and is a card on Grok's page."""
 
 

@@ -12,10 +12,10 @@ from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or
 from webapp.transfer.sources import Refused, Upload
 
 _LARGE = 64 * 1024**2
-_DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(.+?)\s*$")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
+_DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(\S(?:.*\S)?)\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S(?:.*\S)?)\s*$")
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
-_FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*((?:.*\S)?)[ \t]*$", re.MULTILINE)
 
 
 class _Rows(ABC):

@@ -24,7 +24,10 @@ from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
 from webapp.transfer.sources import Refused, Upload
 
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
-_HIDDEN = re.compile(r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?</details>", re.DOTALL)
+_HIDDEN = re.compile(
+    r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]*>"
+    r"[^<]*(?:<(?!details type=|/details>)[^<]*)*</details>"
+)
 
 
 class OpenWebUI:

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 from webapp.database import db
 from webapp.journeys.models import PointMemory, ReportEvidence
 from webapp.memories.keeping import graveyards
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.transfer.restoring.ids import Restoring
 from webapp.transfer.restoring.values import moment
@@ -56,7 +56,11 @@ def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
         db.session.execute(
             update(MemoryChangeSet)
             .where(MemoryChangeSet.change_set_id == change_set_id)
-            .values(changes=made, undoes_id=restoring.new("change_set", line.get("undoes_id")))
+            .values(
+                changes=made,
+                undoes_id=restoring.new("change_set", line.get("undoes_id")),
+                memory_version=version_of(restoring.user_id),
+            )
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from io import BytesIO
@@ -19,6 +18,7 @@ from webapp.extensions import app_settings
 from webapp.files.taking import take_in
 from webapp.memories.models import Memory
 from webapp.queueing import enqueue_after_commit
+from webapp.slices import Work
 from webapp.spaces.originals import Original
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import instant
@@ -46,12 +46,16 @@ def is_possible(user_id: int) -> bool:
     return all(db.session.scalar(query.limit(1)) is None for query in (said, known, comes_in))
 
 
-def counts(upload: Upload) -> dict[str, Any] | None:
+def counts(upload: Upload) -> Work[dict[str, Any] | None]:
     """What a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
     if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
         return None
-    lines = {step.file: sum(1 for _ in _lines(upload, step.file)) for step in STEPS}
+    lines: Counter[str] = Counter()
+    for file in dict.fromkeys(step.file for step in STEPS):
+        for _ in _lines(upload, file):
+            lines[file] += 1
+            yield None
     account = manifest.get("account") if isinstance(manifest.get("account"), dict) else {}
     return {
         "total": sum(lines[step.file] for step in STEPS),
@@ -61,32 +65,32 @@ def counts(upload: Upload) -> dict[str, Any] | None:
     }
 
 
-def run(import_id: int, user_id: int, upload: Upload, position: int, *, seconds: float) -> str:
-    """Continue a restore for a while; returns `running` if there is more to do, `done`, or the import's status if it
-    was stopped. Every batch commits with its position."""
-    end = time.monotonic() + seconds
-    batches = _batches(upload, position)
-    for step, batch in batches:
+def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str]:
+    """Restore from a position on, which it yields after each batch has been committed with it; returns `done`, or
+    the import's status if it was stopped."""
+    for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
         originals = originals_in(upload, filter(None, map(_parsed, batch))) if step.file == "spaces.jsonl" else {}
-        status = _write(import_id, upload, step, batch, originals)
+        status = _write(import_id, upload, step, position, batch, originals)
         if status != "running":
             return status
-        if time.monotonic() > end:
-            with write_transaction():
-                enqueue_after_commit("import", import_id=import_id)
-            return "running"
+        position += len(batch)
+        yield position
     with write_transaction():
         enqueue_after_commit("index", user_id=user_id)
     return "done"
 
 
-def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes], originals: Mapping[int, Original]) -> str:
+def _write(
+    import_id: int, upload: Upload, step: Step, position: int, batch: list[bytes], originals: Mapping[int, Original]
+) -> str:
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
             return row.status if row else "gone"
+        if row.position != position:
+            return "moved"  # another job has written it
         found: Counter[str] = Counter(row.counts)
         lines = [line for line in map(_parsed, batch) if line is not None]
         done, reasons = write(Restoring(import_id, row.user_id, upload, originals), step, lines)

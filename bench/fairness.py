@@ -1,0 +1,144 @@
+"""One person asks for a great deal at once; another for something small: a line to import, an e-mail, a reply.
+
+Their message has 2 MB, their file 2,000 conversations, and another unpacks to 200 times its size.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+import uuid
+import zipfile
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from redis import Redis
+from sqlalchemy import create_engine, text
+
+from bench.chaos.client import Client
+from bench.report import percentile, table, verdict
+from bench.stack import Stack, add_person, running
+from tests.transfer.exports import claude_conversation, zipped
+from webapp.config import Settings
+from webapp.jobspecs import JobRequest, Queue, push, rq_queue
+
+LINE_SECONDS = 5.0
+"""Within this time a line is imported."""
+SLOWER = 2.0
+"""How many times longer a reply may take to its first word, at most."""
+TURNS = 9
+
+
+def main() -> bool:
+    """Print it for MariaDB; returns whether the other person was served in time."""
+    with running(database="mariadb", worker=True, schedule=True) as stack:
+        token = add_person(stack.environment, "other@example.com")
+        usual = [_first_word(stack, token) for _ in range(TURNS)]
+        busy = _ask_for_much(stack)
+        imported: list[float] = []
+        words: list[float] = []
+        for number in range(TURNS):
+            began = time.monotonic()
+            _import_line(stack, token, f"I keep {number + 2} bees on the roof.")
+            imported.append(time.monotonic() - began)
+            words.append(_first_word(stack, token))
+        mailed = _mail(stack)
+        left = _unfinished(stack)
+        busy.join()
+    rows = [
+        ("usual, first word", percentile(usual, 50), max(usual)),
+        ("meanwhile, first word", percentile(words, 50), max(words)),
+        ("meanwhile, a line imported", percentile(imported, 50), max(imported)),
+        ("meanwhile, an e-mail taken up", mailed, mailed),
+    ]
+    table("One person asks for much, another for little, mariadb (s)", ("", "p50", "most"), rows)
+    print(f"\nOf the first person's work, {left} was still unfinished after that.")
+    in_time = verdict(f"a line is imported within {LINE_SECONDS:.0f} s", max(imported) <= LINE_SECONDS)
+    is_slow = percentile(words, 50) > SLOWER * percentile(usual, 50)
+    return verdict(f"a first word takes at most {SLOWER:.0f} times as long", not is_slow) and in_time
+
+
+def _ask_for_much(stack: Stack) -> threading.Thread:
+    talks = [claude_conversation() | {"uuid": f"talk-{number}", "name": f"Talk {number}"} for number in range(2_000)]
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b'{"name": "' + b"x" * 450_000_000 + b'"}]')
+    large = _upload(stack, stack.token, zipped({"conversations.json": talks}))
+    _wait(stack, stack.token, large, "ready")
+    _call(stack, stack.token, f"/api/imports/{large}/start", {})
+    _upload(stack, stack.token, bomb.getvalue())
+    message = "The boat was painted in the harbour by the seven brothers. " * 34_000
+    talking = threading.Thread(target=_say, args=(stack, stack.token, message), daemon=True)
+    talking.start()
+    return talking
+
+
+def _say(stack: Stack, token: str, message: str) -> None:
+    for _ in Client(stack.url, token).stream("/api/chat/stream", {"message": message}, ""):
+        pass
+
+
+def _first_word(stack: Stack, token: str) -> float:
+    began = time.monotonic()
+    for name, _data in Client(stack.url, token).stream("/api/chat/stream", {"message": f"Hello {uuid.uuid4()}"}, ""):
+        if name == "delta":
+            break
+    return time.monotonic() - began
+
+
+def _import_line(stack: Stack, token: str, line: str) -> None:
+    number = _call(stack, token, "/api/imports", {"text": line})["import_id"]
+    _wait(stack, token, number, "ready")
+    _call(stack, token, f"/api/imports/{number}/start", {})
+    _wait(stack, token, number, "done")
+
+
+def _wait(stack: Stack, token: str, number: int, status: str) -> None:
+    while (found := _call(stack, token, f"/api/imports/{number}"))["status"] != status:
+        if found["status"] in ("failed", "cancelled"):
+            raise RuntimeError(found["error"])
+        time.sleep(0.05)
+
+
+def _mail(stack: Stack) -> float:
+    """Seconds until an e-mail has been taken up; its row is gone, so that nothing is sent."""
+    with Redis.from_url(stack.servers.redis_url) as client:
+        began = time.monotonic()
+        job_id = push(client, JobRequest("mail", {"mail_id": 0}))
+        while (job := rq_queue(client, Queue.UPKEEP).fetch_job(job_id or "")) is not None and not job.is_finished:
+            time.sleep(0.05)
+        return time.monotonic() - began
+
+
+def _unfinished(stack: Stack) -> str:
+    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
+    with engine.connect() as connection:
+        imports = connection.scalar(text("SELECT COUNT(*) FROM imports WHERE status IN ('reading', 'running')"))
+        talks = connection.scalar(text("SELECT COUNT(*) FROM conversations WHERE index_due"))
+    engine.dispose()
+    return f"{imports} imports and the vectors of {talks} conversations"
+
+
+def _call(stack: Stack, token: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    return _answer(Request(stack.url + path, data, headers))
+
+
+def _upload(stack: Stack, token: str, content: bytes) -> int:
+    edge = uuid.uuid4().hex
+    head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="export.zip"\r\n\r\n'
+    body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": f"multipart/form-data; boundary={edge}"}
+    return int(_answer(Request(f"{stack.url}/api/imports", body, headers))["import_id"])
+
+
+def _answer(request: Request) -> Any:
+    try:
+        with urlopen(request, timeout=60) as answer:  # noqa: S310
+            return json.load(answer)
+    except HTTPError as error:
+        raise RuntimeError(error.read().decode()) from error

@@ -1,0 +1,194 @@
+"""`/v1/chat/completions`: what to answer, and sending it, streamed or in one piece."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from .pace import Flow, Pacer
+from .script import Rule, Script
+from .script_faults import Fault, alternates, has_bare_calls, has_images, refused_parameter
+from .tasks import run_task
+from .tasks.request import task_request
+from .temperaments import Temperament
+from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
+
+Frame = bytes | Callable[[], bytes]
+
+
+class Refusal(Exception):
+    """An answer with an HTTP error."""
+
+    def __init__(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status)
+        self.status, self.body, self.headers = status, body, headers or {}
+
+    def response(self) -> web.Response:
+        """As an HTTP response."""
+        if isinstance(self.body, str):
+            return web.Response(status=self.status, text=self.body, headers=self.headers)
+        return web.json_response(self.body, status=self.status, headers=self.headers)
+
+
+def checked(body: Any, script: Script | None) -> dict[str, Any]:
+    """The body of a chat request; raises `Refusal` if it is not one."""
+    if not isinstance(body, dict):
+        raise Refusal(400, error("The body must be a JSON object."))
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) and "role" in m for m in messages):
+        raise Refusal(400, error("'messages' must be a list of messages with a role.", param="messages"))
+    if not isinstance(body.get("model"), str):
+        raise Refusal(400, error("'model' is missing.", param="model"))
+    if script is None and body["model"] != CHAT_MODEL:
+        text = f"The model does not exist; this server has '{CHAT_MODEL}'."
+        raise Refusal(404, error(text, code="model_not_found", param="model"))
+    if script is None and has_images(body):
+        raise Refusal(400, error("This model does not support image input."))
+    return body
+
+
+def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
+    """Raise the `Refusal` that a scripted fault asks for, before anything is answered."""
+    if rule is not None:
+        refuse(rule.fault, body)
+
+
+def refuse(fault: Fault, body: dict[str, Any]) -> None:
+    """Raise `Refusal` if a request contains something that a fault refuses."""
+    wanted = body.get("response_format") or {}
+    kinds = fault.refuse_response_format
+    if fault.refuse_tools and "tools" in body:
+        raise Refusal(400, error("This model does not support tools.", param="tools"))
+    if fault.refuse_stream_options and "stream_options" in body:
+        raise Refusal(400, error("Unrecognized request argument supplied: stream_options"))
+    if fault.refuse_max_tokens and "max_tokens" in body:
+        text = (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        )
+        raise Refusal(400, error(text, code="unsupported_parameter", param="max_tokens"))
+    if name := refused_parameter(fault, body):
+        text = f"Unsupported parameter: '{name}' is not supported with this model."
+        raise Refusal(400, error(text, code="unsupported_parameter", param=name))
+    if fault.refuse_base64 and body.get("encoding_format") == "base64":
+        raise Refusal(400, error("encoding_format 'base64' is not supported", param="encoding_format"))
+    if fault.refuse_system and any(message["role"] == "system" for message in body.get("messages", ())):
+        raise Refusal(400, error("System role not supported"))
+    if fault.strict_roles and not alternates(body):
+        raise Refusal(400, error("Conversation roles must alternate user/assistant/user/assistant/..."))
+    if fault.refuse_images and has_images(body):
+        raise Refusal(400, error("image input is not supported by this model"))
+    if fault.refuse_bare_calls and has_bare_calls(body):
+        raise Refusal(400, error("Missing `reasoning_content` field in the assistant message at message index 2."))
+    if kinds and wanted and (kinds is True or wanted.get("type") in kinds):
+        raise Refusal(400, error(f"response_format type '{wanted.get('type')}' is unavailable now"))
+    if fault.http_status:
+        raise Refusal(fault.http_status, error("scripted fault") if fault.body is None else fault.body, fault.headers)
+
+
+def answer_for(body: dict[str, Any], rule: Rule | None, temperament: Temperament) -> Answer:
+    """What to answer, by script, by structured task or with numbered tokens, in a temperament."""
+    if rule is not None:
+        answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
+    elif (task := task_request(body)) is not None:
+        answer = Answer(tokens_of(json.dumps(run_task(task), ensure_ascii=False)))
+    else:
+        answer = Rule().answer()
+    answer.reasoning = answer.reasoning or tokens_of(temperament.reasoning)
+    answer.tells_usage = temperament.tells_usage
+    limit = body.get("max_tokens") or body.get("max_completion_tokens")
+    if isinstance(limit, int) and 0 < limit < len(answer.tokens):
+        answer.tokens, answer.finish_reason = answer.tokens[:limit], "length"
+    return answer
+
+
+async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) -> web.Response:
+    """The answer in one piece; with a script, after the time that streaming it would take."""
+    if rule is not None:
+        await asyncio.sleep(answer.first_delay + answer.token_delay * len(answer.tokens))
+        if rule.fault.raw is not None:
+            return web.Response(text=rule.fault.raw, content_type="application/json")
+        if rule.fault.hang_after is not None:
+            await asyncio.Event().wait()  # until the client leaves
+    count = len(answer.tokens)
+    counts = usage(body["messages"], count) if answer.tells_usage else None
+    return web.json_response(completion(answer, body["model"], counts))
+
+
+async def send_stream(
+    request: web.Request, body: dict[str, Any], answer: Answer, rule: Rule | None, pacer: Pacer, call: dict[str, Any]
+) -> web.StreamResponse:
+    """The answer as server-sent events at its pace, with the script's faults; `call` records how far it got."""
+    fault = rule.fault if rule else Fault()
+    frames, ends_early = _frames(body, answer, fault)
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    await response.write(b": ok\n\n")  # sends the headers; from here on the pacer writes to the transport itself
+    transport = request.transport
+    if transport is None:
+        return response
+    hold = rule.hold if rule else None
+    at = len(frames) if hold is None else hold.after
+    flows = [Flow(transport, frames[:at], answer.token_delay)]
+    try:
+        await pacer.send(flows[0], answer.first_delay)
+        if hold is not None:
+            await hold.passed()
+            flows.append(Flow(transport, frames[at:], answer.token_delay))
+            await pacer.send(flows[1], 0.0)
+        if fault.hang_after is not None:
+            await asyncio.Event().wait()
+    finally:
+        call["sent"] = sum(flow.sent for flow in flows)
+    if ends_early:
+        transport.abort()
+        return response
+    await response.write_eof()
+    return response
+
+
+def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequence[Frame], bool]:
+    """The frames to send, and whether the connection is dropped after them."""
+    if fault.raw is not None:
+        return _split([fault.raw.encode()], fault.split_bytes), False
+    events = StreamEvents(body["model"])
+    frames: list[Frame] = []
+    if answer.stamp:
+        frames += [_stamped(events, number) for number in range(len(answer.tokens))]
+    else:
+        frames += [events.delta({"reasoning_content": token}) for token in answer.reasoning]
+        frames += [events.text(token) for token in answer.tokens]
+    frames += events.tool_calls(answer.tool_calls)
+    early = [n for n in (fault.cut_after, fault.hang_after) if n is not None]
+    if early:
+        frames = frames[: min(early)]
+    elif fault.error is not None:
+        frames = [*frames[: fault.error_after], f"data: {json.dumps({'error': fault.error})}\n\n".encode()]
+    else:
+        ending = [events.delta({}, answer.reason)]
+        if (body.get("stream_options") or {}).get("include_usage") and answer.tells_usage:
+            ending.append(events.usage(usage(body["messages"], len(answer.tokens))))
+        if not fault.no_done:
+            ending.append(DONE)
+        frames.append(b"".join(ending))
+    if frames and not callable(frames[0]):
+        frames[0] = events.delta({"role": "assistant", "content": ""}) + frames[0]
+    return _split(frames, fault.split_bytes), fault.cut_after is not None
+
+
+def _stamped(events: StreamEvents, number: int) -> Callable[[], bytes]:
+    return lambda: events.text(f"{number}:{time.time_ns()} ")
+
+
+def _split(frames: list[Frame], size: int | None) -> list[Frame]:
+    """The same bytes, cut every `size` bytes."""
+    if size is None:
+        return frames
+    data = b"".join(frame if isinstance(frame, bytes) else frame() for frame in frames)
+    return [data[start : start + size] for start in range(0, len(data), size)]

@@ -1,0 +1,88 @@
+"""The fake model within a test: in a thread, on a free port, with its script at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .script import Rule, Script
+from .server import FakeServer, serving
+from .temperaments import TEMPERAMENTS
+
+
+class ServerHandle:
+    """A running server: `base_url` for clients, and its script if it has one."""
+
+    def __init__(self, base_url: str, script: Script | None) -> None:
+        self.base_url = base_url
+        self._script = script
+
+    def script(self, **rule: Any) -> None:
+        """Add a rule (see `script.Rule`), which takes precedence over the existing ones."""
+        self._scripted().add(Rule.parse(rule))
+
+    def play(self, temperament: str) -> None:
+        """From now on, answer like a certain kind of provider (see `temperaments.TEMPERAMENTS`)."""
+        self._scripted().temperament = TEMPERAMENTS[temperament]
+
+    def calls(self) -> list[dict[str, Any]]:
+        """The requests so far, oldest first."""
+        return self._scripted().calls()
+
+    def reset(self) -> None:
+        """Forget rules, calls and the temperament."""
+        self._scripted().reset()
+
+    def wait_for(
+        self, condition: Callable[[list[dict[str, Any]]], bool], timeout: float = 10.0
+    ) -> list[dict[str, Any]]:
+        """The calls once `condition` holds for them; AssertionError if it does not in time."""
+        deadline = time.monotonic() + timeout
+        while not condition(calls := self.calls()):
+            assert time.monotonic() < deadline, f"calls did not become as expected: {calls}"
+            time.sleep(0.005)
+        return calls
+
+    def _scripted(self) -> Script:
+        assert self._script is not None, "the server was started without a script"
+        return self._script
+
+
+@contextmanager
+def serve_in_thread(scripted: bool = True, *, port: int = 0, idle: float = 600.0) -> Iterator[ServerHandle]:
+    """Serve on 127.0.0.1 until the block ends."""
+    script = Script() if scripted else None
+    ready = threading.Event()
+    state: dict[str, Any] = {}
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        async with serving(FakeServer(script=script, idle=idle), "127.0.0.1", port) as bound:
+            state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
+            ready.set()
+            await stop.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as problem:  # shown to the test, which waits for it
+            state["problem"] = problem
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run, name="fake-model", daemon=True)
+    thread.start()
+    ready.wait(30)
+    if "port" not in state:
+        raise RuntimeError("the fake model did not start") from state.get("problem")
+    try:
+        yield ServerHandle(f"http://127.0.0.1:{state['port']}/v1", script)
+    finally:
+        state["loop"].call_soon_threadsafe(state["stop"].set)
+        thread.join(30)
+    if "problem" in state:
+        raise RuntimeError("the fake model failed") from state["problem"]

@@ -1,0 +1,55 @@
+"""Models that stand in for one another share the time that a reply waits for its first byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from webapp.llm.errors import Silent
+from webapp.llm.events import Event, Finish, TextDelta
+from webapp.llm.pool import ChatPool, Switched
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+
+
+class Client:
+    """A model that is silent for as long as it is waited for, or answers at once."""
+
+    def __init__(self, settings: ModelSettings, *, is_silent: bool) -> None:
+        self.settings = settings
+        self.is_silent = is_silent
+        self.patience = 0.0
+
+    async def stream(self, _messages: Any, *, patience: float, **_options: Any) -> AsyncGenerator[Event, None]:
+        self.patience = patience
+        if self.is_silent:
+            raise Silent
+        yield TextDelta("Hello.")
+        yield Finish("stop")
+
+
+@pytest.mark.parametrize("silent", [1, 2, 3])
+def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
+    monkeypatch: pytest.MonkeyPatch, silent: int
+) -> None:
+    settings = ModelSettings(first_token_timeout=600.0)
+    clients = [Client(settings, is_silent=number < silent) for number in range(3)]
+    pool = ChatPool(settings)
+    monkeypatch.setattr(pool, "_client", lambda target: clients[int(target.id)])
+    targets = [Target(str(number), f"m{number}", settings) for number in range(3)]
+
+    async def run() -> list[Any]:
+        return [event async for event in pool.stream([{"role": "user", "content": "Hello"}], targets=targets)]
+
+    if silent == 3:
+        with pytest.raises(Silent, match="in time"):
+            asyncio.run(run())
+    else:
+        heard = asyncio.run(run())
+        assert [event.target.id for event in heard if isinstance(event, Switched)] == ["1", "2"][:silent]
+    shares = [client.patience for client in clients[: silent + 1]]
+    assert all(0 < share <= 300 for share in shares[:2])
+    assert len(shares) < 3 or 300 < shares[2] <= 600

@@ -1,0 +1,87 @@
+"""Lets something be committed in each of the gaps between two statements of a job, on a server that allows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError
+
+from webapp.database import db
+
+_LOCK_WAIT = 1205
+
+
+class Gap:
+    """One gap: whether something was committed in it, and whether the job ended before it came to it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_reached = False
+        self.is_closed = False
+        """Whether a lock that the job holds keeps the other out."""
+
+
+@contextmanager
+def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]:
+    """Within it, `act` runs and commits, in a session of its own, after this thread's statement of that number."""
+    gap, mine, count = Gap(number), threading.get_ident(), 0
+    engine = db.engine
+
+    def after(_connection: Any, _cursor: Any, _statement: str, *_rest: Any) -> None:
+        nonlocal count
+        if threading.get_ident() != mine:
+            return
+        if count == number:
+            gap.is_reached = True
+            other = threading.Thread(target=_act, args=(app, act, gap))
+            other.start()
+            other.join()
+        count += 1
+
+    event.listen(engine, "after_cursor_execute", after)
+    try:
+        yield gap
+    finally:
+        event.remove(engine, "after_cursor_execute", after)
+
+
+def _act(app: Flask, act: Callable[[], None], gap: Gap) -> None:
+    with app.app_context():
+        try:
+            db.session.execute(text("SET SESSION innodb_lock_wait_timeout = 0"))
+            act()
+        except OperationalError as error:
+            if error.orig is None or error.orig.args[0] != _LOCK_WAIT:
+                raise
+            db.session.rollback()
+            gap.is_closed = True
+        finally:
+            db.session.rollback()
+            db.session.execute(text("SET SESSION innodb_lock_wait_timeout = DEFAULT"))
+            db.session.remove()
+
+
+def in_each_gap(app: Flask, prepare: Callable[[], Callable[[], None]], act: Callable[[], None]) -> Iterator[Gap]:
+    """For each gap of a job: `prepare` returns the job to run from a fresh state; the gap, once the job has run.
+
+    Where the job keeps the other out, `act` runs right after it, as if it had waited.
+    """
+    number = 0
+    while True:
+        job = prepare()
+        with meanwhile(app, number, act) as gap:
+            job()
+        db.session.remove()
+        if not gap.is_reached:
+            assert number, "a job that makes no statement has no gaps"
+            return
+        if gap.is_closed:
+            act()
+            db.session.remove()
+        yield gap
+        number += 1

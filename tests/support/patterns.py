@@ -1,0 +1,179 @@
+"""Find every regular expression of the product, and inputs that make a bad one slow.
+
+Patterns are found in three ways: compiled ones by walking what each module holds, and those that are written as a
+literal in a call of `re`, at the top or inside a function, from the source. What is put into such a literal when the
+function runs is resolved in the module, or stands as a plain word.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+_CALLS = {"compile", "sub", "subn", "search", "match", "fullmatch", "split", "findall", "finditer"}
+_ANCHORED = {"match", "fullmatch"}
+_WORD = "wort"
+_DEEPEST = 6
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pattern, where it stands, and whether it is only ever tried at one place of a text (`match`, `fullmatch`)."""
+
+    where: str
+    pattern: re.Pattern[Any]
+    anchored: bool
+
+
+def patterns(package: str) -> list[Found]:
+    """Return each pattern of a package once, by its text and flags."""
+    module = importlib.import_module(package)
+    names = [package, *(info.name for info in pkgutil.walk_packages(module.__path__, f"{package}."))]
+    found: dict[tuple[str | bytes, int], Found] = {}
+    sources = {name: _source(name) for name in names if not name.endswith("__main__")}
+    everywhere = _methods(sources.values())
+    for name, tree in sources.items():
+        held = importlib.import_module(name)
+        for label, pattern in _held(held):
+            called = label.partition("[")[0]
+            methods = _methods([tree]) if called.startswith("_") else everywhere
+            used = methods.get(called, {"search"})
+            _add(found, Found(f"{name}.{label}", pattern, used <= _ANCHORED))
+        for line, call, pattern in _written(tree, vars(held)):
+            _add(found, Found(f"{name}:{line}", pattern, call in _ANCHORED))
+    return list(found.values())
+
+
+def _add(found: dict[tuple[str | bytes, int], Found], new: Found) -> None:
+    key = (new.pattern.pattern, new.pattern.flags)
+    old = found.get(key)
+    if old is None or (old.anchored and not new.anchored):
+        found[key] = new
+
+
+def _source(name: str) -> ast.Module:
+    spec = importlib.util.find_spec(name)
+    assert spec and spec.origin
+    with open(spec.origin, encoding="utf-8") as file:
+        return ast.parse(file.read())
+
+
+def _methods(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
+    """Return which methods are called on each name, whatever module it is used in; `other` where it is passed on."""
+    found: dict[str, set[str]] = {}
+    for tree in trees:
+        direct = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                owner = node.value
+                while isinstance(owner, ast.Subscript):
+                    owner = owner.value
+                if label := _label(owner):
+                    direct.add(id(owner))
+                    found.setdefault(label, set()).add(node.attr)
+        for node in ast.walk(tree):
+            used = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+            if used and id(node) not in direct and (label := _label(node)):
+                found.setdefault(label, set()).add("other")
+    return found
+
+
+def _label(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _held(module: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    for name, value in vars(module).items():
+        yield from _inside(name, value, module.__name__, 0, set())
+
+
+def _inside(name: str, value: Any, module: str, depth: int, seen: set[int]) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    if isinstance(value, re.Pattern):
+        yield name, value
+        return
+    if depth == _DEEPEST or id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        parts = [*value.values(), *value]
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = list(value)
+    elif isinstance(value, type) and value.__module__ == module:
+        parts = list(vars(value).values())
+    elif type(value).__module__.startswith(("webapp", "jobs")):
+        parts = list(getattr(value, "__dict__", {}).values())
+    elif isinstance(value, FunctionType) and value.__module__ == module:
+        parts = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+    else:
+        return
+    for part in parts:
+        yield from _inside(f"{name}[]", part, module, depth + 1, seen)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _written(tree: ast.Module, names: dict[str, Any]) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    ]
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CALLS):
+            continue
+        if node.func.attr == "compile" and id(node) not in inside:
+            continue  # a module holds it
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.args):
+            continue
+        text = _text(node.args[0], names)
+        if text is None or isinstance(text, re.Pattern):
+            continue
+        flags = 0
+        for keyword in node.keywords:
+            if keyword.arg == "flags":
+                flags = _value(keyword.value, names) or 0
+        place = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}.get(node.func.attr)
+        if place and len(node.args) > place:
+            flags = _value(node.args[place], names) or 0
+        yield node.lineno, node.func.attr, re.compile(text, flags)
+
+
+def _value(node: ast.AST, names: dict[str, Any]) -> Any:
+    try:
+        return eval(compile(ast.Expression(node), "<pattern>", "eval"), {**names})  # type: ignore[arg-type]  # noqa: S307
+    except Exception:
+        return None
+
+
+def _text(node: ast.AST, names: dict[str, Any]) -> Any:
+    value = _value(node, names)
+    if isinstance(value, str | bytes | re.Pattern):
+        return value
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else _part(part, names) for part in node.values]
+        return "".join(parts)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+        left, right = _text(node.left, names), _text(node.right, names)
+        if isinstance(left, bytes):
+            return left.replace(b"%d", b"1")
+        return (left or "") + (right or "")
+    return None
+
+
+def _part(node: ast.AST, names: dict[str, Any]) -> str:
+    value = _value(node.value, names) if isinstance(node, ast.FormattedValue) else None
+    return value if isinstance(value, str) else _WORD

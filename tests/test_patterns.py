@@ -1,0 +1,53 @@
+"""No regular expression of the product takes more than linear work, whatever the text: one message stops nobody else.
+
+How that is found out, so that a busy machine cannot make it fail, is described in `tests/support/slow_inputs.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.patterns import Found, patterns
+from tests.support.processes import ROOT
+from tests.support.slow_inputs import slow
+
+PARTS = 6
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_pattern_is_worse_than_linear(part: int) -> None:
+    command = [sys.executable, "-m", "tests.support.slow_inputs", str(part), str(PARTS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "anchored"),
+    [
+        (r"\s+$", False),
+        (r"<[^>]*>", False),
+        (r"/\*.*?\*/", False),
+        (r"(?:begin) .+? end", False),
+        (r"[ \t]*\|?[ \t]*x", True),
+        (r"(\w+)*!", True),
+    ],
+)
+def test_a_bad_one_is_found(text: str, anchored: bool) -> None:
+    assert list(slow([Found("here", re.compile(text), anchored)])) != []
+
+
+@pytest.mark.parametrize("text", [r"(?<!\s)\s+$", r"<[^<>]*>", r"\s+", r"a{1,20}b"])
+def test_a_good_one_is_not(text: str) -> None:
+    assert list(slow([Found("here", re.compile(text), False)])) == []
+
+
+def test_patterns_are_found_wherever_they_are() -> None:
+    found = {each.where.partition(":")[0]: each for each in patterns("fakemodel")}
+    assert "fakemodel.tasks.memory_rules._RULES[][]" in found, "within what a module holds"
+    assert "fakemodel.tasks.conversation_summary" in found, "inside a function"
+    assert not found["fakemodel.tasks.conversation_title._URL"].anchored
+    assert found["fakemodel.tasks.conversation_title._GREETING"].anchored, "it is only used to match"

@@ -1,0 +1,149 @@
+"""Schemas of tools as every model server takes them: nothing odd is left, nothing that matters is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.tools.mcp.cleaning import LONGEST, LONGEST_DESCRIPTION, clean_schema
+
+WORD = {"word": {"type": "string"}}
+LOOP = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "n": {"type": "integer"}}}
+KEYS = {"type", "properties", "required", "items", "anyOf", "enum", "minimum", "maximum", "description"}
+
+
+def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
+    inner += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+    for one in inner:
+        yield from parts(one)
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize("schema", [{}, [], None, True, False, "x", {"type": "string"}, {"$ref": "#"}, {"anyOf": []}])
+def test_what_says_nothing_is_an_object_without_properties(schema: Any) -> None:
+    assert clean_schema(schema) == obj()
+
+
+@pytest.mark.parametrize(
+    ("schema", "cleaned"),
+    [
+        ({"$schema": "x", "$id": "y", "title": "T", "description": "D", **obj(**WORD)}, obj(**WORD)),
+        ({"type": ["object", "null"], "properties": WORD}, obj(**WORD)),
+        ({"properties": WORD, "required": ["word", "word", "other", 3]}, {**obj(**WORD), "required": ["word"]}),
+        ({**obj(), "required": ["word"]}, obj()),
+        (
+            {"anyOf": [{**obj(a={"type": "string"}), "required": ["a"]}, obj(b={"type": "boolean"})]},
+            obj(a={"type": "string"}, b={"type": "boolean"}),
+        ),
+        (
+            {"oneOf": [{**obj(**WORD), "required": ["word"]}], "properties": {"n": {"type": "integer"}}},
+            {**obj(**WORD, n={"type": "integer"}), "required": ["word"]},
+        ),
+        (
+            {
+                "allOf": [{**obj(**WORD), "required": ["word"]}, {"$ref": "#/definitions/M"}],
+                "definitions": {"M": obj(n={})},
+            },
+            {**obj(n={"type": "string"}, **WORD), "required": ["word"]},
+        ),
+        ({"$ref": "#/$defs/N", "$defs": {"N": obj(**WORD)}}, obj(**WORD)),
+    ],
+)
+def test_the_root_is_an_object(schema: Any, cleaned: Any) -> None:
+    assert clean_schema(schema) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("part", "cleaned"),
+    [
+        ({"type": ["string", "null"], "description": "D"}, {"type": "string", "description": "D"}),
+        ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, {"type": "integer"}),
+        ({"oneOf": [obj(a={"type": "string"}), obj(b={})]}, obj(a={"type": "string"}, b={"type": "string"})),
+        ({"const": "x"}, {"type": "string", "enum": ["x"]}),
+        ({"enum": ["a", "", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"enum": [1, 2]}, {"type": "integer", "description": "One of 1, 2"}),
+        ({"enum": [1, "a", None]}, {"type": "string", "description": 'One of 1, "a"'}),
+        (
+            {"type": "string", "pattern": "^a$", "format": "uri"},
+            {"type": "string", "description": "Format uri Pattern ^a$"},
+        ),
+        ({"type": "number", "minimum": 0, "exclusiveMaximum": 3}, {"type": "number", "minimum": 0}),
+        ({"type": "array"}, {"type": "array", "items": {"type": "string"}}),
+        ({"items": {"type": "integer"}}, {"type": "array", "items": {"type": "integer"}}),
+        ({"prefixItems": [{"type": "integer"}] * 2}, {"type": "array", "items": {"type": "integer"}}),
+        ({}, {"type": "string"}),
+        (True, {"type": "string"}),
+        ({"type": "object"}, {**obj(), "additionalProperties": True}),
+        (
+            {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
+            {**obj(), "additionalProperties": {"type": "integer"}},
+        ),
+        ({**obj(**WORD), "additionalProperties": False, "$comment": "c"}, obj(**WORD)),
+        ({"$ref": "#/$defs/N", "description": "D"}, {**obj(n={"type": "string"}), "description": "D"}),
+        ({"$ref": "https://example.org/x"}, {"type": "string"}),
+        ({"$ref": "#/properties/part"}, {"type": "string"}),
+        ({"description": 3, "type": "string"}, {"type": "string"}),
+    ],
+)
+def test_a_part_has_one_type_and_what_all_servers_know(part: Any, cleaned: Any) -> None:
+    schema = {**obj(part=part), "$defs": {"N": obj(n={})}}
+    assert clean_schema(schema)["properties"]["part"] == cleaned
+
+
+def test_a_reference_into_itself_ends() -> None:
+    cleaned = clean_schema({**obj(word={"$ref": "#/$defs/N"}), "$defs": {"N": LOOP}})
+    assert cleaned == obj(word=obj(next={**obj(), "additionalProperties": True}, n={"type": "integer"}))
+
+
+def test_one_that_branches_without_end_is_bounded() -> None:
+    names = [f"D{number}" for number in range(30)]
+    defs = {name: obj(**{other: {"$ref": f"#/$defs/{other}"} for other in names}) for name in names}
+    assert len(json.dumps(clean_schema({**obj(a={"$ref": "#/$defs/D0"}), "$defs": defs}))) <= LONGEST
+
+
+def test_long_descriptions_are_cut() -> None:
+    (part,) = clean_schema(obj(a={"type": "string", "description": "long " * 1_000}))["properties"].values()
+    assert 0 < len(part["description"]) <= LONGEST_DESCRIPTION
+
+
+KEYWORDS = st.sampled_from(
+    ["type", "properties", "required", "items", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "$defs", "$schema"]
+    + ["description", "additionalProperties", "prefixItems", "minimum", "format", "a"]
+)
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.sampled_from(["object", "array", "string", "integer", "null", "#", "#/$defs/a", "#/properties/a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYWORDS, inner, max_size=5),
+    max_leaves=25,
+)
+
+
+@given(ANYTHING)
+def test_nothing_odd_is_left_whatever_comes(schema: Any) -> None:
+    cleaned = clean_schema(schema)
+    assert (cleaned["type"], "anyOf" in cleaned, len(json.dumps(cleaned, allow_nan=False)) <= LONGEST) == (
+        "object",
+        False,
+        True,
+    )
+    for number, part in enumerate(parts(cleaned)):
+        assert not part.keys() - KEYS - ({"additionalProperties"} if number else set())
+        assert isinstance(part.get("type"), str) != ("anyOf" in part)
+        assert set(part.get("required", ())) <= set(part.get("properties", ()))
+        assert ("items" in part) == (part.get("type") == "array")
+    assert clean_schema(cleaned) == cleaned

@@ -1,0 +1,138 @@
+"""What the screen tour says, and what it takes from what people tell it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.languages import LANGUAGES
+from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
+from webapp.tour.answers import INTRODUCTION, SHOW_ME, in_language, reply_to, statements_in
+
+AT = datetime(2026, 11, 26, tzinfo=UTC)
+
+LEARNED = [
+    "My name is Sam.",
+    "My name is Sam. I live in Leeds. I work as a pediatric nurse.",
+    "My name is Mary-Jane O’Neill\nI live in Rio de Janeiro\nI work as …\nI am allergic to peanuts",
+    "I am allergic to peanuts and shellfish!",
+    "my name is kim",
+    "Ich heiße Jörg Müller.\nIch wohne in Bad Aibling.",
+    "Ich bin allergisch gegen Nüsse.",
+    "Me llamo Lucía. Vivo en Alcalá de Henares.",
+    "Je m'appelle Élodie. J'habite à Aix-en-Provence. Je travaille comme infirmière.",
+    "Meu nome é João. Moro em São Paulo.",
+    "我叫小明。我住在北京。我对花生过敏。",
+    "اسمي ليلى\nأعيش في القاهرة",
+]
+"""Introductions in the tour's own words."""
+
+NOT_LEARNED = [
+    # In their own words, several things in a sentence, or with a question
+    "I'm Sam, I live in Leeds. My daughter Ada is 4 and allergic to peanuts. What could we cook tonight?",
+    "I am allergic to peanuts and live in Leeds",
+    "I live in Leeds with my two daughters, who are allergic to nuts",
+    "Hi! My name is Sam. What is the weather like?",
+    "My name is Sam, but everybody calls me Sammy.",
+    "I live in Leeds? No idea what you mean.",
+    "Moin, ich bin der Uwe aus Kiel und repariere Schiffsmotoren.",
+    "Soy Lucía, vivo en Sevilla y trabajo de enfermera. ¿Qué puedo cenar?",
+    "Salut, moi c'est Karim, développeur à Lyon, et j'ai deux chats.",
+    "Sou a Bia, moro em Recife, mas cresci em Natal.",
+    "我是小明，我住在北京，我妹妹住在上海。",
+    "أنا ليلى من القاهرة وأعمل طبيبة أطفال، وابنتي لديها حساسية من الفول السوداني.",
+    "Меня зовут Анна, я живу в Казани.",
+    "私の名前は健太です。大阪に住んでいます。",
+    # About somebody else
+    "My sister wrote about herself: My name is Ann. I live in York.",
+    "My daughter Ada is allergic to peanuts.",
+    "My friend says: I am allergic to cats.",
+    "Her name is Ada. She lives in Leeds.",
+    "“My name is Inigo Montoya.”",
+    "> I live in Leeds.",
+    # To be worked on, not to be believed
+    "Translate into German:\nI live in Leeds.\nI work as a nurse.",
+    "Correct my homework: My name is Jon. I live in London.",
+    "Write a story. My name is Captain Ahab.",
+    "Is this right? I am allergic to peanuts.",
+    "Do I live in Leeds?",
+    "What if I live in Leeds next year?",
+    "Suppose my name is Bond.",
+    "If I live in Leeds, which council is mine?",
+    "I live in Leeds, hypothetically speaking.",
+    "I live in Leeds because my husband found a job there last year",
+    # Unfilled, or more than a few words
+    INTRODUCTION,
+    "My name is …",
+    "I work as many hours as I can because the rent is due",
+    "I live in 10 Downing Street",
+    "I live in",
+    "Show me how to cook rice. My name is Sam.",
+    "My name is Sam. I live in St. Gallen.",
+]
+"""Forty and more first messages of strangers, in nine languages: nothing is taken from those that say more."""
+
+
+def extraction(*texts: str) -> list[dict[str, Any]]:
+    """The messages of an extraction call about what a user said."""
+    lines = [ConversationLine(n, "user", text, AT) for n, text in enumerate(texts, 1)]
+    return list(build_extraction(lines).messages)
+
+
+@pytest.mark.parametrize("text", LEARNED)
+def test_sentences_of_the_introduction_are_taken_word_for_word(text: str) -> None:
+    found = statements_in(extraction(text))
+    assert found
+    for statement in found:
+        assert statement["content"] == statement["quote"] and statement["quote"] in text
+        assert statement["about"] == "user" and not {"key", "value"} & statement.keys()
+    assert "".join(statement["quote"] for statement in found).replace(" ", "") == "".join(
+        line for line in text.replace(" ", "").splitlines() if "…" not in line
+    )
+
+
+@pytest.mark.parametrize("text", NOT_LEARNED)
+def test_nothing_is_taken_from_what_it_does_not_wholly_understand(text: str) -> None:
+    assert not statements_in(extraction(text))
+
+
+def test_a_message_that_says_more_leaves_the_others_to_a_model_too() -> None:
+    assert statements_in(extraction("My name is Sam.", "And what shall we cook?")) is None
+    assert statements_in(extraction(SHOW_ME)) == []
+    assert [found["message"] for found in statements_in(extraction(SHOW_ME, "My name is Sam.")) or ()] == [2]
+
+
+def test_what_a_guided_conversation_asks_is_left_to_a_model() -> None:
+    lines = [ConversationLine(1, "user", "My name is Sam.", AT)]
+    call = build_extraction(lines, points=[OpenPoint("Your name")])
+    assert statements_in(call.messages) is None
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_taken_is_verbatim(text: str) -> None:
+    for statement in statements_in(extraction("I live in " + text)) or ():
+        assert statement["quote"] in "I live in " + text
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_it_says_in_the_readers_language_that_no_model_is_connected(code: str) -> None:
+    asked = [{"role": "user", "content": "What could we cook tonight?"}]
+    for_admin, for_others = reply_to(asked, code, is_admin=True), reply_to(asked, code, is_admin=False)
+    assert for_admin != for_others and (code == "en" or for_admin != reply_to(asked, "en", is_admin=True))
+    assert code == "en" or for_others != reply_to(asked, "en", is_admin=False)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_an_example_is_shown_to_those_who_ask_for_it(code: str) -> None:
+    question = in_language(SHOW_ME, code)
+    shown = reply_to([{"role": "user", "content": f"<memories>\n- …\n</memories>\n\n{question}"}], code, is_admin=False)
+    assert "```python" in shown and "|:--|" in shown
+    assert "```" not in reply_to([{"role": "user", "content": f"{question} In Rust."}], code, is_admin=False)
+
+
+def test_an_unknown_language_is_answered_in_english() -> None:
+    assert reply_to([{"role": "assistant", "content": "?"}], "tlh", is_admin=False).startswith("No language model")

@@ -1,0 +1,201 @@
+"""The product while no model is connected: the screen tour says so, and what it cannot read waits for a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, update
+
+from tests.journeys.rows import ask, begin, load, points, write_fixture
+from tests.support.people import ApiClient, Person
+from tests.support.tour import tour_in_thread
+from tests.tour.test_answers import NOT_LEARNED
+from webapp.chat.starters import FOR_THE_TOUR
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.jobspecs import JOBS, Queue, rq_queue
+from webapp.llm.complete import CompletionClient
+from webapp.llm.errors import NoModel
+from webapp.models.catalogue import catalogue
+from webapp.queueing import enqueue
+from webapp.summaries import overviews
+from webapp.tour import answers
+from webapp.upkeep import READ_BY_A_MODEL, sweep
+
+QUESTION = "I'm Sam, I live in Leeds. My daughter is 4 and allergic to peanuts. What could we cook tonight?"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A running screen tour."""
+    with tour_in_thread() as served:
+        yield served
+
+
+@pytest.fixture
+def touring(app: Flask, address: str) -> Iterator[pytest.MonkeyPatch]:
+    """The application as the launcher starts it when nothing names a model; `undo()` connects the scripted one."""
+    named = {"openai_base_url": address, "chat_model": answers.MODEL, "background_model": answers.MODEL}
+    settings = app.extensions["settings"].model_copy(update={"offline_model": True, **named})
+    completions = CompletionClient(settings.model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "_known", None)
+        patch.setitem(app.extensions, "settings", settings)
+        patch.setitem(app.extensions, "completions", completions)
+        yield patch
+    completions.close()
+
+
+def say(client: ApiClient, text: str, conversation_id: int | None = None) -> dict[str, Any]:
+    """The finished reply to a message, in a new conversation unless one is named."""
+    if conversation_id is None:
+        conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": text}).get_json()
+    reply = client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20").get_json()
+    return {**reply, "conversation_id": conversation_id}
+
+
+def memories(client: ApiClient) -> list[str]:
+    """What is remembered, as it is worded."""
+    return [row["content"] for row in client.get("/api/memories").get_json()["memories"]]
+
+
+def waiting(app: Flask) -> int:
+    """The number of jobs in all queues, now or for a later try."""
+    queues = [rq_queue(app.extensions["redis"], queue) for queue in Queue]
+    return sum(queue.count + queue.scheduled_job_registry.count for queue in queues)
+
+
+def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(
+    touring: pytest.MonkeyPatch, client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+) -> None:
+    client.put("/api/account", json={"settings": {"language": "de"}})
+    reply = str(say(client, QUESTION))
+    assert "Es ist noch kein Sprachmodell verbunden" in reply and "Bitte einen Admin" in reply
+    assert "a model on this computer" in str(say(api(make_user(is_admin=True)), QUESTION))
+
+
+def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_to_ask_one(
+    touring: pytest.MonkeyPatch,
+    api: Callable[[Person], ApiClient],
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+) -> None:
+    banners = {}
+    for is_admin in (True, False):
+        person = make_user(is_admin=is_admin)
+        talk = say(api(person), QUESTION)["conversation_id"]
+        say(api(person), QUESTION, talk)  # on every page that chats, not only in the first minutes
+        for path in ("/", f"/c/{talk}"):
+            found = re.search(r'id="no-model">.*?</div>\s*</div>', login(person).get(path).text, re.DOTALL)
+            assert found and "No language model connected." in found[0]
+            banners[is_admin] = found[0]
+    assert 'href="/admin/models"' in banners[True] and "<a " not in banners[False]
+    assert "Ask your administrator" in banners[False]
+
+
+def test_an_example_is_shown_to_those_who_ask_for_it(touring: pytest.MonkeyPatch, client: ApiClient) -> None:
+    assert "```python" in str(say(client, FOR_THE_TOUR[0].draft))
+    assert "```" not in str(say(client, "Show me a Python program."))
+
+
+def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(
+    touring: pytest.MonkeyPatch, client: ApiClient, run_jobs: Callable[..., list[Any]]
+) -> None:
+    said = "My name is Sam Okoro.\nI live in Leeds.\nI work as …\nI am allergic to peanuts."
+    talk = say(client, said)["conversation_id"]
+    run_jobs()
+    assert sorted(memories(client)) == ["I am allergic to peanuts.", "I live in Leeds.", "My name is Sam Okoro."]
+    assert client.get(f"/api/conversations/{talk}").get_json()["title"].startswith("My name is Sam Okoro.")
+    for text in NOT_LEARNED:
+        say(client, text)
+    run_jobs()
+    assert len(memories(client)) == 3
+
+
+def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_is_connected(
+    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
+) -> None:
+    talk = say(client, QUESTION)["conversation_id"]
+    run_jobs()
+    assert client.get(f"/api/conversations/{talk}").get_json()["title"] == "I'm Sam, I live in Leeds.…"
+    with app.app_context():
+        assert db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
+        with write_transaction():
+            long_ago = {"updated_at": now() - timedelta(hours=1)}
+            db.session.execute(update(Conversation).where(Conversation.conversation_id == talk).values(long_ago))
+        assert sweep()["extractions"] == 0
+        assert waiting(app) == 0
+        touring.undo()
+        assert sweep()["extractions"] == 1
+    run_jobs()
+    with app.app_context():
+        assert not db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
+
+
+def test_no_job_is_tried_again_for_want_of_a_model(
+    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
+) -> None:
+    settings = app.extensions["settings"]
+    touring.setitem(app.extensions, "settings", settings.model_copy(update={"summary_threshold": 4}))
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    for number in range(4):
+        say(client, f"What about number {number}?", talk)
+    run_jobs()
+    assert waiting(app) == 0
+    with app.app_context():
+        assert db.session.scalar(select(Conversation.summary_due).where(Conversation.conversation_id == talk))
+        sweep()
+    assert waiting(app) == 0
+
+
+@pytest.mark.parametrize("nightly", ["digests", "overviews", "tidying"])
+def test_nothing_is_asked_at_night(
+    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]], nightly: str
+) -> None:
+    idle = app.extensions["settings"].model_copy(update={"digest_idle_minutes": 0})
+    touring.setitem(app.extensions, "settings", idle)
+    talk = say(client, "My name is Sam.")["conversation_id"]
+    touring.setattr(overviews, "owed_overviews", lambda: [talk])
+    run_jobs()
+    with app.app_context():
+        enqueue(nightly)
+    assert [job.meta["name"] for job in run_jobs()] == [nightly]
+
+
+def test_work_that_needs_a_model_is_known_to_the_sweep() -> None:
+    assert all(JOBS[name].model_calls for name in READ_BY_A_MODEL)
+
+
+def test_a_digest_on_demand_says_what_is_missing(
+    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, user: Person
+) -> None:
+    talk = say(client, QUESTION)["conversation_id"]
+    answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talk}?sync=true")
+    assert (answer.status_code, answer.get_json()["detail"]) == (503, NoModel.default_detail)
+
+
+def test_a_journeys_point_is_opened_with_the_same_sentence(
+    touring: pytest.MonkeyPatch, app: Flask, tmp_path: Path, client: ApiClient, run_jobs: Callable[..., list[Any]]
+) -> None:
+    load(app, write_fixture(tmp_path / "fixtures"))
+    talk = begin(client)
+    assert "No language model is connected" in str(ask(client, talk, "place"))
+    say(client, "I live in Leeds.", talk)
+    run_jobs()
+    assert points(client, talk)["progress"]["addressed"] == 0 and memories(client) == []
+
+
+def test_the_first_screen_offers_what_the_tour_can_do(touring: pytest.MonkeyPatch, user: Person, login: Any) -> None:
+    browser = login(user)
+    cards = browser.get("/starters", headers={"HX-Request": "true"}).text
+    assert cards.count('class="starter"') == len(FOR_THE_TOUR)
+    assert all(card.title in cards for card in FOR_THE_TOUR)
+    assert "No language model connected." in browser.get("/").text

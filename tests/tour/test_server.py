@@ -1,0 +1,115 @@
+"""The screen tour's server, as the product's clients and OpenAI's see it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import openai
+import pytest
+from pydantic import BaseModel
+
+from tests.llm.helpers import ASK, listen
+from tests.support.processes import free_port
+from tests.support.tour import tour_in_thread
+from webapp.llm.complete import CompletionClient
+from webapp.llm.embeddings import OpenAIEmbedder
+from webapp.llm.errors import NoModel
+from webapp.llm.settings import ModelSettings
+from webapp.tour import answers
+from webapp.tour.server import EMBEDDING_MODEL
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with tour_in_thread() as served:
+        yield served
+
+
+@pytest.fixture
+def settings(address: str) -> ModelSettings:
+    named = {"chat_model": answers.MODEL, "background_model": answers.MODEL, "embedding_model": EMBEDDING_MODEL}
+    return ModelSettings(base_url=address, api_key="none", **named)
+
+
+def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
+    heard = listen(settings)
+    assert heard.text == answers.reply_to(ASK, "en", is_admin=False)
+    assert len(heard.events) > 10
+
+
+def test_openais_own_client_understands_it(address: str) -> None:
+    with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
+        assert [model.id for model in client.models.list()] == [answers.MODEL, EMBEDDING_MODEL]
+        told = {"language": "fr", "is_admin": "yes"}
+        with client.chat.completions.create(model="any", messages=ASK, stream=True, metadata=told) as stream:
+            text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+        assert text == answers.reply_to(ASK, "fr", is_admin=True)
+        vectors = client.embeddings.create(model=EMBEDDING_MODEL, input=["a", "b"])
+        assert [len(item.embedding) for item in vectors.data] == [384, 384]
+
+
+def test_what_is_alike_has_vectors_alike(settings: ModelSettings) -> None:
+    embedder = OpenAIEmbedder(settings)
+    dog, puppy, tax = embedder.embed_passages(["my dog", "a puppy of mine", "value added tax"])
+    embedder.close()
+    assert float(np.dot(dog, puppy)) > float(np.dot(dog, tax))
+
+
+def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSettings) -> None:
+    class Title(BaseModel):
+        title: str
+
+    client = CompletionClient(settings)
+    with pytest.raises(NoModel) as structured:
+        client.complete_structured(ASK, Title, "conversation_title")
+    with pytest.raises(NoModel) as plain:
+        client.complete_text(ASK)
+    client.close()
+    assert not structured.value.retryable and not plain.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("chat/completions", b"{nope"),
+        ("chat/completions", b"[]"),
+        ("chat/completions", b"{}"),
+        ("chat/completions", b'{"messages": []}'),
+        ("chat/completions", b'{"messages": ["x"]}'),
+        ("embeddings", b'{"input": []}'),
+        ("embeddings", b'{"input": [1]}'),
+    ],
+)
+def test_bad_requests_are_refused_as_openai_does(address: str, path: str, body: bytes) -> None:
+    answer = httpx2.post(f"{address}/{path}", content=body)
+    assert answer.status_code == 400 and answer.json()["error"]["message"]
+
+
+def test_the_process_starts_light_and_stops_on_sigterm() -> None:
+    port = free_port()
+    # -X importtime lists every module on stderr: none of the heavy ones may be among them.
+    command = [sys.executable, "-X", "importtime", "-m", "webapp.tour.server", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                assert httpx2.get(f"http://127.0.0.1:{port}/v1/models").status_code == 200
+                break
+            except httpx2.TransportError:
+                time.sleep(0.05)
+    finally:
+        process.terminate()
+        _, logged = process.communicate(timeout=60)
+    assert process.returncode == 0
+    modules = {line.rsplit("|", 1)[1].strip() for line in logged.splitlines() if line.startswith("import time:")}
+    assert "aiohttp" in modules
+    assert not modules & {"flask", "sqlalchemy", "openai", "pydantic", "numpy", "onnxruntime", "redis"}

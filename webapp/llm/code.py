@@ -1,0 +1,149 @@
+"""Whether a place in a Markdown text that is still being written is code, a quotation, or plain text; pure.
+
+Follows CommonMark's containers (lists, quotes) and code (fenced, indented, inline) as far as that can be known before
+the text goes on: inline code lasts until it is closed or its paragraph ends.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?= |$)")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_BLOCK = re.compile(r"`{3,}[^`]*$|~{3,}|#{1,6}(?: |$)")
+"""What begins another block in the middle of a paragraph."""
+_TICKS = re.compile(r"`+")
+_CODE_INDENT = 4
+_ANYTHING = "x"
+"""Stands for what follows an unfinished line: no mark, and no space."""
+
+
+class _Line(NamedTuple):
+    """A line without the marks of its containers: `margin` is the column where the innermost begins."""
+
+    body: str
+    column: int
+    margin: int
+    quotes: int
+    items: tuple[int, ...]
+    is_new_item: bool
+
+    @property
+    def is_indented(self) -> bool:
+        return self.column - self.margin >= _CODE_INDENT
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The end of a text. `items` are the columns where the contents of the open list items begin, `fence` the marks
+    that opened fenced code within so many `quotes` and at that `margin`, `ticks` the number that opened inline code."""
+
+    line: str = ""
+    items: tuple[int, ...] = ()
+    in_paragraph: bool = False
+    quotes: int = 0
+    ticks: int = 0
+    fence: str = ""
+    margin: int = 0
+
+    def after(self, text: str) -> Place:
+        """The place after more text."""
+        *ended, line = (self.line + text).split("\n")
+        place = self
+        for one in ended:
+            place = place._past(one.expandtabs(4).rstrip("\r"))
+        return replace(place, line=line)
+
+    @property
+    def in_code(self) -> bool:
+        """Whether what follows is code."""
+        line = self.line.expandtabs(4) + _ANYTHING
+        if self.fence and self._unquoted(line) is not None:
+            return True
+        read = self._read(line)
+        if read.is_indented and not self.in_paragraph:
+            return True
+        body = read.body.removesuffix(_ANYTHING)
+        return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._continued(read)))
+
+    @property
+    def in_quote(self) -> bool:
+        """Whether what follows is in a block quote."""
+        return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
+
+    def _past(self, line: str) -> Place:
+        """The place at the beginning of the line after this one."""
+        if self.fence and (rest := self._unquoted(line)) is not None:
+            marks = rest.strip()
+            ends = marks.startswith(self.fence) and not marks.strip(self.fence[0])
+            indent = len(rest) - len(rest.lstrip())
+            return replace(self, fence="") if ends and indent - self.margin < _CODE_INDENT else self
+        read = self._read(line)
+        place = Place(items=self.items if self._goes_on(read) else read.items, quotes=self._quotes(read))
+        if not read.body:
+            return place
+        if read.is_indented and not self.in_paragraph:
+            return place
+        if found := _FENCE.match(read.body):
+            return replace(place, fence=found[1] or found[2], margin=read.margin)
+        ticks = _open_ticks(read.body, self._continued(read))
+        if ticks >= 3:  # three or more within a line are meant to open a block, too
+            return replace(place, fence="`" * ticks, margin=read.margin)
+        ends = bool(_BLOCK.match(read.body))
+        return replace(place, in_paragraph=not ends, ticks=0 if ends else ticks)
+
+    def _goes_on(self, read: _Line) -> bool:
+        """Whether a line goes on with a paragraph, whose containers it is then in without their marks."""
+        begins = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
+        return self.in_paragraph and not begins
+
+    def _quotes(self, read: _Line) -> int:
+        return self.quotes if self._goes_on(read) else read.quotes
+
+    def _continued(self, read: _Line) -> int:
+        """The backticks that opened inline code before this line, if it continues the paragraph."""
+        return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
+
+    def _unquoted(self, line: str) -> str | None:
+        """A line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
+        for _ in range(self.quotes):
+            before, mark, line = line.partition(">")
+            if not mark or before.strip():
+                return None
+        return line
+
+    def _read(self, line: str) -> _Line:
+        column = len(line) - len(line.lstrip())
+        if column == len(line):
+            return _Line("", column, 0, 0, self.items, is_new_item=False)
+        items = tuple(item for item in self.items if item <= column)
+        margin = items[-1] if items else 0
+        quotes, is_new = 0, False
+        while column < len(line) and column - margin < _CODE_INDENT:
+            if line[column] == ">":
+                quotes, column = quotes + 1, column + 1
+                margin = column + (line[column : column + 1] == " ")
+            elif marker := _MARKER.match(line, column):
+                column, is_new = marker.end(), True
+                spaces = len(line) - column - len(line[column:].lstrip())
+                margin = column + (spaces if 1 <= spaces <= _CODE_INDENT else 1)
+                items = items if quotes else (*items, margin)  # a list within a quote ends with it
+            else:
+                break
+            column = len(line) - len(line[column:].lstrip())
+        return _Line(line[column:], column, margin, quotes, items, is_new)
+
+
+def _open_ticks(text: str, opened: int) -> int:
+    """The number of backticks that opened the inline code in which a text ends; 0 outside."""
+    for found in _TICKS.finditer(text):
+        many = len(found[0])
+        if opened:
+            opened = 0 if many == opened else opened
+            continue
+        before = text[: found.start()]
+        many -= (len(before) - len(before.rstrip("\\"))) % 2
+        opened = many
+    return opened

@@ -1,0 +1,82 @@
+"""Which of the offered tools a model server refuses, found by asking it with ever fewer of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import ModelError, ModelNotFound, ModelUnavailable
+
+MOST_TRIALS = 32
+"""The most requests for one search; tools that were not reached are left out once, and tried in the next one."""
+_REFUSALS = (400, 404, 422, 500, 501)
+
+Tool = dict[str, Any]
+Takes = Callable[[Sequence[Tool]], Awaitable[bool]]
+
+ORDINARY: Tool = {
+    "type": "function",
+    "function": {
+        "name": "calculate",
+        "description": "Exact arithmetic.",
+        "parameters": {
+            "type": "object",
+            "properties": {"expression": {"type": "string"}},
+            "required": ["expression"],
+        },
+    },
+}
+"""A tool that every server takes which takes any."""
+
+
+def may_be_about_tools(error: ModelError) -> bool:
+    """Whether a server turned a request down for a reason that may lie in its tools."""
+    if not isinstance(error, (ModelUnavailable, ModelNotFound)):
+        return False
+    return error.status in _REFUSALS or (error.status is None and not error.retryable)
+
+
+@dataclass(slots=True)
+class Search:
+    """The search among some tools. `takes` says whether the server takes a request with such tools, or raises if that
+    cannot be told; `refuse` is called with each tool that it refuses even alone. At the end `kept` are those that it
+    takes; `takes_none` means that it takes no tools at all."""
+
+    takes: Takes
+    refuse: Callable[[Tool], None]
+    kept: list[Tool] = field(default_factory=list)
+    takes_none: bool = False
+    _trials: int = 0
+
+    async def run(self, tools: Sequence[Tool]) -> bool:
+        """Whether the tools were to blame."""
+        if await self._takes(tools):
+            return False
+        if not await self._takes([ORDINARY]):
+            self.takes_none = await self._takes([])  # otherwise it answers nothing at all now
+            return self.takes_none
+        await self._among(tools)
+        return True
+
+    async def _among(self, refused: Sequence[Tool]) -> None:
+        """Keep those of some tools that are taken; all of them together are not."""
+        if len(refused) == 1:
+            # Alone, and not because the server takes nothing just now: this is held against it for a day.
+            if not await self._takes(refused) and await self._takes([ORDINARY]):
+                self.refuse(refused[0])
+            return
+        middle = (len(refused) + 1) // 2
+        is_known = False  # if the first half is taken, it is known that the second is not
+        for half in (refused[:middle], refused[middle:]):
+            if self._trials >= MOST_TRIALS:
+                return
+            if not is_known and await self._takes([*self.kept, *half]):
+                self.kept += half
+                is_known = True
+            else:
+                await self._among(half)
+
+    async def _takes(self, tools: Sequence[Tool]) -> bool:
+        self._trials += 1
+        return await self.takes(tools)

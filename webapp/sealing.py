@@ -1,0 +1,28 @@
+"""Encrypts what is stored and can be read again: each purpose has a key of its own, derived from SECRET_KEY."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+
+from cryptography.fernet import Fernet, InvalidToken
+from flask import current_app
+
+
+def seal(purpose: bytes, text: str) -> str:
+    """The text as it is stored."""
+    return _box(purpose).encrypt(text.encode()).decode()
+
+
+def unseal(purpose: bytes, stored: str) -> str | None:
+    """The stored text; None if SECRET_KEY has changed since, or if it was never sealed."""
+    try:
+        return _box(purpose).decrypt(stored.encode()).decode()
+    except (InvalidToken, ValueError):
+        return None
+
+
+def _box(purpose: bytes) -> Fernet:
+    key = hmac.new(current_app.config["SECRET_KEY"].encode(), purpose, hashlib.sha256).digest()
+    return Fernet(base64.urlsafe_b64encode(key))

@@ -1,0 +1,78 @@
+"""The turns that long work takes: a job does a little, stores it, and queues itself again behind other people's.
+
+Work that cannot be stored halfway, such as reading a large upload, is a generator that the process keeps between two
+of its jobs. Another process begins it anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Hashable
+from typing import Any, TypeVar, cast
+
+SECONDS = 2.0
+"""How long a job goes on before others get their turn: whoever waits, waits for one slice of each other person."""
+ENDLESS = float("inf")
+"""For a command that has a process of its own."""
+FEW, MANY = 8, 64
+QUICK = 1 / 8
+MOST_UNFINISHED = 4
+"""The most generators that a process keeps; the oldest goes first."""
+
+Result = TypeVar("Result")
+Work = Generator[Hashable, None, Result]
+"""Yields wherever it may be left, what it has stored by then (such as a position), and returns its result."""
+
+
+class Slice:
+    """One turn of a job. `portion` is how many things it should take on before it asks again whether to go on."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = SECONDS if seconds is None else seconds
+        self.began = self._asked = time.monotonic()
+        self.portion = FEW
+
+    def goes_on(self) -> bool:
+        """Whether there is time for another portion; it is twice as large if the last one took little of the slice."""
+        at = time.monotonic()
+        if at - self._asked < QUICK * self.seconds:
+            self.portion = min(2 * self.portion, MANY)
+        self._asked = at
+        return at - self.began < self.seconds
+
+
+_unfinished: OrderedDict[Hashable, tuple[Hashable, Work[Any]]] = OrderedDict()
+
+
+def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, stored: Hashable = None) -> Result | None:
+    """Go on with some work for a slice; returns its result, None if it is unfinished.
+
+    `stored` is what the work has stored so far, as it yields it: if what this process keeps is not there, it begins
+    anew. It then takes as long again as it needed to get to where it was: each process comes further, however many take
+    turns.
+    """
+    at, work = _unfinished.pop(key, (None, None))
+    if work is not None and at != stored:
+        work.close()
+        work = None
+    try:
+        if work is None:
+            work = begin()
+            at = next(work)
+            turn = Slice(max(turn.seconds, time.monotonic() - turn.began) if turn.seconds else 0)
+        else:
+            at = next(work)
+        while turn.goes_on():
+            at = next(work)
+    except StopIteration as end:
+        return cast(Result, end.value)
+    while len(_unfinished) >= MOST_UNFINISHED:
+        _unfinished.popitem(last=False)[1][1].close()
+    _unfinished[key] = at, work
+    return None
+
+
+def are_unfinished() -> bool:
+    """Whether this process is in the middle of any work that another one would have to begin anew."""
+    return bool(_unfinished)

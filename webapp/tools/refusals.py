@@ -1,0 +1,40 @@
+"""Which models do not get a tool because their server refuses it; found out in replies, and known for a day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webapp.extensions import app_settings
+from webapp.llm.capabilities import tool_fingerprint
+from webapp.llm.target import Target
+from webapp.model_clients import completions
+from webapp.models.catalogue import HOME_ID, catalogue, offered_to
+from webapp.tools.mcp.cleaning import definition_of
+from webapp.tools.models import ToolServer
+
+
+def refused_by(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
+    """Return, by the names of a server's tools, which of the models that this user may choose refuse them."""
+    found: dict[str, list[str]] = {}
+    tools = _fingerprints(row)
+    for offered in offered_to(user_id, is_admin=is_admin) if tools else ():
+        refused = completions().capabilities.tools_refused(offered.target.settings.endpoint()[0], offered.target.model)
+        for name in (name for name, fingerprint in tools.items() if fingerprint in refused):
+            found.setdefault(name, []).append(offered.label)
+    return found
+
+
+def forget(row: ToolServer) -> None:
+    """Offer the tools of a server to all models again."""
+    tools = _fingerprints(row)
+    for target in _targets() if tools else ():
+        completions().capabilities.forget_tools(target.settings.endpoint()[0], target.model, set(tools.values()))
+
+
+def _fingerprints(row: ToolServer) -> dict[str, str]:
+    return {tool["name"]: tool_fingerprint(definition_of("", tool)) for tool in row.tools}
+
+
+def _targets() -> Iterable[Target]:
+    home = app_settings().model
+    return [Target(HOME_ID, home.chat_model, home), *(offered.target for offered in catalogue.all())]

@@ -1,0 +1,116 @@
+"""What the screen tour answers. It understands nothing and says so; pure.
+
+It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
+"""
+
+from __future__ import annotations
+
+import gettext
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from webapp.languages import LANGUAGES, SOURCE
+from webapp.languages.marks import N_
+from webapp.llm.events import text_of_parts
+
+MODEL = "screen-tour"
+READING = "memory_operations"
+"""The one structured task that is answered."""
+
+INTRODUCTION = N_("My name is …\nI live in …\nI work as …\nI am allergic to …")
+"""What a newcomer fills in. Each line is a form, and with a few words for the dots, a sentence that is remembered."""
+SHOW_ME = N_("Show me what a reply looks like.")
+
+_NO_MODEL = N_("No language model is connected yet, so nothing here can answer you.")
+_FOR_ADMINS = N_("Connect a provider, or a model on this computer, under Administration, Models.")
+_FOR_OTHERS = N_("Ask your administrator to connect a model.")
+_SHOWN = N_("This was written in advance, to show how a reply arrives, with a table and code in it.")
+_KEYS = N_(
+    {
+        "Enter": "Send; while a reply is being written, send next",
+        "Shift+Enter": "New line",
+        "Ctrl+K": "Search and commands",
+    }
+)
+_CODE = '```python\ndef greet(name: str) -> str:\n    return f"Hello, {name}!"\n```'
+
+_FOLDER = Path(__file__).resolve().parents[1] / "translations"
+_SENTENCE = re.compile(r"\n+|(?<=[.!])\s+|(?<=[。！])")
+_HAN = r"\u3400-\u9fff"
+_WORD = rf"(?:[{_HAN}]{{1,6}}|(?:(?![{_HAN}])[^\W\d_]){{1,30}}(?:['’-][^\W\d_]{{1,30}})*)"
+_BLANK = r"(?:…|\.\.\.)"
+
+
+def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
+    """The Markdown reply: the example if the last message asks for it, otherwise that and how a model is connected."""
+    asked = _text(messages)
+    if _asks_to_be_shown(asked.rstrip().rpartition("\n")[2]):
+        rows = [f"| `{key}` | {in_language(use, language)} |" for key, use in _KEYS.items()]
+        table = "\n".join(["| | |", "|:--|:--|", *rows])
+        return f"{in_language(_SHOWN, language)}\n\n{table}\n\n{_CODE}\n"
+    way = in_language(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)
+    return f"{in_language(_NO_MODEL, language)} {way}"
+
+
+def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """The user's sentences in an extraction call, as the statements it asks for.
+
+    None if a message has anything beside the introduction's sentences, or a guided conversation's points are asked
+    about: a model is to read those.
+    """
+    rows = [json.loads(line) for line in _text(messages).split("\n") if line.startswith(('{"message"', '{"point"'))]
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        if "point" in row:
+            return None
+        for sentence in _sentences(row["text"]):
+            if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
+                said = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
+                found.append({"message": row["message"], **said})
+            elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
+                return None
+    return found
+
+
+def _text(messages: Sequence[dict[str, Any]]) -> str:
+    content = next((message.get("content") for message in reversed(messages) if message.get("role") == "user"), "")
+    return content if isinstance(content, str) else text_of_parts(content)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip())
+
+
+def _asks_to_be_shown(sentence: str) -> bool:
+    return sentence.strip() in {in_language(SHOW_ME, code) for code in LANGUAGES}
+
+
+def _fits(sentence: str, words: str) -> bool:
+    """Whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
+    return any(form.fullmatch(sentence) for form in _forms(words))
+
+
+@cache
+def _forms(words: str) -> tuple[re.Pattern[str], ...]:
+    lines = {line.strip(" .。") for code in LANGUAGES for line in in_language(INTRODUCTION, code).split("\n")}
+    return tuple(
+        re.compile(words.join(map(_either_apostrophe, line.split("…"))) + "[.!。！]?", re.IGNORECASE) for line in lines
+    )
+
+
+def _either_apostrophe(text: str) -> str:
+    return re.sub("['’]", "['’]", re.escape(text))
+
+
+def in_language(text: str, language: str) -> str:
+    """One of the tour's texts; English for an unknown language."""
+    return _catalog(language if language in LANGUAGES else SOURCE).gettext(text)
+
+
+@cache
+def _catalog(code: str) -> gettext.NullTranslations:
+    return gettext.translation("messages", _FOLDER, [code], fallback=True)
