@@ -28,7 +28,7 @@ def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | 
     return push(redis(), JobRequest(name, ids, turn_id))
 
 
-def enqueue_owed(name: str, of: int) -> bool:
+def enqueue_owed(name: str, of: int | str) -> bool:
     """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
 
     Raises redis.RedisError if Redis is away.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import delete
@@ -18,6 +19,7 @@ from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
+from webapp.models.grades import owed_exams
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
@@ -38,7 +40,7 @@ def sweep() -> dict[str, int]:
     recovered = recover_all()
     with write_transaction():
         notice_model()
-    owed = {
+    owed: dict[str, Sequence[int | str]] = {
         "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
         "extract": owed_extractions(),
         "summary": owed_summaries(),
@@ -53,6 +55,7 @@ def sweep() -> dict[str, int]:
         "delete_account": closing.owed(),
         "mail": mails.owed(),
         "deliver": delivering.owed(),
+        "exam": owed_exams(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}

@@ -26,9 +26,8 @@ from typing import Any
 from bench.extraction.memory import Bench, as_rows
 from bench.extraction.perfect import perfect_answer
 from webapp.llm.errors import MalformedOutput
-from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, parse_object, strict_schema
-from webapp.memories.learning.model_call import LEAST_TOKENS, MOST_TOKENS, SCHEMA_NAME, TEMPERATURE, TOKENS_EACH
+from webapp.memories.learning.model_call import SCHEMA_NAME, wishes
 from webapp.memories.rules.statements import FIELD
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -46,12 +45,13 @@ def scorer(folder: Path) -> ModuleType:
 def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
     """One real answer, with what the model was shown."""
     call, parts = bench.call(said)
-    schema, strict = strict_schema(schema_of(parts))
+    asked = wishes(call, parts)
+    schema, strict = strict_schema(asked["shown"])
     body = {
         "model": "m",
         "messages": list(call.messages),
-        "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
-        "temperature": TEMPERATURE,
+        "max_tokens": asked["max_tokens"],
+        "temperature": asked["temperature"],
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": SCHEMA_NAME, "schema": schema, "strict": strict},
