@@ -13,7 +13,7 @@ from webapp.errors import NotFound
 from webapp.extensions import app_settings, redis
 from webapp.llm.target import Target
 from webapp.models import service
-from webapp.models.catalogue import HOME_ID, background_target, home_wins
+from webapp.models.catalogue import HOME_ID, background_choice, home_wins
 from webapp.models.loading import server_settings
 from webapp.models.models import MemoryGrade
 from webapp.models.schemas import offer_id
@@ -34,7 +34,7 @@ class Examinee:
 
 def worker() -> Target:
     """Return the model that does background work now."""
-    return background_target() or _home()
+    return background_choice() or _home()
 
 
 def target_of(model_id: str) -> Target:
@@ -95,12 +95,11 @@ def progress_key(target: Target) -> str:
 
 def examinees(connection_id: int | None = None) -> list[Examinee]:
     """Return the models of a connection that may write memories, or that of the environment if it names one."""
-    at_work = worker().id  # first: it ends the transaction
     if connection_id is not None:
         targets = _targets(connection_id)
     else:
         targets = [_home()] if home_wins(app_settings()) else []
-    found = grades_of(targets)
+    found, at_work = grades_of(targets), worker().id
     return [Examinee(t.id, t.model, found.get(t.id), works=t.id == at_work) for t in targets]
 
 
