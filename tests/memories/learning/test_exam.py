@@ -19,14 +19,20 @@ INSTRUCTIONS = default_text("extraction")
 
 
 def statement(quote: str, content: str, about: str = "user", **fields: Any) -> dict[str, Any]:
-    return {"message": 1, "quote": quote, "about": about, "content": content, "kind": "fact", "confidence": 1.0, **fields}
+    return {
+        "message": 1,
+        "quote": quote,
+        "about": about,
+        "content": content,
+        "kind": "fact",
+        "confidence": 1.0,
+        **fields,
+    }
 
 
 def right_of(known: Right) -> dict[str, Any]:
     """What a careful model says."""
-    return statement(
-        known.quote, known.content, known.about[0].value, key=known.key or "none", value=known.value or ""
-    )
+    return statement(known.quote, known.content, known.about[0].value, key=known.key or "none", value=known.value or "")
 
 
 def wrong_of(trap: Wrong) -> dict[str, Any]:
@@ -47,9 +53,7 @@ def marked(paper: Paper, items: list[Any]) -> Marks:
 
 
 def grade(marks: Marks) -> MemoryGrade:
-    return MemoryGrade(
-        recall=marks.recall, key_share=marks.key_share, false_share=marks.false_share, cases=marks.wrong
-    )
+    return MemoryGrade(recall=marks.recall, key_share=marks.key_share, false_share=marks.false_share, cases=marks.wrong)
 
 
 def whole(answer: Any) -> Marks:

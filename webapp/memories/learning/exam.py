@@ -157,19 +157,29 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
     A statement that is false is not the right one that it resembles.
     """
     said = list(_statements(call, items[:MOST]))
-    false: set[int] = set()
-    wrong = made = 0
-    for message, trap in ((message, trap) for message in paper.messages for trap in message.wrong):
-        those = {n for n, s in enumerate(said) if s.quotes(message.text, trap.quote) and _is_made(trap, s)}
-        wrong, made = wrong + 1, made + bool(those)
-        false |= those
-    honest = [s for n, s in enumerate(said) if n not in false]
-    right = found = keys = given = 0
-    for message, known in ((message, known) for message in paper.messages for known in message.right):
-        fit = [s for s in honest if s.quotes(message.text, known.quote) and s.about in known.about and s.has(known.says)]
-        right, found = right + 1, found + bool(fit)
-        keys, given = keys + bool(known.key), given + any(s.gives(known.key, known.value) for s in fit)
-    return Marks(right, found, keys, given, wrong, made)
+    wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
+    made = [[s for s in said if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
+    false = {s for those in made for s in those}
+    right = [(message.text, known) for message in paper.messages for known in message.right]
+    found = [
+        [s for s in said if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
+        for text, known in right
+    ]
+    given = [
+        any(s.gives(known.key, known.value) for s in those) for (_, known), those in zip(right, found, strict=True)
+    ]
+    return Marks(
+        right=len(right),
+        found=sum(map(bool, found)),
+        keys=sum(known.key is not None for _, known in right),
+        given=sum(given),
+        wrong=len(wrong),
+        made=sum(map(bool, made)),
+    )
+
+
+def _is_found(known: Right, said: _Said) -> bool:
+    return said.about in known.about and said.has(known.says)
 
 
 def _is_made(trap: Wrong, said: _Said) -> bool:
