@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import delete
 
-from tests.support.grades import grade_model
+from tests.support.grades import grades_put_back
 from tests.support.people import ApiClient, Person, post_form
 from webapp import jobspecs
 from webapp.database import db, write_transaction
@@ -27,13 +26,10 @@ WEAK = {"recall": 0.61, "key_share": 0.5, "false_share": 0.125, "cases": 40}
 def admin(
     app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ApiClient]:
-    """The client of an admin; grades given meanwhile go afterwards."""
+    """The client of an admin."""
     monkeypatch.setattr(catalogue, "_known", None)
-    yield api(make_user(is_admin=True))
-    with app.app_context():
-        with write_transaction():
-            db.session.execute(delete(MemoryGrade))
-        grade_model(recall=1.0)
+    with grades_put_back(app):
+        yield api(make_user(is_admin=True))
 
 
 def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> int:

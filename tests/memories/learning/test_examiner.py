@@ -11,7 +11,7 @@ from rq.job import Job
 from sqlalchemy import delete
 
 from tests.memories.learning.test_exam import rights, wrongs
-from tests.support.grades import grade_model
+from tests.support.grades import grade_model, grades_put_back
 from webapp import backoff, jobspecs, upkeep
 from webapp.database import db, write_transaction
 from webapp.llm.errors import ModelUnavailable
@@ -27,17 +27,11 @@ Jobs = Callable[..., list[Job]]
 
 @pytest.fixture(autouse=True)
 def ungraded(app: Flask) -> Iterator[None]:
-    """No model has a grade; afterwards, the scripted one has its own again."""
-    forget_grades(app)
-    yield
-    forget_grades(app)
-    with app.app_context():
-        grade_model(recall=1.0)
-
-
-def forget_grades(app: Flask) -> None:
-    with app.app_context(), write_transaction():
-        db.session.execute(delete(MemoryGrade))
+    """No model has a grade."""
+    with grades_put_back(app):
+        with app.app_context(), write_transaction():
+            db.session.execute(delete(MemoryGrade))
+        yield
 
 
 def answer_with(model: ServerHandle, say: Callable[[Paper], list[Any]]) -> None:
