@@ -6,7 +6,7 @@ from typing import Any
 
 from jobs.runner import follow_with, job, report
 from webapp.database import now
-from webapp.memories.learning import extraction, requests, tidying
+from webapp.memories.learning import examiner, extraction, requests, tidying
 from webapp.memories.proposals import set_aside
 from webapp.models.catalogue import is_demonstration
 from webapp.queueing import enqueue
@@ -33,6 +33,15 @@ def extract_memories(conversation_id: int, from_start: bool = False, after: int 
 def tidy_memories(user_id: int) -> int:
     """Set aside what says the same as another memory of a user."""
     return tidying.tidy(user_id)
+
+
+@job("exam")
+def examine_model(model: str) -> bool:
+    """Ask a model a part of the exam of those that write memories, and continue if there is more."""
+    more = examiner.examine(model)
+    if more:
+        enqueue("exam", model=model)
+    return more
 
 
 @job("tidying")

@@ -81,7 +81,7 @@ PURE = {
     "webapp.mcp": "protocol",
     "webapp.oauth": "clients",
     "webapp.webhooks": "signing",
-    "webapp.memories.learning": "points prompt",
+    "webapp.memories.learning": "exam points prompt",
     "webapp.legacies": "categories disputes grounding telling",
     "webapp.library": "formats variables",
     "webapp.openapi": "document examples",

@@ -20,11 +20,11 @@ from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
+from webapp.memories.learning import trust
 from webapp.memories.models import Memory
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.keys import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.model_clients import embedder
 from webapp.text.canonical import plain_text
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 NEAREST = 10
 MOST_COMPARED = 2_000
-ABOUT_THE_PERSON = Policy(is_trusted=True)
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 
@@ -118,7 +117,7 @@ def keep_facts(
             subject=name,
             is_forgotten=graveyard(user_id).forbids,
         ),
-        ABOUT_THE_PERSON,
+        trust.policy(),
     )
     plan = side_by_side(plan, *_in_use(user_id, space_id))
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}

@@ -288,20 +288,3 @@ class AdminAccess(Base):
     what: Mapped[str] = mapped_column(String(50))
     # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-
-
-class MemoryGrade(Base):
-    """What a model that writes memories reached in the exam (`memories/learning/trust.py`).
-
-    `recall` is the share of right statements that it found, `key_share` that of their keys, `false_share` that of the
-    wrong ones that it made. `model_key` is a hash of server and model.
-    """
-
-    __tablename__ = "memory_grades"
-
-    model_key: Mapped[str] = mapped_column(Key(64), primary_key=True)
-    recall: Mapped[float] = mapped_column(Float)
-    key_share: Mapped[float] = mapped_column(Float)
-    false_share: Mapped[float] = mapped_column(Float)
-    cases: Mapped[int]
-    examined_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

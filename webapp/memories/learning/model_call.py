@@ -11,11 +11,12 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.llm.parts import schema_of
+from webapp.llm.parts import Part, schema_of
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.learning import trust
 from webapp.memories.learning.points import FIELD as POINTS
 from webapp.memories.learning.points import PointAssessment, read_points
+from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.learning.reading import Reading
 from webapp.memories.rules.check import worded
 from webapp.memories.rules.operations import MemoryOperation
@@ -60,6 +61,15 @@ class Answer:
     policy: Policy = Policy()
 
 
+def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
+    """Return how the call is to be answered: within how many tokens, how freely, and in which form."""
+    return {
+        "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
+        "temperature": TEMPERATURE,
+        "shown": schema_of(parts),
+    }
+
+
 def ask(reading: Reading) -> Answer:
     """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
 
@@ -73,9 +83,7 @@ def ask(reading: Reading) -> Answer:
             reading.call.messages,
             TurnAnswer,
             SCHEMA_NAME,
-            max_tokens=min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * reading.call.evidence_tokens),
-            temperature=TEMPERATURE,
-            shown=schema_of(reading.parts),
+            **wishes(reading.call, reading.parts),
         )
         data = parsed.model_dump()
         model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)
