@@ -129,7 +129,8 @@ def test_pages_follow_each_other_through_both_kinds(app, client, user, model) ->
     assert seen == [item["proposal_id"] for item in waiting(client)] and len(seen) == 4
     kinds = [item["kind"] for item in waiting(client)]
     assert kinds[:2] == ["forget", "forget"] and sorted(kinds[2:]) == ["conflict", "remember"]
-    assert client.get("/api/proposals?cursor=m.nonsense").status_code == 422
+    for kind in ("", "&kind=remember", "&kind=forget", "&kind=conflict"):
+        assert client.get(f"/api/proposals?cursor=m.nonsense{kind}").status_code == 422
 
 
 def test_nobody_else_sees_or_settles_it(client, api, anonymous, make_user, model, app, user) -> None:

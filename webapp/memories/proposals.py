@@ -81,9 +81,11 @@ def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     """
     cursor = query.cursor or ""
     found: list[Proposal] = []
-    if query.kind in (None, "forget") and not cursor.startswith(MEMORIES):
+    if query.kind == "forget":
+        return _to_forget(user_id, query)
+    if query.kind is None and not cursor.startswith(MEMORIES):
         page = _to_forget(user_id, query)
-        if query.kind == "forget" or page.next_cursor:
+        if page.next_cursor:
             return page
         found = page.items
         if len(found) == query.limit:
