@@ -12,16 +12,17 @@ import sys
 from bench.report import machine
 
 PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs", "fairness")
-WITH_DATA = ("recall", "languages", "extraction", "duplicates")
+WITH_DATA = ("recall", "languages", "extraction", "duplicates", "truth")
 BY_NAME = (*WITH_DATA, "chaos", "soak", "imports")
 """The parts that take arguments of their own."""
+MODULES = {"truth": "extraction.truth"}
 
 
 def main(names: list[str]) -> int:
     """Run the parts one after another; returns how many did not hold their promises."""
     if names[:1] and names[0] in BY_NAME:
         print(machine())
-        return int(not importlib.import_module(f"bench.{names[0]}").main(names[1:]))
+        return int(not importlib.import_module(f"bench.{MODULES.get(names[0], names[0])}").main(names[1:]))
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join((*PARTS, *BY_NAME))}", file=sys.stderr)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.runner import follow_with, job, report
-from webapp.memories.learning import extraction, requests, tidying
+from webapp.database import now
+from webapp.memories.learning import examiner, extraction, requests, tidying
+from webapp.memories.proposals import set_aside
 from webapp.models.catalogue import is_demonstration
 from webapp.queueing import enqueue
 
@@ -33,9 +35,19 @@ def tidy_memories(user_id: int) -> int:
     return tidying.tidy(user_id)
 
 
+@job("exam")
+def examine_model(model: str) -> bool:
+    """Ask a model a part of the exam of those that write memories, and continue if there is more."""
+    more = examiner.examine(model)
+    if more:
+        enqueue("exam", model=model)
+    return more
+
+
 @job("tidying")
 def request_tidying() -> int:
-    """Queue tidying for everybody whose memories changed; returns the number of people."""
+    """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
+    set_aside(now())
     people = [] if is_demonstration() else tidying.people_to_tidy()
     for user_id in people:
         enqueue("tidy", user_id=user_id)

@@ -23,6 +23,7 @@ from sqlalchemy import text
 from fakemodel.testing import ServerHandle, serve_in_thread
 from fakemodel.wire import EMBEDDING_MODEL
 from tests.support import network, repeats
+from tests.support.grades import grade_model
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, session_client
 from tests.support.servers import Servers, test_servers
@@ -216,6 +217,7 @@ def _application(settings: Settings) -> Iterator[Flask]:
     app.testing = True
     with app.app_context():
         upgrade()
+        grade_model(recall=1.0)
     yield app
     hub.log.disabled = True  # its daemon thread would report the loss of Redis to a closed standard error
     for client in ("completions", "embedder"):
@@ -245,6 +247,15 @@ def app(
 def model(model_server: ServerHandle, app: Flask) -> ServerHandle:
     """The scripted model that the application talks to: `model.script(...)`, `model.calls()`."""
     return model_server
+
+
+@pytest.fixture
+def untrusted(app: Flask) -> Iterator[None]:
+    """The scripted model has failed the exam: its statements are kept in the user's own words."""
+    with app.app_context():
+        grade_model(recall=0.0)
+        yield
+        grade_model(recall=1.0)
 
 
 @pytest.fixture

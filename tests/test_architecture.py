@@ -81,7 +81,7 @@ PURE = {
     "webapp.mcp": "protocol",
     "webapp.oauth": "clients",
     "webapp.webhooks": "signing",
-    "webapp.memories.learning": "points prompt",
+    "webapp.memories.learning": "exam points prompt",
     "webapp.legacies": "categories disputes grounding telling",
     "webapp.library": "formats variables",
     "webapp.openapi": "document examples",
@@ -91,12 +91,12 @@ PURE = {
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
 }
-PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.engine.")
+PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {
     "webapp.chat": ("context", "turns"),
-    "webapp.memories": ("engine", "keeping"),
+    "webapp.memories": ("rules", "keeping"),
 }
 SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
 """Which modules beside the folders the folders may import."""

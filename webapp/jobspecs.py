@@ -67,6 +67,7 @@ JOBS: dict[str, JobSpec] = {
         "jobs.summaries.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
     ),
     "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
+    "exam": JobSpec("jobs.memories.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
     "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
         "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"

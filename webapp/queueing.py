@@ -42,7 +42,7 @@ def enqueue(
     return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
 
 
-def enqueue_owed(name: str, of: int) -> bool:
+def enqueue_owed(name: str, of: int | str) -> bool:
     """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
 
     Raises redis.RedisError if Redis is away.

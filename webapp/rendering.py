@@ -35,7 +35,9 @@ def init_rendering(app: Flask) -> None:
     version = _static_version(Path(app.static_folder or "static"), FOLDER)
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name, lasting=dates.lasting)
+    app.jinja_env.filters.update(
+        when=when, day=day, markdown=render_stored, model_name=model_name, lasting=dates.lasting
+    )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
     init_speaking(app, _account_language)
@@ -51,6 +53,11 @@ def when(at: datetime | None) -> Markup:
     zone = reader_zone()
     code = language_of(this_app()).code
     return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date(), code)
+
+
+def day(on: date) -> str:
+    """Return a day in the reader's language: "3 May 2026"."""
+    return calendar.in_full(on, language_of(this_app()).code)
 
 
 @lru_cache(maxsize=8_192)

@@ -63,6 +63,8 @@ from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.pages import blueprint as memories_pages
+from webapp.memories.proposal_pages import blueprint as memory_proposal_pages
+from webapp.memories.proposals_api import blueprint as proposals_api
 from webapp.memories.scope_pages import blueprint as memory_scope_pages
 from webapp.migrating import init_migrations
 from webapp.models.api import blueprint as models_api
@@ -111,6 +113,7 @@ APIS = (
     legacies_api,
     library_api,
     memories_api,
+    proposals_api,
     models_api,
     local_models_api,
     groups_api,
@@ -157,6 +160,7 @@ PAGES = (
     memory_activity_pages,
     memory_bulk_pages,
     memory_extraction_pages,
+    memory_proposal_pages,
     memory_scope_pages,
     models_pages,
     connect_pages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import delete
@@ -19,6 +20,7 @@ from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
 from webapp.models.catalogue import is_demonstration
+from webapp.models.grades import owed_exams
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
@@ -41,7 +43,7 @@ def sweep() -> dict[str, int]:
     recovered = recover_all()
     with write_transaction():
         notice_model()
-    owed = {
+    owed: dict[str, Sequence[int | str]] = {
         "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
         "extract": owed_extractions(),
         "summary": owed_summaries(),
@@ -56,6 +58,7 @@ def sweep() -> dict[str, int]:
         "delete_account": closing.owed(),
         "mail": mails.owed(),
         "deliver": delivering.owed(),
+        "exam": owed_exams(),
     }
     if is_demonstration():
         owed |= dict.fromkeys(READ_BY_A_MODEL, ())

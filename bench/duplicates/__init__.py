@@ -19,8 +19,8 @@ from bench.report import table, verdict
 from webapp.llm.embeddings import Embedder
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
-from webapp.memories.engine.likeness import Likeness, compare, may_be_same
-from webapp.memories.engine.policy import MAYBE_SAME_AT, SAME_AT, Policy
+from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT, Policy
+from webapp.memories.rules.similarity import Likeness, compare, may_be_same
 
 PAIRS = Path(__file__).parent / "pairs.tsv"
 STEPS = [n / 100 for n in range(60, 100, 2)]

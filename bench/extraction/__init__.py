@@ -2,6 +2,8 @@
 
     python -m bench extraction --record NAME [--model URL] [--cases FOLDER] [--only id,kind]
     python -m bench extraction [NAME …]          replays recordings/NAME.jsonl, all of them by default
+    python -m bench extraction --ask-twice [NAME …] [--model URL]
+                                                 the same, without what the model says no to when it is asked again
     python -m bench extraction --perfect         an extractor that says exactly what the labels ask for
 
 The folder of cases (EVAL_CASES, ../shared/memory_eval by default) holds cases_*.json and score.py; it is not part of
@@ -18,18 +20,19 @@ import json
 import os
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from bench.extraction import twice
 from bench.extraction.memory import Bench, as_rows
 from bench.extraction.perfect import perfect_answer
 from webapp.llm.errors import MalformedOutput
-from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items, parse_object, strict_schema
-from webapp.memories.engine.statements import FIELD
-from webapp.memories.learning.model_call import LEAST_TOKENS, MOST_TOKENS, SCHEMA_NAME, TEMPERATURE, TOKENS_EACH
+from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, wishes
+from webapp.memories.learning.prompt import ExtractionCall
+from webapp.memories.rules.statements import FIELD
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -46,16 +49,26 @@ def scorer(folder: Path) -> ModuleType:
 def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
     """One real answer, with what the model was shown."""
     call, parts = bench.call(said)
-    schema, strict = strict_schema(schema_of(parts))
+    asked = wishes(call, parts)
+    row = post(url, SCHEMA_NAME, call.messages, asked["shown"], asked["max_tokens"])
+    known = {
+        number: memory.content
+        for number, ref in call.numbered.items()
+        for memory in bench.memories
+        if memory.ref == ref
+    }
+    return {"known": known} | row
+
+
+def post(url: str, name: str, messages: Sequence[Any], shown: dict[str, Any], max_tokens: int) -> dict[str, Any]:
+    """Return a model's raw answer, the seconds that it took, and its usage."""
+    schema, strict = strict_schema(shown)
     body = {
         "model": "m",
-        "messages": list(call.messages),
-        "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
+        "messages": list(messages),
+        "max_tokens": max_tokens,
         "temperature": TEMPERATURE,
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": SCHEMA_NAME, "schema": schema, "strict": strict},
-        },
+        "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": strict}},
     }
     began = time.time()
     request = urllib.request.Request(
@@ -64,13 +77,7 @@ def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
     with urllib.request.urlopen(request, timeout=3_600) as answer:
         payload = json.load(answer)
     text = payload["choices"][0]["message"]["content"] or ""
-    known = {
-        number: memory.content
-        for number, ref in call.numbered.items()
-        for memory in bench.memories
-        if memory.ref == ref
-    }
-    return {"answer": text, "known": known, "seconds": round(time.time() - began, 1), "usage": payload.get("usage")}
+    return {"answer": text, "seconds": round(time.time() - began, 1), "usage": payload.get("usage")}
 
 
 def items_of(text: str) -> list[Any]:
@@ -81,8 +88,33 @@ def items_of(text: str) -> list[Any]:
         return complete_items(text, FIELD)
 
 
-def replay(case: dict[str, Any], rows: Iterable[dict[str, Any]]) -> Bench:
-    """The memory after the recorded answers to a case's sessions."""
+class SecondLook:
+    """The model's answers to the second question, from a recording; those that it lacks are asked for and added."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self._path, self._url = RECORDINGS / "twice" / f"{Path(name).stem}.jsonl", url
+        self._answers = {tuple(row["sentences"]): row["answer"] for row in _rows(self._path)}
+
+    def __call__(self, call: ExtractionCall, items: Sequence[Any]) -> list[Any]:
+        """Return the statements of an answer that the model does not say no to when it is asked again."""
+        sentences = twice.sentences_of(call, items)
+        asked = tuple(dict.fromkeys(sentences.values()))
+        if asked and asked not in self._answers:
+            row = post(self._url, twice.NAME, *twice.question(asked), twice.MAX_TOKENS_EACH * len(asked))
+            self._path.parent.mkdir(exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"sentences": asked} | row, ensure_ascii=False) + "\n")
+            self._answers[asked] = row["answer"]
+        gone = twice.refused(self._answers[asked], asked) if asked else set()
+        return twice.without(items, sentences, gone)
+
+
+def replay(
+    case: dict[str, Any],
+    rows: Iterable[dict[str, Any]],
+    look: Callable[[ExtractionCall, Sequence[Any]], Sequence[Any]] = lambda _call, items: items,
+) -> Bench:
+    """The memory after the recorded answers to a case's sessions, each after a `look` at it."""
     bench = Bench()
     by_session = {row["session"]: row for row in rows}
     for number, said in enumerate(case["sessions"]):
@@ -93,14 +125,14 @@ def replay(case: dict[str, Any], rows: Iterable[dict[str, Any]]) -> Bench:
             continue
         by_text = {memory.content: memory.ref for memory in bench.memories if memory.is_open}
         numbered = {int(n): by_text[text] for n, text in row["known"].items() if text in by_text}
-        bench.take(call, items_of(row["answer"]), numbered)
+        bench.take(call, look(call, items_of(row["answer"])), numbered)
     return bench
 
 
 def record(args: argparse.Namespace, cases: list[dict[str, Any]]) -> None:
     """Ask the model about every session that has not been recorded yet."""
     path = RECORDINGS / f"{args.record}.jsonl" if "/" not in args.record else Path(args.record)
-    done = _rows(path) if path.exists() else []
+    done = _rows(path)
     for case in cases:
         bench = Bench()
         for number, said in enumerate(case["sessions"]):
@@ -120,6 +152,8 @@ def record(args: argparse.Namespace, cases: list[dict[str, Any]]) -> None:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
@@ -157,6 +191,7 @@ def main(argv: list[str] | None = None) -> bool:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--record")
     parser.add_argument("--perfect", action="store_true")
+    parser.add_argument("--ask-twice", action="store_true", dest="asks_twice")
     parser.add_argument("--model", default="http://127.0.0.1:8350/v1")
     parser.add_argument("--cases", type=Path, default=Path(os.environ.get("EVAL_CASES", "../shared/memory_eval")))
     parser.add_argument("--only", default="")
@@ -176,6 +211,7 @@ def main(argv: list[str] | None = None) -> bool:
     if args.perfect:
         runs["perfect"] = {}
     for name, rows in runs.items():
+        look = {"look": SecondLook(name, args.model)} if args.asks_twice else {}
         results = []
         for case in cases:
             if name == "perfect":
@@ -184,7 +220,7 @@ def main(argv: list[str] | None = None) -> bool:
                     call, _ = bench.call(said)
                     bench.take(call, perfect_answer(case["id"], number, bench.memories, call))
             elif case["id"] in rows:
-                bench = replay(case, rows[case["id"]])
+                bench = replay(case, rows[case["id"]], **look)
             else:
                 continue
             results.append((bench, score.score_case(case, as_rows(bench.memories))))

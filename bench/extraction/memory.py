@@ -9,12 +9,13 @@ from typing import Any
 
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.parts import Part, instructions_of
-from webapp.memories.engine import statements
-from webapp.memories.engine.admission import sound
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import KnownMemory, State, apply_effects
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.rules import statements
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.check import worded
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import KnownMemory, State, apply_effects
 from webapp.prompts.catalogue import default_text
 
 BEGAN = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -29,6 +30,7 @@ class Bench:
 
     memories: tuple[KnownMemory, ...] = ()
     sessions: int = 0
+    policy: Policy = field(default_factory=Policy)
     plans: list[tuple[ExtractionCall, statements.Extraction, Plan]] = field(default_factory=list)
 
     def call(self, said: Sequence[str]) -> tuple[ExtractionCall, list[Part]]:
@@ -51,9 +53,8 @@ class Bench:
         """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call."""
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
-        by_ref = {memory.ref: memory.slot for memory in self.memories}
-        keys = {number: slot for number, ref in numbers.items() if (slot := by_ref.get(ref))}
-        operations = tuple(sound(operation, call.sources, keys) for operation in found.operations)
+        said = State(call.sources, context=call.context)
+        operations = tuple(worded(operation, said, self.policy) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(
@@ -62,8 +63,9 @@ class Bench:
             numbered=numbers,
             embeddings=vectors,
             context=call.context,
+            secrets=found.secrets,
         )
-        plan = decide(operations, state)
+        plan = decide(found.operations, state, self.policy)
         self.memories = _settled(apply_effects(self.memories, plan.effects))
         self.sessions += 1
         self.plans.append((call, found, plan))

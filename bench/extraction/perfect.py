@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webapp.memories.engine.state import KnownMemory
 from webapp.memories.learning.prompt import ExtractionCall
+from webapp.memories.rules.state import KnownMemory
 
 _SAYS: dict[tuple[str, int], tuple[str, ...]] = {
     ("single-01", 0): ("user|called|please call me Nadia|Prefers to be called Nadia",),

@@ -4,6 +4,7 @@ import { form, read, write } from "./drafts.js";
 import { newest } from "./news.js";
 import { queue } from "./queue.js";
 import { tryLater, WAITING, whenBack } from "./offline.js";
+import { joined, put, taken } from "./origins.js";
 import { follow } from "./scroll.js";
 import { tn } from "./words.js";
 
@@ -44,8 +45,8 @@ function refresh() {
   }
 }
 
-function fill(value) {
-  text().value = value;
+function fill(words) {
+  put(text(), words);
   refresh();
 }
 
@@ -68,17 +69,17 @@ function giveBack({ waiting = false } = {}) {
   const sent = form()?.sent;
   if (!sent) return;
   dropPending();
-  const since = text().value;
+  const since = taken(text());
   $("#composer-files").prepend(...sent.chips);
-  fill(since && since !== sent.text ? `${sent.text}\n${since}` : sent.text);
-  write({ text: text().value, key: since ? undefined : sent.key, waiting });
+  fill(since.text === sent.text ? sent : joined("\n", sent, since));
+  write({ ...taken(text()), key: since.text ? undefined : sent.key, waiting });
   form().sent = null;
   say(waiting ? WAITING : "");
 }
 
 on("input", "#composer-text", (_event, field) => {
   const draft = read();
-  write({ text: field.value, waiting: draft.waiting && field.value.trim() !== "" });
+  write({ ...taken(field), waiting: draft.waiting && field.value.trim() !== "" });
   if (!draft.waiting) say("");
   refresh();
 });
@@ -104,16 +105,16 @@ document.addEventListener("htmx:config:request", (event) => {
   const key = read().text === words && read().key ? read().key : randomKey();
   if (!navigator.onLine) {
     event.preventDefault();
-    write({ text: words, key, waiting: true });
+    write({ ...taken(text()), key, waiting: true });
     return say(WAITING);
   }
   ctx.request.headers["Idempotency-Key"] = key;
   if (newest()) ctx.request.headers["Last-Message"] = newest();
-  form().sent = { text: words, key, chips: [] };
-  write({ text: words, key, waiting: false });
+  form().sent = { ...taken(text()), key, chips: [] };
+  write({ ...taken(text()), key, waiting: false });
   say("");
   showPending(words);
-  fill("");
+  fill({ text: "" });
   form().dispatchEvent(new Event("composer:taken"));
 });
 
@@ -121,14 +122,14 @@ document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   if (ctx.sourceElement.id !== "composer") return;
   if (ctx.response.status >= 400) return giveBack();
-  const since = text().value;
-  write({ text: since }, ctx.sourceElement);
+  const since = taken(text());
+  write(since, ctx.sourceElement);
   form().sent = null;
   dropPending();
   follow();
   // A new conversation brings a composer of its own: what was typed meanwhile moves there.
   document.addEventListener("htmx:finally:swap", () => {
-    if (since && text() && !text().value) fill(since);
+    if (since.text && text() && !text().value) fill(since);
   }, { once: true });
 });
 
@@ -144,7 +145,7 @@ function arrive() {
   if (!composer || composer.ready) return refresh();
   composer.ready = true;
   const draft = read();
-  if (!text().value && draft.text) text().value = draft.text;
+  if (!text().value && draft.text) put(text(), draft);
   refresh();
   if (draft.waiting) {
     say(WAITING);

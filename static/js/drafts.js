@@ -5,7 +5,7 @@ const key = (form) => `draft:${document.body.dataset.user ?? ""}:${form.dataset.
 
 export const form = () => $("#composer");
 
-/** {text, key, waiting}: the words, the idempotency key of a failed attempt, and whether they wait for a connection. */
+/** {text, marks, key, waiting}: the words and which are not typed, the idempotency key of a failed attempt, and whether they wait for a connection. */
 export function read(composer = form()) {
   return store.get(key(composer)) ?? { text: "" };
 }

@@ -24,7 +24,7 @@ function listen(button) {
   listening.onresult = (event) => {
     const words = [...event.results].map((result) => result[0].transcript).join("");
     field.value = before + space + words;
-    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromDictation" }));
   };
   listening.onerror = (event) => {
     if (event.error === "no-speech" || event.error === "aborted") return;

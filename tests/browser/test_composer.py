@@ -7,6 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from webapp.conversations.models import Message
+from webapp.database import db
+
 from .conftest import PHONE, held, replies, scrolls_sideways, send, serious_findings, until
 
 
@@ -186,3 +189,60 @@ def test_the_focus_stays_where_one_was(tab, model):
     expect(page.get_by_label("Your message", exact=True)).to_have_value("Hello, you")
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Edit and send again")).to_be_focused()
+
+
+def _paste(page, words: str) -> None:
+    """Put text where the caret is, as the browser does when somebody pastes it."""
+    page.evaluate(
+        """words => {
+          const field = document.querySelector("#composer-text");
+          const at = field.selectionStart;
+          field.setRangeText(words, at, field.selectionEnd, "end");
+          field.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
+        }""",
+        words,
+    )
+
+
+def _pasted(app) -> list[str]:
+    with app.app_context():
+        rows = db.session.query(Message).filter_by(role="user").order_by(Message.message_id).all()
+        return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
+
+
+def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, tab, model):
+    model.script(reply="Read.")
+    page = tab.page
+    field = page.get_by_label("Message", exact=True)
+    field.click()
+    page.keyboard.type("My 🐝 letter: ")
+    _paste(page, "I live in Leeds.")
+    page.keyboard.type(" Is that right?")
+    page.keyboard.press("Home")
+    page.keyboard.type("Look. ")
+    page.reload()  # the draft keeps the mark
+    expect(field).to_have_value("Look. My 🐝 letter: I live in Leeds. Is that right?")
+    field.click()
+    page.keyboard.press("End")
+    page.keyboard.type("?")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    assert _pasted(app) == ["I live in Leeds."]
+    send(page, "And this I typed myself.")
+    expect(replies(page)).to_have_count(2)
+    assert _pasted(app) == ["I live in Leeds."], "the next message begins without marks"
+
+
+def test_a_mark_waits_with_its_message(app, tab, model):
+    hold = held(model, match="first")
+    model.script(reply="The second reply.", match="second")
+    page = tab.page
+    send(page, "The first")
+    page.get_by_label("Message", exact=True).click()
+    page.keyboard.type("  The second: ")
+    _paste(page, "I am Ann.")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-queued-text]")).to_have_text("The second: I am Ann.")
+    hold.release()
+    expect(replies(page)).to_have_count(2)
+    assert _pasted(app) == ["I am Ann."]

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.memories.conversing import answers, name, operation
+from tests.memories.learning.test_tools import calls_tool
 from webapp.database import write_transaction
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.schemas import MemoryFields
@@ -55,7 +56,7 @@ def test_what_is_said_becomes_a_memory_without_a_reload(learned):
     expect(page.locator("[data-toast]")).to_have_count(0)
     page.set_viewport_size({"width": 1440, "height": 420})
     trace(page, "Remembered: name is Ada").click()
-    expect(page.locator(".trace-body").first).to_contain_text("Name is Ada.")
+    expect(page.locator(".trace-body").first).to_contain_text("The user's name is Ada.")
     expect(page.locator(".trace-undo").get_by_role("button", name="Undo")).to_be_in_viewport()
     page.set_viewport_size({"width": 1440, "height": 900})
     page.reload()
@@ -178,7 +179,8 @@ def test_a_receipt_under_the_reply_and_its_answers(learned, model):
 
 def test_a_contradiction_is_decided_with_both_quotes_in_sight(learned, tab, model):
     page = learned
-    answers(model, operation("I do not prefer green tea", memory_type="preference", confidence=0.6))
+    denies = {"action": "supersede", "memory_number": 1, "memory_type": "preference", "confidence": 0.6}
+    answers(model, operation("I do not prefer green tea", **denies))
     send(page, "Well, I do not prefer green tea")
     expect(trace(page, "To review: ")).to_be_visible()
     page.locator("#memory-review").get_by_role("link", name="1 to review").click()
@@ -406,3 +408,23 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     page.get_by_role("searchbox", name="Search memory").fill("cocoa")
     expect(cards(page)).to_have_count(1)
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
+
+
+def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Plays the zither."}).json
+    calls_tool(model, "forget", memory_id=made["memory_id"])
+    page = tab.page
+    send(page, "Forget the zither")
+    asked = page.locator(".proposals")
+    expect(asked).to_contain_text("Forget this for good?")
+    expect(asked).to_contain_text("Plays the zither.")
+    assert serious_findings(page) == []
+    asked.get_by_role("button", name="Forget").click()
+    expect(asked).to_contain_text("Removed: 1 memory")
+    assert serious_findings(page) == []
+    calls_tool(model, "remember", content="Compares brokers.", quote="I compare brokers")
+    send(page, "I compare brokers.\n> The user has chosen Oakline.")
+    asked = page.locator(".proposals").last
+    expect(asked).to_contain_text("Keep this?")
+    asked.get_by_role("button", name="Keep").click()
+    expect(asked).to_contain_text("Kept: Compares brokers.")

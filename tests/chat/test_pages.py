@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from sqlalchemy import select
 
 from tests.conversations.test_paging import queries
 from tests.support.people import csrf_token, post_form
@@ -135,6 +137,31 @@ def test_edit_version_restore_without_scripts(browser, model):
     assert beside.count("Switch to this version") == 1 and "In the conversation now" in beside
     assert post_form(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
     assert "About cats." in browser.get(path).text
+
+
+def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model):
+    model.script(reply="I see.")
+
+    def pasted() -> list[str]:
+        with app.app_context():
+            rows = select(Message).where(Message.role == "user").order_by(Message.message_id.desc())
+            row = db.session.scalars(rows).first()
+            return [row.content[start:end] for start, end, origin in row.provenance if origin == "pasted"]
+
+    spans = json.dumps([{"start": 6, "end": 22, "origin": "pasted"}])
+    said = "Look: I live in Leeds. ok"
+    posted = post_form(browser, "/conversations", content=said, spans=spans)
+    message = ids(browser.get(posted.location).text)[0]
+    assert pasted() == ["I live in Leeds."]
+    post_form(browser, f"/messages/{message}/edit", content="Look at this: I live in Leeds. ok", spans="")
+    assert pasted() == ["I live in Leeds."], "also without scripts"
+    for wrong in (
+        "[",
+        '[{"start": -1, "end": 2, "origin": "pasted"}]',
+        '[{"start": 0, "end": 2, "origin": "mine"}]',
+        "{}",
+    ):
+        assert post_form(browser, "/conversations", content=said, spans=wrong).status_code == 422
 
 
 def test_regenerate_keeps_the_earlier_reply(browser, model):

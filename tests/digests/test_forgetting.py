@@ -14,9 +14,9 @@ from webapp.database import db, now, write_transaction
 from webapp.digests import forgetting, generation, service
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
-from webapp.memories.engine.retelling import Told
 from webapp.memories.keeping.copies import told_elsewhere
 from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.retelling import Told
 
 SECRET = "Is allergic to peanuts"
 

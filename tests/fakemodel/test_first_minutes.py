@@ -8,12 +8,13 @@ from bench.extraction.memory import Bench
 from fakemodel.tasks import run_task
 from fakemodel.tasks.request import TaskRequest
 from webapp.llm.parts import schema_of
-from webapp.memories.engine.statements import FIELD
 from webapp.memories.learning.model_call import SCHEMA_NAME
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.statements import FIELD
 
 
 def kept(said: str) -> list[str]:
-    bench = Bench()
+    bench = Bench(policy=Policy(is_trusted=True))
     call, parts = bench.call([said])
     bench.take(call, run_task(TaskRequest(SCHEMA_NAME, schema_of(parts), list(call.messages)))[FIELD])
     return sorted(memory.content for memory in bench.memories if memory.is_current)
@@ -59,8 +60,8 @@ def kept(said: str) -> list[str]:
         ("Je suis retraitée et j'habite à Lyon.", ["Est retraitée", "Habite à Lyon"]),
         ("Estoy jubilada y vivo en Cádiz.", ["Está jubilada", "Vive en Cádiz"]),
         ("Estou aposentado.", ["Está aposentado"]),
-        ("我退休了。", ["我退休了"]),
-        ("أنا متقاعدة.", ["أنا متقاعدة"]),
+        ("我退休了。", ["退休"]),
+        ("أنا متقاعدة.", ["متقاعدة"]),
         ("我叫小红，我住在成都。", ["住在成都", "叫小红"]),
         ("我对花生过敏。", ["对花生过敏"]),
         ("اسمي ليلى وأعيش في عمّان.", ["الاسم ليلى", "يعيش في عمّان"]),

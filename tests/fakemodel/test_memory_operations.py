@@ -8,12 +8,15 @@ from fakemodel.tasks import run_task
 from fakemodel.tasks.memory_operations import operations_of
 from fakemodel.tasks.request import TaskRequest
 from webapp.llm.parts import Part, schema_of
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import State, apply_effects
-from webapp.memories.engine.statements import FIELD, read_statements, statements_schema
 from webapp.memories.learning import points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import State, apply_effects
+from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
+
+TRUSTED = Policy(is_trusted=True)
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -221,7 +224,7 @@ def test_a_newcomer_sees_real_memories():
         "Actually, my full name is Alexander. We decided to ship on Friday 🚀",
     ]
     extraction, state, _ = extract(texts)
-    plan = decide(extraction.operations, state)
+    plan = decide(extraction.operations, state, TRUSTED)
     memories = apply_effects((), plan.effects)
     assert sorted(m.content for m in memories if m.is_current) == [
         "Decided together to ship on Friday 🚀",
@@ -230,7 +233,7 @@ def test_a_newcomer_sees_real_memories():
     ]
     assert plan.rejections == ()
     again, state, _ = extract(texts, memories)
-    assert decide(again.operations, state).effects == ()
+    assert decide(again.operations, state, TRUSTED).effects == ()
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,7 @@ def test_a_newcomer_sees_real_memories():
 )
 def test_what_is_told_of_oneself_in_any_language_is_kept_in_the_third_person(text, noted):
     extraction, state, _ = extract([text])
-    plan = decide(extraction.operations, state)
+    plan = decide(extraction.operations, state, TRUSTED)
     assert plan.rejections == ()
     assert {memory.content for memory in apply_effects((), plan.effects) if memory.is_current} == noted
 
@@ -278,7 +281,7 @@ def test_what_is_told_of_oneself_in_any_language_is_kept_in_the_third_person(tex
 )
 def test_a_key_is_kept_with_its_bare_value(text, key, value):
     extraction, state, _ = extract([text])
-    (memory,) = apply_effects((), decide(extraction.operations, state).effects)
+    (memory,) = apply_effects((), decide(extraction.operations, state, TRUSTED).effects)
     assert (memory.fact_key, memory.fact_value) == (key, value)
 
 
@@ -298,5 +301,5 @@ def test_open_points_are_assessed_when_the_schema_asks():
 )
 def test_any_text_gives_grounded_operations(parts):
     extraction, state, _ = extract(["".join(parts)])
-    reasons = {rejection.reason for rejection in decide(extraction.operations, state).rejections}
+    reasons = {rejection.reason for rejection in decide(extraction.operations, state, TRUSTED).rejections}
     assert "quote_not_verbatim" not in reasons and "unknown_message" not in reasons

@@ -72,6 +72,19 @@ def test_a_clean_continuation_appends(app: Flask, client: ApiClient, model: Serv
     assert said(app, conversation) == [*history, ("user", "Three"), ("assistant", "Third.")]
 
 
+def test_a_program_says_what_was_pasted(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="I see.")
+    message = {"role": "user", "content": "Look: I am Ann."}
+    spans = [{"start": 6, "end": 99, "origin": "pasted"}]
+    body = {"messages": [message | {"metadata": {"spans": spans, "mine": 1}}]}
+    assert client.post("/v1/chat/completions", json=body).status_code == 200
+    with app.app_context():
+        row = db.session.scalars(db.select(Message).where(Message.role == "user")).one()
+        assert row.provenance == ((6, 15, "pasted"),)
+    spans[0]["origin"] = "mine"
+    assert client.post("/v1/chat/completions", json=body).status_code in (400, 422)
+
+
 def test_the_same_question_again_takes_the_place_of_the_reply(
     app: Flask, client: ApiClient, model: ServerHandle
 ) -> None:

@@ -32,7 +32,7 @@ def test_a_job_may_take_as_long_as_its_model_calls() -> None:
 
 def test_every_job_that_calls_the_model_says_so() -> None:
     calling = {name for name, spec in jobspecs.JOBS.items() if spec.model_calls}
-    assert calling == {"title", "extract", "summary", "digest", "journey_report", "learn", "overview", "tidy"}
+    assert calling == {"title", "extract", "summary", "digest", "journey_report", "learn", "overview", "tidy", "exam"}
     alone = {name for group in jobspecs.WORKERS for name in group}
     assert alone == set(jobspecs.Queue)
     assert sum(len(group) for group in jobspecs.WORKERS) == len(alone)

@@ -61,11 +61,11 @@ def told(app, client, user):
     space_id = make_space(client, "Ylva")
     talk = converse(client, space_id)
 
-    def tell(*said: tuple[str, str]):
+    def tell(*said: tuple[str, str], worded: str = ""):
         ids = fill(app, talk, *(text for text, _ in said), count=len(said))
         with app.app_context():
             with write_transaction():
-                proposed = [Proposed(kind, text, text, number) for number, (text, kind) in enumerate(said, 1)]
+                proposed = [Proposed(kind, worded or text, text, number) for number, (text, kind) in enumerate(said, 1)]
                 keep_facts(user.user_id, space_id, talk, "Ylva", proposed, ids, Vectors())
             listed = client.get(f"/api/ai/legacies/{space_id}/facts").get_json()["facts"]
             waiting = review_queue(user.user_id, MemoryQuery()).items
@@ -105,3 +105,8 @@ def test_the_same_in_other_words_is_more_evidence(told, client) -> None:
     told(("Ylva loved gardening", "hobby"))
     used, waiting, _ = told(("Ylva enjoyed gardening a great deal", "hobby"))
     assert (used, waiting) == (["Ylva loved gardening"], [])
+
+
+def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told) -> None:
+    used, _, _ = told(("Ylva never loved gardening.", "hobby"), worded="Ylva loved gardening")
+    assert used == ["Ylva never loved gardening."]

@@ -203,7 +203,7 @@ def test_what_was_forgotten_is_refused_as_forgotten(
 def test_an_error_says_which_argument_it_is_about(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     secret = token(app, user, "mcp", "write")
     unsaid = call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")
-    assert unsaid["content"][0]["text"].startswith("quote: does not say this.")
+    assert unsaid["content"][0]["text"].startswith("quote: lacks a name or number of this.")
     foreign = call(anonymous, secret, "list_memories", cursor="W10")
     assert foreign["isError"] and foreign["content"][0]["text"] == "cursor: is not a cursor of this list"
 

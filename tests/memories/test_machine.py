@@ -17,12 +17,12 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
 from webapp.memories import change_sets, history, reviewing, service
-from webapp.memories.engine.statements import read_statements
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.journal import snapshot
 from webapp.memories.learning import extraction, reading
 from webapp.memories.learning.model_call import Answer
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
+from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
 
 VALUES = ("Rome", "Oslo", "Lima")

@@ -412,7 +412,7 @@ def test_a_panel_that_was_not_looked_at_yet_follows_the_conversation(browser, us
 
 
 def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_prompt(app, browser, client, user):
-    kind = {"memory_type": "fact"}
+    kind, over = {"memory_type": "fact"}, f"{now() - timedelta(days=2):%Y-%m-%d}"
     ids = [
         client.post("/api/memories", json=kind | {"content": f"Planning trip number {n}"}).json["memory_id"]
         for n in range(6)
@@ -425,8 +425,9 @@ def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_promp
     with app.app_context():
         assert len(told()) == 7
         with write_transaction():
-            old = now() - timedelta(days=120)
-            db.session.execute(update(Memory).values(updated_at=old, created_at=old))
+            db.session.execute(update(Memory).values(updated_at=now() - timedelta(days=120)))
+        for number in ids:
+            assert client.put(f"/api/memories/{number}", json={"until": over}).json["until"] == over
         assert told() == {"Lives in Lisbon"}
     page = browser.get("/memories/health").text
     assert page.count(">Still true</button>") == 4, "a few at a time"

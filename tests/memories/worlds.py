@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from webapp.memories.engine.grounding import find_quote
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import KnownMemory, SourceMessage, State, apply_effects
+from webapp.memories.rules.evidence import find_quote
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.state import KnownMemory, SourceMessage, State, apply_effects
 
 NAME = "identity/name"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

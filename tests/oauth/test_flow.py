@@ -220,6 +220,28 @@ def test_a_program_with_a_secret_has_to_know_it(browser: FlaskClient, anonymous:
         assert anonymous.post("/oauth/token", data=form, auth=(client_id, secret)).status_code == 200
 
 
+def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
+) -> None:
+    tokens = connect(browser, anonymous)
+    with app.app_context():
+        number = db.session.scalar(db.select(OAuthGrant.grant_id))
+    place, page = f"/settings/programs/{number}/trust", "/settings/programs"
+
+    def remembered(content: str) -> str:
+        answer = call(anonymous, tokens["access_token"], "remember", content=content, quote=content)
+        return str(answer["structuredContent"]["status"])
+
+    assert remembered("Keeps bees") == "proposed" and "Always from this source" in browser.get(page).text
+    for other in (make_user(), make_user(is_admin=True)):
+        assert post_form(browser_client(app, other), place, "/settings", on="1").status_code == 404
+    assert post_form(browser, place, page, on="1").status_code == 303
+    assert remembered("Plays the oboe") == "remembered" and "Ask me first" in browser.get(page).text
+    assert deeds(app, user)[-2][0] == "program_connected"
+    assert post_form(browser, place, page, on="0").status_code == 303
+    assert remembered("Sails a boat") == "proposed"
+
+
 def test_a_person_ends_it(
     app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
 ) -> None:

@@ -14,8 +14,8 @@ from tests.support.queries import count_queries
 from webapp import access_paths
 from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, write_transaction
-from webapp.memories.engine.retelling import Told
 from webapp.memories.keeping.copies import told_elsewhere
+from webapp.memories.rules.retelling import Told
 from webapp.retrieval.models import ConversationChunk
 from webapp.summaries import forgetting
 

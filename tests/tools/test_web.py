@@ -338,9 +338,9 @@ def test_what_pages_say_is_never_evidence(
     calls(model, ("read_page", {"url": searxng.url}), ("remember", claim))
     answers(model, operation("Read it and say yes", "Keeps falcons in Narnia."), times=None)
     reply = ask(client, f"Read it and say yes: {searxng.url}")
-    assert reply["tool_calls"][1]["output"]["status"] == "refused"
+    assert reply["tool_calls"][1]["output"]["status"] == "waits_for_review"
     run_jobs()
-    assert memories_of(app, user.user_id) == []
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True], "until the user keeps it"
 
 
 def test_forgetting_reaches_what_was_asked_and_answered(

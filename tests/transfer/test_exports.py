@@ -107,12 +107,13 @@ def test_a_conversation_speaks_the_language_of_its_person(app, client, run_jobs,
 
 
 def test_memories_in_each_form(client, run_jobs):
-    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees", "until": "2031-05-03"})
     gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Lived in Porto"}).get_json()
     client.delete(f"/api/memories/{gone['memory_id']}")
     for form, words in (("text", "] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
         _, file = _export(client, run_jobs, what="memories", format=form)
         assert words in file.text and "Porto" not in file.text
+        assert form == "text" or "2031-05-03" in file.text
         assert form != "json" or file.get_json()["memories"][0]["created_at"].endswith("Z")
     _, file = _export(client, run_jobs, what="memories", format="mem")
     with zipfile.ZipFile(io.BytesIO(file.data)) as bundle:

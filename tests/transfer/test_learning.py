@@ -11,9 +11,9 @@ from tests.transfer.exports import chatgpt_conversation, zipped
 from tests.transfer.test_imports import _bring
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict
-from webapp.memories.engine.proposals import for_review
-from webapp.memories.engine.state import AddEvidence, Close, Draft, Flag, Insert, Revise
 from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
 from webapp.models.catalogue import catalogue
 from webapp.transfer import learning
 from webapp.transfer.models import Import

@@ -703,6 +703,7 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "api_tokens": "secrets",
         "idempotency_keys": "kept for a day",
         "memory_versions": "counters",
+        "forget_proposals": "questions that wait here",
         "passage_versions": "counters",
         "passage_changes": "counters",
         "message_embeddings": "made again",

@@ -34,6 +34,7 @@ from webapp.chat.schemas import (
     VersionPath,
     Versions,
     WaitQuery,
+    spans_within,
 )
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
@@ -90,6 +91,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         model=body.model,
         custom_payload=body.kept,
         file_ids=modes_of(body.file_ids),
+        spans=spans_within(body.content, body.spans),
     )
     return _accepted(started)
 
@@ -108,6 +110,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         model=body.model,
         custom_payload=body.kept,
         file_ids=modes_of(body.file_ids),
+        spans=spans_within(body.message, body.spans),
     )
     idempotency.commit(started.header, 200)
     service.launch(started)
@@ -168,7 +171,8 @@ def regenerate(path: TurnPath, body: Again) -> ViewResult:
 @idempotency.idempotent
 def edit_message(path: MessagePath, body: EditedMessage) -> ViewResult:
     """Change a message of yours and have it answered anew; what followed is superseded, not lost."""
-    return _accepted(service.edit_message(current_user_id(), path.message_id, body.content))
+    spans = spans_within(body.content, body.spans)
+    return _accepted(service.edit_message(current_user_id(), path.message_id, body.content, spans))
 
 
 @blueprint.get("/messages/<int:message_id>/versions", responses={200: Versions})

@@ -1,4 +1,4 @@
-"""What the composer sends besides the text: the attached files, and the parameters for this message only."""
+"""What the composer sends besides the text: files, what was not typed, and the parameters for this message only."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import json
 from typing import Any
 
 from flask import request
+from pydantic import TypeAdapter, ValidationError
 
+from webapp.chat.schemas import Spans, spans_within
+from webapp.errors import Invalid
 from webapp.parameters import PAYLOAD, RequestParameters
+from webapp.problems import field_errors
 from webapp.validation import parse_id
+
+_SPANS = TypeAdapter(Spans)
 
 
 def attached() -> dict[int, str]:
     """The attached files by id, with how each is to be used."""
     ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
     return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
+
+
+def origins(content: str) -> list[tuple[int, int, str]]:
+    """Return the spans of a message that the composer says were pasted or dictated. Raises Invalid."""
+    try:
+        return spans_within(content, _SPANS.validate_json(request.form.get("spans") or "[]"))
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
 
 
 def for_this_message() -> dict[str, Any] | None:

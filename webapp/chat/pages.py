@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import (
-    Blueprint,
-    Response,
-    make_response,
-    redirect,
-    render_template,
-    request,
-    stream_with_context,
-    url_for,
-)
+from flask import Blueprint, Response, make_response, redirect, render_template, request, stream_with_context, url_for
 from redis.exceptions import RedisError
 
 from webapp import idempotency
@@ -21,7 +12,7 @@ from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
-from webapp.chat.composer_form import attached, for_this_message
+from webapp.chat.composer_form import attached, for_this_message, origins
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.schemas import EditedMessage, NewMessage
 from webapp.chat.turns import gate, turnlog
@@ -39,6 +30,7 @@ from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
 from webapp.models.choosing import check_choice, remember_choice, remembered_parameters
+from webapp.text.provenance import carried
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
@@ -86,6 +78,7 @@ def start() -> ViewResult:
     """The first message of a new conversation."""
     try:
         body = read_form(NewMessage)
+        spans = origins(body.content)
     except Invalid as error:
         return _refused(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
@@ -100,7 +93,7 @@ def start() -> ViewResult:
         uses_web="uses_web" in request.form,
     )
     started = service.start_turn(
-        current_user_id(), body.content, new=new, file_ids=attached(), custom_payload=for_this_message()
+        current_user_id(), body.content, new=new, file_ids=attached(), custom_payload=for_this_message(), spans=spans
     )
     remember_choice(body.model)
     return launched(started, is_new=True)
@@ -114,6 +107,7 @@ def send(conversation_id: int) -> ViewResult:
     """A further message."""
     try:
         body = read_form(NewMessage)
+        spans = origins(body.content)
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
@@ -126,6 +120,7 @@ def send(conversation_id: int) -> ViewResult:
             model=body.model,
             file_ids=attached(),
             custom_payload=for_this_message(),
+            spans=spans,
         )
     )
 
@@ -225,13 +220,15 @@ def edit(message_id: int) -> ViewResult:
 @limit_turns
 def resend(message_id: int) -> ViewResult:
     """Send an edited message; what followed is superseded, not lost."""
+    before = messages.get_message(current_user_id(), message_id)
     try:
         body = read_form(EditedMessage)
+        spans = origins(body.content)
     except Invalid as error:
-        found = messages.get_message(current_user_id(), message_id)
-        shown = {"message": found, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
+        shown = {"message": before, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
         return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **shown), 422
-    return launched(service.edit_message(current_user_id(), message_id, body.content), redraw=True)
+    spans += carried(before.content, body.content, before.provenance)
+    return launched(service.edit_message(current_user_id(), message_id, body.content, spans), redraw=True)
 
 
 def launched(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> ViewResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -9,7 +10,8 @@ from pydantic import BaseModel, Field
 from webapp.conversations.schemas import MessageOut
 from webapp.parameters import PAYLOAD, OfOneReply
 from webapp.retrieval.schemas import ReceiptLine
-from webapp.validation import Id, JsonObject, Line, MessageText
+from webapp.text.provenance import Origin
+from webapp.validation import Id, JsonObject, Line, MessageText, Whole
 
 
 class TurnPath(BaseModel):
@@ -42,6 +44,23 @@ FileIds = Annotated[
 ]
 
 
+class SpanFields(BaseModel):
+    """Which characters of a message were not typed, as far as the sender knows."""
+
+    start: Whole = Field(ge=0)
+    end: Whole = Field(ge=1)
+    origin: Origin
+
+
+Spans = Annotated[list[SpanFields], Field(max_length=200, description="What of the text was pasted, quoted or spoken.")]
+
+
+def spans_within(text: str, spans: Sequence[SpanFields]) -> list[tuple[int, int, str]]:
+    """Return spans as they are stored, cut to the text; empty ones are left out."""
+    found = [(span.start, min(span.end, len(text)), span.origin) for span in spans]
+    return [span for span in found if span[0] < span[1]]
+
+
 FOR_IT = "For the replies to this message only, before what the conversation and the model set."
 
 
@@ -52,6 +71,7 @@ def _kept(parameters: OfOneReply | None, **said: Any) -> dict[str, Any]:
 
 class NewMessage(BaseModel):
     content: MessageText
+    spans: Spans = []
     file_ids: FileIds = []
     purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
     model: Line | None = Field(None, max_length=200)
@@ -65,6 +85,7 @@ class NewMessage(BaseModel):
 
 class ChatRequest(BaseModel):
     message: MessageText
+    spans: Spans = []
     file_ids: FileIds = []
     conversation_id: Id | None = Field(None, description="Without one, a new conversation is created.")
     space_id: Id | None = None
@@ -80,6 +101,7 @@ class ChatRequest(BaseModel):
 
 class EditedMessage(BaseModel):
     content: MessageText
+    spans: Spans = []
 
 
 class Again(BaseModel):

@@ -28,6 +28,7 @@ from webapp.models.choosing import check_choice
 from webapp.parameters import PAYLOAD
 from webapp.retrieval import receipts
 from webapp.retrieval.service import anticipate
+from webapp.text.provenance import Spans
 from webapp.tools.of_clients import ClientTools
 from webapp.usage import service as usage
 
@@ -79,19 +80,18 @@ def start_turn(
     model: str | None = None,
     custom_payload: dict[str, Any] | None = None,
     file_ids: Mapping[int, str] | None = None,
+    spans: Spans = (),
 ) -> Started:
-    """A user message and the reply to be written, in a new conversation when none is named.
+    """Add a user message and the reply to be written, in a new conversation when none is named.
 
-    Raises NotFound, TooMany past a quota, Invalid for a model that cannot be chosen, and Unavailable when this process
-    takes no more turns.
-    """
+    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     usage.require_room(user_id)
     check_choice(model)
     embedded = anticipate(user_id, content)
     if conversation_id is None:
-        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
         parent_id = None
+        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
@@ -102,6 +102,7 @@ def start_turn(
         parent_id=parent_id,
         custom_payload=custom_payload or None,
         model=model or None,
+        spans=spans,
         is_counted=conversation_id is None,
     )
     if file_ids:
@@ -128,8 +129,8 @@ def regenerate(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Started:
-    """A new version of a finished reply, with an `instruction` such as "shorter", another `model`, or its own
-    `parameters`; the old one and what followed are kept. Raises NotFound, Conflict, Invalid for an unknown model."""
+    """Write a finished reply anew, as an `instruction`, `model` or `parameters` ask; the old one and what followed are
+    kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
@@ -185,10 +186,10 @@ def _streaming_after(message: Message) -> Sequence[int]:
     ).all()
 
 
-def edit_message(user_id: int, message_id: int, content: str) -> Started:
-    """A new version of a user message with a new reply; what followed is superseded, not lost.
+def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> Started:
+    """Add a new version of a user message with a new reply; what followed is superseded, not lost.
 
-    A reply that is being written further down is asked to stop. Raises NotFound, Conflict, TooMany past a quota.
+    A reply that is being written further down is stopped. Raises NotFound, Conflict, TooMany past a quota.
     """
     runtime().runner.require_room()
     usage.require_room(user_id)
@@ -202,7 +203,7 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
     asked, reply = messages.add_exchange(
-        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload
+        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload, spans=spans
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from webapp.database import db
-from webapp.memories.engine.retelling import Told, without_retold
 from webapp.memories.keeping.burials import recent_graveyards
 from webapp.memories.keeping.copies import GONE, cut_out, without
 from webapp.memories.models import Memory, MemoryVersion
+from webapp.memories.rules.retelling import Told, without_retold
 from webapp.spaces.service import active_members, spaces_of
 
 CLOCKS = timedelta(minutes=5)

@@ -16,6 +16,7 @@ from webapp.conversations.signals import messages_changed
 from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.paging import Page
+from webapp.text.provenance import Spans, spans_of_others
 from webapp.validation import MAX_ID
 
 
@@ -67,8 +68,8 @@ def messages_lost(said: Mapping[int, str]) -> bool:
     return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(said)
 
 
-def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str]]:
-    """Id, parent, role, content and status of every message that is part of the conversation now, in order.
+def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str, bool]]:
+    """Return id, parent, role, content, status and taint of every current message of a conversation, in order.
 
     With `after`, only those after that one.
     """
@@ -76,9 +77,9 @@ def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[in
 
 
 @cache
-def _current_messages() -> Select[int, int | None, str, str, str]:
+def _current_messages() -> Select[int, int | None, str, str, str, bool]:
     return (
-        select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status)
+        select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status, Message.is_tainted)
         .where(
             Message.conversation_id == bindparam("conversation"),
             Message.superseded_by_id.is_(None),
@@ -104,11 +105,13 @@ def add_exchange(
     parent_id: int | None,
     custom_payload: dict[str, Any] | None = None,
     model: str | None = None,
+    spans: Spans = (),
     is_counted: bool = False,
 ) -> tuple[Message, Message]:
-    """A user message and the empty, streaming reply to it, by `model` if one was asked for.
+    """Add a user message and the empty, streaming reply to it, by `model` if one was asked for.
 
-    `is_counted`: the conversation has just been created, for these two.
+    `spans` are start, end and origin of what was not typed, as far as the composer or a program knows. `is_counted`:
+    the conversation has just been created, for these two.
     """
     asked = Message(
         conversation_id=conversation.conversation_id,
@@ -118,6 +121,8 @@ def add_exchange(
         parent_id=parent_id,
         created_at=now(),
         custom_payload=custom_payload,
+        spans=[*spans] or None,
+        is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
     db.session.add(asked)
     db.session.flush()
@@ -146,6 +151,7 @@ def _reply_to(asked: Message, model: str | None = None) -> Message:
         reply_to_id=asked.message_id,
         created_at=now(),
         model=model,
+        is_tainted=asked.is_tainted,
     )
     db.session.add(reply)
     db.session.flush()

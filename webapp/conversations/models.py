@@ -169,11 +169,20 @@ class Message(Base):
     completion_tokens: Mapped[int | None]
     parent_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
     reply_to_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    # Whose words it is made of: [start, end, origin] as the composer or a program said; whether others' words are in it
+    # or, of a reply, were in its prompt.
+    spans: Mapped[list[tuple[int, int, str]] | None] = mapped_column(JSON(none_as_null=True))
+    is_tainted: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     # No foreign key: to clear it when the other message goes would bring back what was taken out. It would also keep
     # InnoDB from deleting conversations: clearing it moves the row in the index that conversation_id is checked by.
     superseded_by_id: Mapped[int | None] = mapped_column(index=True)
     # What its owner thinks of it; loaded where a thread is shown.
     rating: Mapped[str | None] = query_expression()
+
+    @property
+    def provenance(self) -> tuple[tuple[int, int, str], ...]:
+        """Start, end and origin of the spans that are known not to be typed."""
+        return tuple((start, end, origin) for start, end, origin in self.spans or ())
 
     @property
     def is_cut(self) -> str:

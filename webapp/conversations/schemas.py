@@ -167,6 +167,12 @@ class ConversationOut(BaseModel):
         )
 
 
+class SpanOut(BaseModel):
+    start: int
+    end: int
+    origin: str
+
+
 class MessageOut(BaseModel):
     message_id: int
     id: int = Field(description="The same as `message_id`.")
@@ -182,6 +188,8 @@ class MessageOut(BaseModel):
     model: str | None
     prompt_version: str | None
     error: str | None = Field(None, description="Why the reply failed, for a person.")
+    spans: list[SpanOut] = Field([], description="What of it was pasted, quoted or spoken, as far as its sender said.")
+    is_tainted: bool = Field(False, description="Whether others' words are in it or, of a reply, were in its prompt.")
 
     @classmethod
     def of(cls, row: Message) -> MessageOut:
@@ -200,6 +208,8 @@ class MessageOut(BaseModel):
             model=row.model,
             prompt_version=row.prompt_version,
             error=row.error_detail,
+            spans=[SpanOut(start=start, end=end, origin=origin) for start, end, origin in row.provenance],
+            is_tainted=row.is_tainted,
         )
 
 

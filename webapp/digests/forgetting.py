@@ -12,11 +12,11 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
-from webapp.memories.engine.retelling import Told
 from webapp.memories.keeping.copies import told_elsewhere, without
 from webapp.memories.keeping.forgetting import being_forgotten
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.models import MemoryEvidence
+from webapp.memories.rules.retelling import Told
 
 
 def init_digest_forgetting() -> None:

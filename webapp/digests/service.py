@@ -16,8 +16,8 @@ from webapp.database import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.memories.engine.screening import find_secret
 from webapp.memories.known import memory_is_on
+from webapp.memories.rules.screening import find_secret
 from webapp.prompts.values import digest_source
 
 NO_LIMIT = -1

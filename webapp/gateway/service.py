@@ -22,9 +22,9 @@ from webapp.gateway import threads
 from webapp.gateway.functions import Round
 from webapp.gateway.matching import fingerprint
 from webapp.gateway.wire import Asked
-from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
+from webapp.memories.rules.tombstones import Graveyard
 from webapp.models.catalogue import HOME_ID
 from webapp.models.choosing import choices
 from webapp.parameters import PAYLOAD
@@ -234,6 +234,7 @@ def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, p
         model=wish.model,
         custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
         file_ids=pictures,
+        spans=asked.spans,
     )
     if asked.rounds:
         yard = graveyard(user_id)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.chat.schemas import Spans, spans_within
 from webapp.gateway.formats import in_words, read_format
 from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
 from webapp.gateway.matching import IMAGE, PICTURE, TextLine
@@ -39,11 +40,20 @@ _STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "mod
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
+class MessageMetadata(BaseModel):
+    """What a program knows of a message besides its words."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    spans: Spans = []
+
+
 class WireMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: SearchText | list[dict[str, Any]] | None = None
     tool_calls: list[Any] | None = Field(None, max_length=MOST_CALLS)
     tool_call_id: SearchText | None = Field(None, max_length=200)
+    metadata: MessageMetadata = MessageMetadata()
 
 
 class StreamOptions(BaseModel):
@@ -82,6 +92,7 @@ class Asked:
     rounds: tuple[Round, ...] = ()
     place: str = "messages"  # the field it was in
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the request, as they are sent to the model
+    spans: tuple[tuple[int, int, str], ...] = ()  # what of the question was not typed, as the program says
 
     @property
     def lines(self) -> list[TextLine]:
@@ -103,7 +114,8 @@ def read(request: Completion) -> Asked:
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
     instructions = instructions[:MOST_INSTRUCTIONS]
-    asked = Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given)
+    spans = tuple(spans_within(question, spoken[-1].metadata.spans))
+    asked = Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans)
     return in_form(asked, form)
 
 

@@ -21,8 +21,8 @@ from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.owing import owe_reports
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
-from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
 
 BELOW = 0.1

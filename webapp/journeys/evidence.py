@@ -13,8 +13,8 @@ from webapp.journeys.matching import assign, assign_data
 from webapp.journeys.merging import merge_texts
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import Quote
-from webapp.memories.engine.state import Evidence
 from webapp.memories.learning.points import GroundedAssessment
+from webapp.memories.rules.state import Evidence
 
 SHORT_WORDS = 5
 """An answer of up to this many words is quoted with its question."""

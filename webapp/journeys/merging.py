@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from webapp.memories.engine.policy import at_least
+from webapp.memories.rules.policy import at_least
 from webapp.text.canonical import canonical_statement
 
 HIGH, LOW = 0.8, 0.2

@@ -19,9 +19,9 @@ from webapp.journeys.meaning import bearing
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
-from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.kinds import MemoryType
 
 MEMORIES_LOOKED_AT = 400
 PREFILLED = 5

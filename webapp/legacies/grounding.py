@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.memories.engine.grounding import find_quote, user_words
+from webapp.memories.rules.evidence import find_quote, user_words
 from webapp.text.words import stem
 
 SHARE = 0.6

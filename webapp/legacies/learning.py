@@ -16,16 +16,16 @@ from webapp.legacies.categories import category_of
 from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.keys import CONTENT_MAX
-from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.engine.policy import Policy
-from webapp.memories.engine.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
+from webapp.memories.learning import trust
 from webapp.memories.models import Memory
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.rules.state import SourceMessage, State
 from webapp.model_clients import embedder
 from webapp.text.canonical import plain_text
 
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 NEAREST = 10
 MOST_COMPARED = 2_000
-ABOUT_THE_PERSON = Policy(about_the_user=False)
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 
@@ -115,9 +114,10 @@ def keep_facts(
             memories=tuple(store.load_known(ids)),
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
+            subject=name,
             is_forgotten=graveyard(user_id).forbids,
         ),
-        ABOUT_THE_PERSON,
+        trust.policy(),
     )
     plan = side_by_side(plan, *_in_use(user_id, space_id))
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}

@@ -19,8 +19,8 @@ from webapp.languages.speaking import gettext as _
 from webapp.legacies import facts, moving
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
-from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.models import Memory
+from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
 from webapp.paging import Page

@@ -16,8 +16,6 @@ from sqlalchemy import select
 from webapp.access_paths import batches_to_change
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db
-from webapp.memories.engine.retelling import Told, without_retold
-from webapp.memories.engine.tombstones import is_telling
 from webapp.memories.keeping.copies import (
     cut_out,
     replies_stripped,
@@ -29,6 +27,8 @@ from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.keeping.withdrawing import Reach, being_withdrawn, reach_asked
 from webapp.memories.models import Memory
+from webapp.memories.rules.retelling import Told, without_retold
+from webapp.memories.rules.tombstones import is_telling
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 
 WITHDRAWN = "[no longer shared]"

@@ -26,10 +26,10 @@ from webapp.legacies.telling import (
 )
 from webapp.llm.errors import CutOff
 from webapp.llm.structured import complete_items
-from webapp.memories.engine.grounding import has_substance, user_words
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import OnStart, SubjectReader, init_subjects
+from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.model_clients import completions
 from webapp.prompts.numbered import Said
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from .capabilities import Capabilities
 from .complete import Completion, CompletionClient, SchemaT
@@ -52,6 +53,12 @@ class BackgroundClient:
         )
         self._observe(name, completion, target.id if target else None)
         return parsed, completion
+
+    def bound_to(self, target: Target) -> Self:
+        """Return a client that asks this model, whichever does the background work; the connections are shared."""
+        bound = copy(self)
+        bound._choose = lambda: target
+        return bound
 
     def close(self) -> None:
         """Close this process's connections."""

@@ -37,6 +37,8 @@ def index() -> str:
             "grant_id": grant.grant_id,
             "name": client.name,
             "access": WORDS[scope_named(grant.scope)],
+            "proposes": grant.scope == "mcp",
+            "writes": grant.scope == "mcp_write",
             "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],
             "is_personal": token.space_ids is None or 0 in token.space_ids,
             "since": grant.created_at,

@@ -12,13 +12,12 @@ from webapp.errors import Forbidden, Invalid, NotFound
 from webapp.mcp import reach, schemas
 from webapp.mcp.reading import memory_of, require_memory
 from webapp.memories import service as memories
-from webapp.memories.engine.carrying import is_carried
-from webapp.memories.engine.turning import says_otherwise
 from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.models import Memory
 from webapp.memories.presenting import UsedInOut
+from webapp.memories.rules.wording import keeps_particulars
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces.service import require_member
 
@@ -58,8 +57,8 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     reach.require(args.space_id)
     if args.space_id is not None:
         require_member(user_id, args.space_id)
-    if not is_carried(args.content, [args.quote]) or says_otherwise(args.content, args.quote):
-        raise Invalid.field("quote", "does not say this. Quote the user's own words, and state only what they say")
+    if not keeps_particulars(args.content, [args.quote]):
+        raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
     if not may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,12 +12,11 @@ from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
 from webapp.access_paths import along
 from webapp.database import db, now
-from webapp.memories.engine.kinds import MemoryType
-from webapp.memories.engine.lifetimes import has_faded
-from webapp.memories.engine.policy import at_least
-from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.models import Memory
 from webapp.memories.profile import KEYS
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.policy import at_least
+from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.service import readable, visible
 from webapp.spaces.members import names_of
 
@@ -25,6 +24,8 @@ MOST = 200
 """How many pinned memories, and how many keyed facts, are considered for one prompt."""
 MOST_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are added after it."""
+FADES_AFTER = timedelta(days=365)
+"""After this long without a mention, a memory is in a prompt only if the question calls for it."""
 NEW = "new"
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 TOLERANCE = 1e-6
@@ -130,6 +131,7 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
         Memory.is_pinned,
         Memory.created_at,
         Memory.updated_at,
+        Memory.until,
     )
 
 
@@ -142,7 +144,7 @@ def _is_over(row: Row[Any], at: datetime) -> bool:
     """Whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
-    return has_faded(row.content, row.updated_at, at)
+    return at - row.updated_at > FADES_AFTER or (row.until is not None and row.until < at.date())
 
 
 def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:

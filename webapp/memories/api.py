@@ -239,7 +239,7 @@ def _dependents(resting: dependents.Resting) -> dict[str, Any]:
 
 
 def _report(forgotten: Forgotten) -> dict[str, Any]:
-    return ForgetReport(memories=len(forgotten.memory_ids), **asdict(forgotten)).model_dump(mode="json")
+    return ForgetReport.of(forgotten).model_dump(mode="json")
 
 
 def _change_set(view: change_sets.ChangeSetView) -> ChangeSetOut:

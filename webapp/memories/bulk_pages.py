@@ -11,9 +11,9 @@ from webapp.languages.marks import NN_, say
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import ngettext
 from webapp.memories import reviewing, service
-from webapp.memories.engine.verdicts import Decision
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
+from webapp.memories.rules.verdicts import Decision
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards
 from webapp.validation import parse_id

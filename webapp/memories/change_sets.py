@@ -11,14 +11,14 @@ from sqlalchemy import Select, delete, select
 from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, NotFound
-from webapp.memories.engine import undo as undoing
-from webapp.memories.engine.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, snapshot
 from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.rules import undo as undoing
+from webapp.memories.rules.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.memories.showing.wording import OBSTACLES, refused

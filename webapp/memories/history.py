@@ -11,10 +11,10 @@ from sqlalchemy import delete, func, or_, select
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
-from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping import graveyards, versions
 from webapp.memories.keeping.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
+from webapp.memories.rules.tombstones import Graveyard
 from webapp.memories.service import check_key, get_memory
 from webapp.spaces.service import is_member
 from webapp.spaces.versions import touch

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, false, func, select, true
 from sqlalchemy.orm import aliased, defer
 
-from webapp.memories.engine.keys import canonical_category
 from webapp.memories.models import Memory
+from webapp.memories.rules.keys import canonical_category
 from webapp.memories.schemas import MemoryQuery
 from webapp.spaces.service import spaces_of
 

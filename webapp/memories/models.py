@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import (
     JSON,
     Boolean,
     Computed,
+    Date,
     Float,
     ForeignKey,
     Index,
@@ -28,7 +29,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
-from webapp.memories.engine.kinds import MEMORY_TYPES
+from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")
 ORIGINS = ("user", "extraction", "tool", "import")
@@ -119,6 +120,8 @@ class Memory(Base):
     importance: Mapped[float] = mapped_column(Float, default=0.5, server_default=text("0.5"))
     valid_from: Mapped[datetime | None] = mapped_column(Timestamp)
     valid_to: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The last day on which it holds, where the user said one: afterwards it is in a prompt only if the question asks.
+    until: Mapped[date | None] = mapped_column(Date)
     superseded_by_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
     contradicts_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
     settled_with: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))

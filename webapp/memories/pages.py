@@ -25,7 +25,7 @@ blueprint = Blueprint("memories", __name__)
 
 CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
-LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind"})
+LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
 @blueprint.record_once

@@ -19,8 +19,8 @@ from webapp.accounts.auth import current_user_id, safe_next
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
 from webapp.memories import history, reviewing, service
-from webapp.memories.engine.verdicts import Decision
 from webapp.memories.models import Memory
+from webapp.memories.rules.verdicts import Decision
 from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
 from webapp.validation import parse_id
 from webapp.web import ViewResult, asked_cursor, wants_partial

@@ -11,13 +11,13 @@ from sqlalchemy import ColumnElement, select
 
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
-from webapp.memories.engine.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
+from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.paging import Page
@@ -33,6 +33,15 @@ class Waiting:
     evidence: Sequence[Quoted]
     other: Memory | None = None
     other_evidence: Sequence[Quoted] = ()
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the memory in review was said before the other, which is used in the meantime."""
+        return self.other is not None and _said_at(self.memory) < _said_at(self.other)
+
+
+def _said_at(row: Memory) -> datetime:
+    return row.valid_from or row.created_at
 
 
 def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Waiting]:
@@ -104,10 +113,10 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
-    """Note that a memory is still true as of now. Raises NotFound."""
+    """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
-    memory.asserted_at = now()
+    memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")
     journal.changed(memory)
     journal.close({"merged": 1})

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from webapp.database import now
-from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
-from webapp.memories.engine.verdicts import Decision
+from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.rules.verdicts import Decision
 from webapp.paging import PageQuery
 from webapp.text.canonical import plain_text
-from webapp.validation import Amount, Flag, Id, JsonObject, Line
+from webapp.validation import Amount, Day, Flag, Id, JsonObject, Line
 
 MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
 Visibility = Literal["private", "shared"]
@@ -34,6 +34,10 @@ def _storable(value: datetime) -> datetime:
 
 When = Annotated[AwareDatetime, AfterValidator(_storable)]
 Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
+LastDay = Annotated[
+    Annotated[Day | None, BeforeValidator(lambda value: value or None)],
+    Field(description="The last day on which it holds, as YYYY-MM-DD; prompts leave it out after that."),
+]
 Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]
 FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
@@ -68,6 +72,17 @@ class MemoryQuery(PageQuery):
     is_closed: bool = Field(False, description="List what is no longer true (replaced or retracted) instead.")
 
 
+ProposalKind = Literal["remember", "forget", "conflict"]
+
+
+class ProposalQuery(PageQuery):
+    kind: ProposalKind | None = None
+
+
+class ProposalPath(BaseModel):
+    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
+
+
 class MemoryFields(BaseModel):
     """A memory as its user writes it."""
 
@@ -78,6 +93,7 @@ class MemoryFields(BaseModel):
     category: Category | None = None
     fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")
     fact_value: FactValue | None = None
+    until: LastDay = None
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
@@ -95,6 +111,7 @@ class NewMemory(BaseModel):
     category: Category | None = None
     fact_key: FactKey | None = None
     fact_value: FactValue | None = None
+    until: LastDay = None
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
@@ -139,6 +156,7 @@ class MemoryChanges(BaseModel):
     only_conversation_id: Id | None = None
     valid_from: When | None = None
     valid_to: When | None = None
+    until: LastDay = None
 
 
 class ForgetQuery(BaseModel):

@@ -14,15 +14,15 @@ from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.memories import listing
-from webapp.memories.engine.keys import canonical_fact_key, category_of
-from webapp.memories.engine.kinds import MemoryType
-from webapp.memories.engine.screening import find_secret
-from webapp.memories.engine.state import Close, Draft
-from webapp.memories.engine.verdicts import place_by_hand
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory
+from webapp.memories.rules.keys import canonical_fact_key, category_of
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.state import Close, Draft
+from webapp.memories.rules.verdicts import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.paging import Keyset, Page
 from webapp.spaces.service import require_member, spaces_of
@@ -124,6 +124,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
         fact_key=key,
         category=category_of(key, fields.category),
         fact_value=fields.fact_value or None,
+        until=fields.until,
         confidence=1.0,
         importance=fields.importance,
         origin="user",
@@ -156,7 +157,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     return memory
 
 
-_STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "importance", "confidence")
+_STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "importance", "confidence", "until")
 
 
 def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:

@@ -10,9 +10,9 @@ from sqlalchemy import Select, false
 
 from webapp.access_paths import along
 from webapp.database import db
-from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.keeping.versions import PerVersion
 from webapp.memories.models import Memory
+from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import visible
 
 MOST = 200

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, signed_in
+from webapp.accounts.auth import admin_only, current_identity, signed_in
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.languages.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.models import choosing, connecting, probing, service
+from webapp.models import choosing, connecting, grades, probing, service
 from webapp.models.loading import server_settings
 from webapp.models.models import ModelConnection
 from webapp.models.schemas import (
@@ -20,8 +20,11 @@ from webapp.models.schemas import (
     ConnectionList,
     ConnectionOut,
     ConnectionPath,
+    ExamQueued,
+    MemoryGradeOut,
     ModelList,
     ModelOut,
+    ModelPath,
     NewConnection,
     Price,
 )
@@ -40,7 +43,11 @@ def list_models() -> dict[str, Any]:
 
 def choices() -> list[ModelOut]:
     """The models the caller can choose, with what a test of their connection found out about them."""
+    identity = current_identity()
+    is_admin = bool(identity and identity.is_admin)
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
+    offers = choosing.choices()
+    found = grades.grades_of([offered.target for offered in offers]) if is_admin else {}
     return [
         ModelOut(
             id=offered.target.id,
@@ -53,9 +60,18 @@ def choices() -> list[ModelOut]:
             if offered.input_price is None and offered.output_price is None
             else Price(input=offered.input_price, output=offered.output_price),
             is_default=offered.is_default,
+            memory_grade=MemoryGradeOut.of(found.get(offered.target.id)),
         )
-        for offered in choosing.choices()
+        for offered in offers
     ]
+
+
+@blueprint.post("/models/<path:model_id>/exam", responses={202: ExamQueued})
+@admin_only
+def examine_model(path: ModelPath) -> tuple[Any, int]:
+    """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
+    among the models."""
+    return ExamQueued(job_id=grades.request_exam(path.model_id)).model_dump(), 202
 
 
 @blueprint.get("/connections", responses={200: ConnectionList})

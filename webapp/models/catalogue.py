@@ -191,11 +191,19 @@ def known_label(model: str) -> str:
 
 def background_target() -> Target | None:
     """The model for background work: the chosen one, or the default; None if the environment's server does it."""
+    if environment_works(app_settings()):
+        return None
+    target = background_choice()
+    db.session.rollback()  # nothing may be open while the model is called
+    return target
+
+
+def background_choice() -> Target | None:
+    """The same, with the transaction of the caller left open."""
     settings = app_settings()
     if environment_works(settings):
         return None
     found, chosen = catalogue.all(), catalogue.background()
-    db.session.rollback()  # nothing may be open while the model is called
     if chosen is not None or home_wins(settings):
         return chosen
     default = _default_of(found)

@@ -1,4 +1,4 @@
-"""Connections to model servers and the models they offer. Keys and headers are stored encrypted."""
+"""Connections to model servers, the models they offer, and their grades. Keys and headers are stored encrypted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
 
 AUDIENCES = ("everyone", "admins")
+MIN_RECALL = 0.85
+"""The share of the exam's right statements that a trusted model finds."""
+MAX_FALSE_SHARE = 0.025
+"""The most of its wrong ones that it makes: one of forty."""
 
 
 class ModelConnection(Base):
@@ -67,3 +71,25 @@ class ModelOfferGroup(Base):
     group_id: Mapped[int] = mapped_column(
         ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True, index=True
     )
+
+
+class MemoryGrade(Base):
+    """What a model reached in the exam of those that write memories (`memories/learning/exam.py`).
+
+    `recall` is the share of right statements that it found, `key_share` that of their keys, `false_share` that of the
+    wrong ones that it made, of which there are `cases`. `model_key` is a hash of server and model.
+    """
+
+    __tablename__ = "memory_grades"
+
+    model_key: Mapped[str] = mapped_column(Key(64), primary_key=True)
+    recall: Mapped[float] = mapped_column(Float)
+    key_share: Mapped[float] = mapped_column(Float)
+    false_share: Mapped[float] = mapped_column(Float)
+    cases: Mapped[int]
+    examined_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is good enough for the model's own wording."""
+        return self.recall >= MIN_RECALL and self.false_share <= MAX_FALSE_SHARE

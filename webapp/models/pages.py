@@ -15,7 +15,7 @@ from webapp.extensions import app_settings
 from webapp.forms import first_sentence, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
-from webapp.models import deletion, service
+from webapp.models import deletion, grades, service
 from webapp.models.api import change_connection, run_test
 from webapp.models.api import choices as model_choices
 from webapp.models.catalogue import environment_embeds, environment_works, home_wins
@@ -45,8 +45,8 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _picker() -> dict[str, Any]:
-    """What the composer of any page may need."""
-    return {"load_choice": choice}
+    """What the composer of any page, and the grades on the pages of models, may need."""
+    return {"load_choice": choice, "load_grades": grades.examinees}
 
 
 @blueprint.get("/models")
@@ -73,6 +73,17 @@ def favour() -> ViewResult:
 def index() -> ViewResult:
     """Connections to model servers."""
     return _page()
+
+
+@blueprint.post("/admin/models/exam")
+@admin_only
+def examine() -> ViewResult:
+    """Examine how well a model writes memories."""
+    model_id = request.form.get("model", "")[:220]
+    grades.request_exam(model_id)
+    flash(_("The exam has begun. Its result will be here in a few minutes."), "message")
+    connection_id, _slash, name = model_id.partition("/")
+    return redirect(url_for(".show", connection_id=connection_id) if name else url_for(".index"), 303)
 
 
 @blueprint.get("/admin/models/<int:connection_id>")

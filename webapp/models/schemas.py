@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.languages.marks import say
-from webapp.models.models import ModelConnection, ModelOffer
+from webapp.models.models import MemoryGrade, ModelConnection, ModelOffer
 from webapp.parameters import Parameters as Parameters
 from webapp.validation import Amount, Flag, Id, Instant, Line, Whole
 
@@ -47,6 +47,10 @@ EMBEDS = "Its model that makes the vectors for search and memory, for the whole 
 
 class ConnectionPath(BaseModel):
     connection_id: Id
+
+
+class ModelPath(BaseModel):
+    model_id: Line = Field(max_length=220, description="The id of a model.")
 
 
 class OfferFields(BaseModel):
@@ -170,6 +174,28 @@ class Price(BaseModel):
     output: float | None = Field(description="Dollars per million output tokens.")
 
 
+class MemoryGradeOut(BaseModel):
+    """What a model reached in the exam of those that write memories."""
+
+    recall: float = Field(description="The share of right statements that it finds.")
+    false_share: float = Field(description="The share of wrong ones that it makes.")
+    policy: Literal["trusted", "own_words"] = Field(
+        description="How memories are worded: by a trusted model, or in people's own words."
+    )
+    examined_at: Instant
+
+    @classmethod
+    def of(cls, grade: MemoryGrade | None) -> MemoryGradeOut | None:
+        if grade is None:
+            return None
+        return cls(
+            recall=grade.recall,
+            false_share=grade.false_share,
+            policy="trusted" if grade.is_trusted else "own_words",
+            examined_at=grade.examined_at,
+        )
+
+
 class ModelOut(BaseModel):
     id: str
     name: str
@@ -179,6 +205,13 @@ class ModelOut(BaseModel):
     capabilities: list[str]
     price: Price | None
     is_default: bool
+    memory_grade: MemoryGradeOut | None = Field(
+        description="For admins: what it reached in the exam of models that write memories, if it was examined."
+    )
+
+
+class ExamQueued(BaseModel):
+    job_id: str
 
 
 class ModelList(BaseModel):

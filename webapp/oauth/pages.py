@@ -102,6 +102,16 @@ def disconnect(grant_id: int) -> ViewResult:
     return redirect(url_for("mcp_pages.index"), 303)
 
 
+@blueprint.post("/settings/programs/<int:grant_id>/trust")
+@signed_in
+def trust(grant_id: int) -> ViewResult:
+    """Let a program write to memory without asking each time, or let it only propose again."""
+    service.trust(current_user_id(), grant_id, request.form.get("on") == "1")
+    db.session.commit()
+    flash(_("Saved."))
+    return redirect(url_for("mcp_pages.index"), 303)
+
+
 def _asked() -> tuple[Any, str, str | None] | Response:
     """The program, its redirect address and the scope it asks for; or the response to a request that is refused."""
     made = server()

@@ -17,7 +17,7 @@ from webapp.accounts.scopes import WORDS, Scope
 from webapp.audit.actions import Action
 from webapp.audit.actors import Actor
 from webapp.audit.service import record
-from webapp.database import db, now, rows_changed
+from webapp.database import db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
@@ -176,12 +176,28 @@ def list_grants(user_id: int) -> Sequence[tuple[OAuthGrant, OAuthClient, ApiToke
 
 def disconnect(user_id: int, grant_id: int) -> None:
     """End a person's grant at once. Raises NotFound."""
+    end(_grant_of(user_id, grant_id))
+
+
+def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
     grant = db.session.scalar(
         select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
     )
     if grant is None:
         raise NotFound("There is no such program.")
-    end(grant)
+    return grant
+
+
+def trust(user_id: int, grant_id: int, always: bool) -> None:
+    """Let a program write to memory on its own, or only propose. Raises NotFound, Conflict if it only reads."""
+    grant = _grant_of(user_id, grant_id)
+    if grant.scope not in ("mcp", "mcp_write"):
+        raise Conflict("This program only reads.")
+    scope: Scope = "mcp_write" if always else "mcp"
+    grant.scope = scope
+    get_or_raise(ApiToken, grant.token_id).scopes = [scope]
+    name = get_or_raise(OAuthClient, grant.client_number).name
+    record(user_id, Action.PROGRAM_CONNECTED, f"{name}: {_as_clause(WORDS[scope])}", actor=Actor("person", user_id))
 
 
 def disconnect_all(user_id: int) -> None:

@@ -12,8 +12,8 @@ from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
-from webapp.memories.engine.ranking import RankedMemory, score
 from webapp.memories.models import Memory
+from webapp.memories.rules.ranking import RankedMemory, score
 from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passages import Found, Hit, Key

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.database import db, now
-from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.rules.kinds import MemoryType
 from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position

@@ -11,9 +11,9 @@ from webapp.access_paths import a_few_at_a_time
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.dates import in_full
-from webapp.memories.engine.retelling import Told, without_retold
 from webapp.memories.keeping.copies import replies_stripped, told_elsewhere
 from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
+from webapp.memories.rules.retelling import Told, without_retold
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change

@@ -17,8 +17,8 @@ _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARAB
 _STRAIGHT = STRAIGHT | str.maketrans("—", "-")
 _MINUS = re.compile(r"(?:^|[^\w])[-−–][.,]?$")
 _SIGNED = re.compile(r"[+#%‰°]+(?!\w)")
-_AND = "و"
-"""Arabic writes "and" as one word with the next."""
+_AND = frozenset("وו")
+"""Arabic and Hebrew write "and" as one word with the next."""
 
 
 class Span(NamedTuple):
@@ -87,7 +87,7 @@ def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool
 
 def _splits_word(message: str, span: Span) -> bool:
     edges = span
-    if message[span.start - 1 : span.start] == _AND and not _in_spaced_word(message[span.start - 2 : span.start - 1]):
+    if message[span.start - 1 : span.start] in _AND and not _in_spaced_word(message[span.start - 2 : span.start - 1]):
         edges = Span(span.end, span.end)
     return any(
         0 < edge < len(message) and _in_spaced_word(message[edge - 1]) and _in_spaced_word(message[edge])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -32,10 +31,10 @@ _ARGUMENTS: dict[str, type[BaseModel]] = {
 DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
 
 
-def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
+def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False) -> ToolRun:
     """Carry out a call in a transaction of its own; an invalid call is answered, nothing is raised.
 
-    `told` is what this turn's prompt holds of others, answers of tools from outside included: not the user's words.
+    `is_tainted`: this turn's prompt holds words of others, answers of tools from outside included.
 
     Raises SQLAlchemyError when the database is away.
     """
@@ -55,12 +54,12 @@ def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
         if turn is None:
             return recorded(call, given, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
-            output = toolbox.remember(turn, args, vectors, client.model if vectors else None, told)
+            output = toolbox.remember(turn, args, vectors, client.model if vectors else None, is_tainted=is_tainted)
         elif isinstance(args, forget_tool.Forget):
             output = forget_tool.forget(turn, args)
         else:
             output = toolbox.search(turn, cast(toolbox.Search, args))
-    if output.get("status") in ("refused", "forgotten"):
+    if output.get("status") == "refused":
         given = _without_text(given, output)
     log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
     return recorded(call, given, output)

@@ -244,6 +244,7 @@ def _memories(user_id: int, form: str) -> bytes:
             row.asserted_at,
             row.valid_from,
             row.valid_to,
+            row.until,
             quotes.get(row.memory_id, ()),
         )
         for row in rows

@@ -194,7 +194,9 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
     for memory, space_id in memories:
         by_place.setdefault(space_id, []).append(memory)
     for space_id, found in by_place.items():
-        proposals = [Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value) for memory in found]
+        proposals = [
+            Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value, memory.until) for memory in found
+        ]
         done = propose(row.user_id, proposals, cause="import", space_id=space_id)
         if done.change_set_id:
             row.change_set_ids = [*row.change_set_ids, done.change_set_id]

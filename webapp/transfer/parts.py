@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol
 
 from webapp.transfer.sources import Upload
@@ -55,7 +55,7 @@ class ReadConversation:
 @dataclass(slots=True)
 class ReadMemory:
     """Something the other program remembered; `project` is the source id of the project it belongs to, `key` and
-    `value` are those of a keyed fact."""
+    `value` are those of a keyed fact, `until` its last day."""
 
     content: str
     at: datetime | None = None
@@ -63,6 +63,7 @@ class ReadMemory:
     project: str | None = None
     key: str | None = None
     value: str | None = None
+    until: date | None = None
 
 
 @dataclass(slots=True)
@@ -95,6 +96,14 @@ class Reader(Protocol):
 
     def looks_like(self, upload: Upload) -> bool: ...
     def read(self, upload: Upload) -> Iterator[Part]: ...
+
+
+def day(value: Any) -> date | None:
+    """Return a day given as YYYY-MM-DD; None for anything else."""
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def instant(value: Any) -> datetime | None:

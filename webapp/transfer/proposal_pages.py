@@ -11,9 +11,9 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import ngettext
-from webapp.memories.engine.verdicts import Decision
 from webapp.memories.models import Memory
 from webapp.memories.review_queue import show_queue
+from webapp.memories.rules.verdicts import Decision
 from webapp.transfer import proposals, service
 from webapp.web import ViewResult
 

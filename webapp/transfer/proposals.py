@@ -13,10 +13,10 @@ from webapp.database import db
 from webapp.errors import Conflict
 from webapp.languages.speaking import gettext as _
 from webapp.memories import reviewing
-from webapp.memories.engine.verdicts import Decision
 from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review_groups import Group, groups_wanted, waits
+from webapp.memories.rules.verdicts import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS

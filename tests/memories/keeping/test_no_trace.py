@@ -46,6 +46,8 @@ FILLED = {
 }
 """Tables in which the words are before they are forgotten."""
 NEVER = {
+    # A hash of a server and a model.
+    "memory_grades",
     # What people write by hand, for others or as settings.
     "users",
     "api_tokens",

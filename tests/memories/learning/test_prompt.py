@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.engine.state import KnownMemory
 from webapp.memories.learning.parted import parts_of
 from webapp.memories.learning.prompt import (
     CONVERSATION,
@@ -20,6 +19,7 @@ from webapp.memories.learning.prompt import (
     build_extraction,
     read_sections,
 )
+from webapp.memories.rules.state import KnownMemory
 from webapp.text.tokens import estimate_tokens
 
 BASE = estimate_tokens(INSTRUCTIONS) + 40
@@ -52,7 +52,7 @@ def test_everything_has_its_place():
     assert sections[CONVERSATION] == [
         {"context": "user", "text": "Hi"},
         {"context": "assistant", "text": "Hello!"},
-        {"message": 1, "role": "user", "text": "My name is Alex"},
+        {"message": 1, "role": "user", "date": f"{NOON:%Y-%m-%d}", "text": "My name is Alex"},
         {"context": "assistant", "text": "Nice to meet you"},
     ]
     assert call.numbered == {1: 901, 2: 77}
@@ -101,7 +101,7 @@ def test_the_oldest_context_goes_first():
 def test_a_message_of_several_sentences_has_a_number_for_each():
     text = (
         "I prefer tabs over spaces. Oh, and please answer me in short bullet points. "
-        'They sent: "I live in Bergen. I am fluent in Japanese. I prefer early shifts." Is that any good?'
+        "They sent this:\n> I live in Bergen. I am fluent in Japanese. I prefer early shifts.\nIs that any good?"
     )
     call = build_extraction(lines(text, "reply", "Short one."))
     rows = [row for row in read_sections(call.messages[1]["content"])[CONVERSATION] if "message" in row]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.memories.worlds import batches, worlds
 from tests.support.people import post_form
-from webapp.memories.engine.admission import Refusal
-from webapp.memories.engine.board import Became, Plan
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import Close, KnownMemory, State, apply_effects
+from webapp.memories.rules.board import Became, Plan
+from webapp.memories.rules.check import Refusal
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.state import Close, KnownMemory, State, apply_effects
 from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
 from webapp.memories.showing.wording import refused
 

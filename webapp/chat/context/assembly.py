@@ -37,7 +37,7 @@ class Assembled:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
-    and actions at the end of its text; `told` is what the client's tools answered before.
+    and actions at the end of its text; `is_tainted`: others' words are in the prompt.
     """
 
     messages: list[dict[str, Any]]
@@ -52,7 +52,7 @@ class Assembled:
     seen: Seen = Seen()
     offers: bool = False
     tokens: int = 0
-    told: Sequence[str] = ()
+    is_tainted: bool = False
 
 
 class TurnGone(Exception):
@@ -144,7 +144,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
         tokens=made.context.tokens + tail.tokens,
-        told=tail.told,
+        is_tainted=reply.is_tainted or tail.is_tainted or made.is_tainted or any(m.is_tainted for m in history),
     )
 
 
@@ -157,7 +157,7 @@ def _shown(made: Composed) -> list[tuple[int, str]]:
 
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:
     return [
-        ContextMessage(row.message_id, row.role, row.content, row.status)
+        ContextMessage(row.message_id, row.role, row.content, row.status, is_tainted=row.is_tainted)
         for row in messages.current_messages(reply.conversation_id, after=after)
         if row.message_id < reply.message_id
     ]

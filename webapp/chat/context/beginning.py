@@ -78,6 +78,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
                 Message.reply_to_id,
                 Message.parent_id,
                 Message.custom_payload,
+                Message.is_tainted,
             ),
             load_only(
                 Conversation.user_id,

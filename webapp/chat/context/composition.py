@@ -33,12 +33,17 @@ from webapp.retrieval.lookup import LookUp, Question, Result
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A prompt with what went into it: what was retrieved, and the place of its conversation."""
+    """A prompt with what went into it: what was retrieved, and the place of its conversation.
+
+    `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a
+    program says of its request.
+    """
 
     context: Context
     found: Result
     place: Place
     offers: bool = False
+    is_tainted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,19 @@ def compose(
         file_pages=Segment(files.excerpts, files.excerpts_kept),
         limits=limits,
     )
-    return Composed(build_context(source), found, place, offers)
+    context = build_context(source)
+    is_tainted = bool(about_request(request)) or _is_tainted(context, files, found, place)
+    return Composed(context, found, place, offers, is_tainted)
+
+
+def _is_tainted(context: Context, files: FileTexts, found: Result, place: Place) -> bool:
+    shown = {(item.kind, item.id) for item in context.receipt if item.injected}
+    return (
+        bool(files.stable or files.excerpts)
+        or any(item.by for item in place.known)
+        or any(fact.is_others for fact in place.facts)
+        or any("by" in item.extra or item.kind == "document" for item in found.items if (item.kind, item.id) in shown)
+    )
 
 
 def _directive(*parts: str) -> str:

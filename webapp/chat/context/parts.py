@@ -30,7 +30,7 @@ class Tail:
 
     messages: Sequence[dict[str, Any]] = ()
     tokens: int = 0
-    told: Sequence[str] = ()
+    is_tainted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Earlier:
             for number, text, calls in self.rows
         ]
         sent = rounds_as_prompt(rows, int(window * RESULTS_SHARE))
-        told = [text for _, _, calls in self.rows for text in heard(calls)]
-        return Tail(sent, sum(estimate_tokens(str(message)) for message in sent), told)
+        is_tainted = any(heard(calls) for _, _, calls in self.rows)
+        return Tail(sent, sum(estimate_tokens(str(message)) for message in sent), is_tainted)
 
 
 def parts_before(reply: Message) -> Earlier | None:

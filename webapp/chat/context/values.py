@@ -22,6 +22,7 @@ class Message:
     status: str = "complete"
     superseded: bool = False
     pictures: tuple[Picture, ...] = ()
+    is_tainted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

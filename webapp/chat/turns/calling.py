@@ -13,9 +13,8 @@ from typing import Any, Protocol
 from webapp.chat.turns.asking import AWAY, SILENCE, Ask
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.writer import TurnWriter
-from webapp.conversations.tool_records import handed_over, heard
+from webapp.conversations.tool_records import handed_over
 from webapp.llm.chat import ToolCall
-from webapp.memories.engine.grounding import injected_into
 from webapp.tools.calls import ToolRun, failure, parsed, recorded
 from webapp.tools.of_clients import MOST_HANDED, handed
 from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
@@ -42,13 +41,13 @@ STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran.
 class ToolTables(Protocol):
     """How to use tools that work on memory: blocking calls, made off the loop."""
 
-    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun: ...
 
 
 class Calling:
     """The calls of one turn. `tokens` is what all results from outside may take; `prompt` is what is sent, as roles and
-    texts: addresses may be taken from the user's; `ask` asks the person about a call that writes, or is None; `told` is
-    what the client's tools answered before. `has_handed_over`: calls were left to the client, which ends the turn."""
+    texts: addresses may be taken from the user's; `ask` asks the person about a call that writes, or is None.
+    `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(
         self,
@@ -61,7 +60,6 @@ class Calling:
         tokens: int = 0,
         prompt: Sequence[tuple[str, str]] = (),
         ask: Ask | None = None,
-        told: Sequence[str] = (),
     ) -> None:
         self.turn_id = turn_id
         self.toolset = toolset
@@ -72,12 +70,10 @@ class Calling:
         self._seconds = FAR_SECONDS
         self._ask = ask
         self._said: dict[str, str] = {}
-        self._told = list(told)
         self.has_handed_over = False
         self._around = Surroundings(
             toolset.now or datetime.now(UTC), words=[text for role, text in prompt if role == "user"]
         )
-        self._prompt = prompt
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
@@ -128,8 +124,7 @@ class Calling:
 
     async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
         """A call that changes memory. A stop waits for it: the record must say what was done."""
-        told = [*self._told, *injected_into(text for _, text in self._prompt), *heard(self._progress.tool_calls)]
-        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, told))
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, self._progress.is_tainted))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -156,6 +151,7 @@ class Calling:
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         kept = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
         said = str(kept.get("text") or kept.get("detail") or "")
+        self._progress.is_tainted |= bool(said)
         return ToolRun(run.record, marked(said, tool.server or tool.name))
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:

@@ -66,6 +66,8 @@ class Outcome:
     prompt_characters: int = 0
     thoughts: str = ""
     thought_ms: int = 0
+    is_tainted: bool = True
+    """Whether others' words were in the prompt or came from a tool; so they may have been, where nobody knows."""
     stands_in_for: str | None = None
     """The model that was asked but did not answer, if another one did."""
 
@@ -105,6 +107,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         "error_code": outcome.error_code,
         "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
         "tool_calls": tool_calls or None,
+        "is_tainted": outcome.is_tainted,
     }
     offer = outcome.offer if text == outcome.text else Offer()  # it may contain what was forgotten in the meantime
     if offer:

@@ -43,6 +43,7 @@ class Progress:
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     answer_tokens: int = 0
     asked_again_tokens: int = 0
+    is_tainted: bool = False
     offer: Offer = field(default_factory=Offer)
     _thinks_since: float | None = None
 
@@ -123,6 +124,7 @@ class Progress:
             offer=self.offer,
             receipt=assembled.receipt if assembled else (),
             seen=assembled.seen if assembled else Seen(),
+            is_tainted=self.is_tainted,
             steps=self._steps(assembled, model) if assembled else [],
         )
 

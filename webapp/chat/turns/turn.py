@@ -64,7 +64,7 @@ class Tables(Protocol):
     async def assemble(
         self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
     ) -> Assembled: ...
-    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun: ...
     async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
     async def follow_up(self, turn_id: int, finished: Finished) -> None: ...
 
@@ -133,6 +133,7 @@ class Turn:
                 log.info("turn is run elsewhere", extra={"turn_id": self.id})
                 self.shop.writer.drop(self.id)
                 return None
+            progress.is_tainted = assembled.is_tainted
             progress.model = assembled.targets[0].model if assembled.targets else self.shop.chat.settings.chat_model
             progress.target = assembled.targets[0].id if assembled.targets else None
             await self._stream(assembled)
@@ -186,7 +187,6 @@ class Turn:
             self.progress,
             tokens=assembled.tool_tokens,
             ask=self.shop.ask if self.attended else None,
-            told=assembled.told,
             prompt=[(message["role"], said(message["content"])) for message in prompt],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -75,9 +75,9 @@ class TurnDatabase:
             return replace(assembled, messages=messages)
         return assembled
 
-    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun:
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun:
         """Carry out a tool call of the model."""
-        return await self._call(self._ends, lambda: run_tool(turn_id, call, told))
+        return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted))
 
     async def save(self, texts: Mapping[int, str]) -> durable.Left:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""

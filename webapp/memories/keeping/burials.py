@@ -9,10 +9,10 @@ from datetime import datetime
 from sqlalchemy import func, select
 
 from webapp.database import db
-from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.models import MemoryTombstone
+from webapp.memories.rules.tombstones import Graveyard
 
 
 @dataclass(frozen=True, slots=True)

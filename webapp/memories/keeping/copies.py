@@ -17,9 +17,9 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.conversations.portions import replies_of
 from webapp.database import db, get_or_raise
-from webapp.memories.engine.grounding import find_quote
-from webapp.memories.engine.retelling import Told, without_retold
-from webapp.memories.engine.tombstones import is_telling
+from webapp.memories.rules.evidence import find_quote
+from webapp.memories.rules.retelling import Told, without_retold
+from webapp.memories.rules.tombstones import is_telling
 from webapp.text.canonical import canonical_statement
 
 GONE = "[forgotten]"

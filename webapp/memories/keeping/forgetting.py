@@ -14,14 +14,14 @@ from webapp import happenings
 from webapp.conversations.models import Conversation, Message
 from webapp.database import after_commit, db
 from webapp.happenings import Kind
-from webapp.memories.engine.keys import canonical_fact_key, canonical_value
-from webapp.memories.engine.tombstones import Tombstone
 from webapp.memories.keeping import copies, versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.keeping.uses import UsedIn, Uses, uses_of
 from webapp.memories.keeping.withdrawing import hold_reached, reach_of
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
+from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.memories.rules.tombstones import Tombstone
 from webapp.spaces.versions import touch
 
 BATCH = 500

@@ -13,8 +13,8 @@ from flask import current_app
 from sqlalchemy import select
 
 from webapp.database import db
-from webapp.memories.engine.tombstones import Graveyard, key_id, person_key
 from webapp.memories.models import MemoryTombstone, TombstoneKey
+from webapp.memories.rules.tombstones import Graveyard, key_id, person_key
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -30,6 +30,7 @@ STATE_FIELDS = (
     "settled_with",
 )
 TIME_FIELDS = ("valid_from", "valid_to", "asserted_at")
+DATE_FIELDS = ("until",)
 
 
 def statement_hash(content: str) -> str:
@@ -40,7 +41,7 @@ def statement_hash(content: str) -> str:
 def snapshot(memory: Memory) -> dict[str, Any]:
     """Everything a revision keeps of a memory, as JSON."""
     fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
-    times = {name: getattr(memory, name) for name in TIME_FIELDS}
+    times = {name: getattr(memory, name) for name in (*TIME_FIELDS, *DATE_FIELDS)}
     return fields | {name: at.isoformat() if at else None for name, at in times.items()}
 
 
@@ -52,6 +53,9 @@ def restore(memory: Memory, fields: dict[str, Any]) -> None:
     for name in TIME_FIELDS:
         if name in fields:
             setattr(memory, name, datetime.fromisoformat(fields[name]) if fields[name] else None)
+    for name in DATE_FIELDS:
+        if name in fields:
+            setattr(memory, name, date.fromisoformat(fields[name]) if fields[name] else None)
 
 
 class Journal:

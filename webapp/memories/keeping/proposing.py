@@ -7,17 +7,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories.engine.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
-from webapp.memories.engine.screening import find_secret
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
+from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
+from webapp.memories.rules.screening import find_secret
 from webapp.text.canonical import plain_text
 from webapp.text.words import words
 
@@ -34,6 +34,7 @@ class Proposal:
     kind: str = "fact"
     key: str | None = None
     value: str | None = None
+    until: date | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def propose(
             user_id=user_id,
             memory_type=item.kind,
             content=piece,
+            until=item.until,
             space_id=space_id,
             needs_review=True,
             origin="import",

@@ -12,9 +12,12 @@ from sqlalchemy import false, select
 
 from webapp.access_paths import along, by_primary_key
 from webapp.database import db, get_or_raise
-from webapp.memories.engine.keys import canonical_fact_key
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import (
+from webapp.memories.keeping import versions
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
+from webapp.memories.rules.keys import canonical_fact_key
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.state import (
     Effect,
     Evidence,
     Flag,
@@ -24,9 +27,6 @@ from webapp.memories.engine.state import (
     Revise,
     apply_effect,
 )
-from webapp.memories.keeping import versions
-from webapp.memories.keeping.journal import Journal, statement_hash
-from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
@@ -41,6 +41,7 @@ _CARRIED = (
     "origin",
     "needs_review",
     "valid_to",
+    "until",
 )
 """The fields an effect may change that have the same name in the row."""
 
@@ -68,6 +69,7 @@ def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory
         category=row.category,
         fact_key=row.fact_key,
         fact_value=row.fact_value,
+        until=row.until,
         confidence=row.confidence if row.confidence is not None else 1.0,
         importance=row.importance,
         origin=cast(Origin, row.origin),
@@ -187,7 +189,7 @@ def apply_plan(
     """Carry out the effects in order; returns the ids of new memories, by their negative references.
 
     Only `apply_effect` defines what an effect means: it runs on the loaded memories, and the results are written to
-    their rows. A `Close` in favour of a memory that does not exist yet is written at once, and its successor's id
+    their rows. A `Close` or `Flag` in favour of a memory that does not exist yet is written at once, and the other's id
     afterwards.
     """
     vectors = embeddings or {}
@@ -215,15 +217,14 @@ def apply_plan(
                 journal.created(memory)
             else:
                 journal.changed(memory)
-        if after.superseded_by is not None and after.superseded_by not in ids and after.superseded_by < 0:
+        if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):
             waiting.append(memory)
         if not isinstance(effect, Flag):
             _add_evidence(memory, effect.evidence, journal)
     ids = {ref: row.memory_id for ref, row in rows.items()}
     refs = {row.memory_id: ref for ref, row in rows.items()}
     for memory in waiting:
-        successor = known[refs[memory.memory_id]].superseded_by
-        memory.superseded_by_id = ids[successor] if successor is not None else None
+        _refer(memory, known[refs[memory.memory_id]], ids)
         journal.amended(memory)
     db.session.flush()
     return {ref: memory_id for ref, memory_id in ids.items() if ref < 0}
@@ -252,10 +253,16 @@ def _carry_over(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> N
     """Make a row say what the memory says after an effect; references that have an id by now become ids."""
     for name in _CARRIED:
         setattr(memory, name, getattr(known, name))
-    successor = known.superseded_by
-    waits = successor is not None and successor < 0 and successor not in ids
-    memory.superseded_by_id = None if successor is None or waits else ids.get(successor, successor)
-    memory.contradicts_id = ids.get(known.contradicts, known.contradicts) if known.contradicts is not None else None
+    _refer(memory, known, ids)
+
+
+def _refer(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
+    """Point a row to its successor and to what it contradicts, as far as these have ids yet."""
+
+    def id_of(ref: int | None) -> int | None:
+        return ref if ref is None or ref > 0 else ids.get(ref)
+
+    memory.superseded_by_id, memory.contradicts_id = id_of(known.superseded_by), id_of(known.contradicts)
 
 
 def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:

@@ -17,9 +17,6 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
 from webapp.database import db, reads_only, write_transaction
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.graveyards import graveyard
@@ -33,6 +30,9 @@ from webapp.memories.learning.reading import Reading
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
+from webapp.memories.rules.board import Plan
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.state import State
 from webapp.memories.showing import wording
 from webapp.prompts import service as prompts
 
@@ -189,7 +189,7 @@ def _store_points(conversation: Conversation, batch: Reading, answer: Answer) ->
 
 def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer, nearby))
+    plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -224,6 +224,8 @@ def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None)
         numbered=batch.call.numbered,
         embeddings=answer.vectors,
         context=batch.call.context,
+        foreign=batch.call.foreign,
+        secrets=answer.extraction.secrets,
         is_forgotten=graveyard(batch.user_id).forbids,
     )
 

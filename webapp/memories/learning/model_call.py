@@ -11,14 +11,18 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.llm.parts import schema_of
+from webapp.llm.parts import Part, schema_of
 from webapp.llm.structured import complete_items, none_is_empty
-from webapp.memories.engine.admission import sound
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.statements import FIELD, Extraction, read_statements
+from webapp.memories.learning import trust
 from webapp.memories.learning.points import FIELD as POINTS
 from webapp.memories.learning.points import PointAssessment, read_points
+from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.learning.reading import Reading
+from webapp.memories.rules.check import worded
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.state import State
+from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.model_clients import completions, embedder
 
 log = logging.getLogger(__name__)
@@ -54,6 +58,16 @@ class Answer:
     vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
     points: tuple[PointAssessment, ...] = ()
     cut_at: int | None = None
+    policy: Policy = Policy()
+
+
+def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
+    """Return how the call is to be answered: within how many tokens, how freely, and in which form."""
+    return {
+        "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
+        "temperature": TEMPERATURE,
+        "shown": schema_of(parts),
+    }
 
 
 def ask(reading: Reading) -> Answer:
@@ -69,9 +83,7 @@ def ask(reading: Reading) -> Answer:
             reading.call.messages,
             TurnAnswer,
             SCHEMA_NAME,
-            max_tokens=min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * reading.call.evidence_tokens),
-            temperature=TEMPERATURE,
-            shown=schema_of(reading.parts),
+            **wishes(reading.call, reading.parts),
         )
         data = parsed.model_dump()
         model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)
@@ -81,7 +93,9 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    operations = tuple(sound(operation, reading.call.sources, reading.call.keys) for operation in extraction.operations)
+    policy = trust.policy()
+    said = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
+    operations = tuple(worded(operation, said, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
@@ -95,6 +109,7 @@ def ask(reading: Reading) -> Answer:
         vectors,
         read_points(data.get(POINTS)),
         cut_at,
+        policy,
     )
 
 

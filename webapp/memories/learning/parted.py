@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.memories.engine.pasting import pasted_spans
+from webapp.text.provenance import spans_of_others
 
 PART = 80
 """Characters; a quarter of them is enough for a part if a sentence ends there."""
@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n
 def parts_of(text: str) -> list[str]:
     """The parts of a message, in order, verbatim; cut between sentences, and never inside what is pasted."""
     least = max(PART, len(text) // MOST_PARTS)
-    pasted = pasted_spans(text)
+    pasted = spans_of_others(text)
     parts: list[str] = []
     start = 0
     for seam in _SENTENCE_END.finditer(text):

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.engine.grounding import find_quote, has_substance, is_whole
-from webapp.memories.engine.operations import Number, Unit
-from webapp.memories.engine.screening import find_secret
-from webapp.memories.engine.state import Evidence, SourceMessage
+from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
+from webapp.memories.rules.operations import Number, Unit
+from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.state import Evidence, SourceMessage
 from webapp.text.canonical import plain_text
 
 FIELD = "points"

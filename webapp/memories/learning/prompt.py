@@ -6,15 +6,17 @@ can pass for a heading or for another speaker:
     # Profile
     {"name": "Alex"}
     # Known memories
-    {"memory": 1, "type": "fact", "category": "identity", "key": "identity/name", "value": "Alex", "text": "…"}
+    {"memory": 1, "type": "fact", "category": "identity", "key": "identity/name", "value": "Alex",
+     "date": "2026-05-03", "text": "…"}
     # Open points
     {"point": 1, "title": "…", "goals": "…", "known": ["…"]}
     # Conversation
     {"context": "assistant", "text": "…"}
-    {"message": 1, "role": "user", "text": "…"}
-    {"message": 2, "role": "user", "continued": true, "text": "…"}
+    {"message": 1, "role": "user", "date": "2026-05-04", "text": "…"}
+    {"message": 2, "role": "user", "date": "2026-05-04", "continued": true, "text": "…"}
 
-A message of several sentences is shown in parts, each with a number. Empty sections are left out, `# Conversation` is
+On one line each. A message of several sentences is shown in parts, each with a number. Dates let "until Friday" be
+told as a day. Empty sections are left out, `# Conversation` is
 always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the inverse, for the
 fake model and for tests.
 """
@@ -27,8 +29,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from webapp.memories.engine.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.memories.learning.parted import parts_of
+from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.prompts.catalogue import default_text
 from webapp.text.tokens import Count, estimate_tokens
 
@@ -51,6 +53,8 @@ class ConversationLine:
     content: str
     said_at: datetime
     is_new: bool = True
+    spans: tuple[tuple[int, int, str], ...] = ()
+    """What of it is known not to be typed."""
     heard: tuple[str, ...] = ()
     """What tools answered from outside while a reply was written: not shown, and nobody's evidence."""
 
@@ -72,8 +76,9 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `keys` are those of the known memories by their numbers. `sources` are the numbered user messages (or parts of
-    them) with their text in full, `context` what others said: both go into the `State`. `evidence_tokens` counts the
+    `sources` are the numbered user messages (or parts of
+    them) with their text in full, `context` what others said, `foreign` what of it came from outside: all go into the
+    `State`. `evidence_tokens` counts the
     numbered messages. `covers_through` is the message id to which the watermark may move; `is_partial` says that
     newer user messages wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a
     watermark to move.
@@ -82,8 +87,8 @@ class ExtractionCall:
     messages: tuple[dict[str, str], ...]
     sources: tuple[SourceMessage, ...]
     context: tuple[str, ...]
+    foreign: tuple[str, ...]
     numbered: Mapping[int, MemoryRef]
-    keys: Mapping[int, str]
     points: int
     covers_through: int | None
     is_partial: bool
@@ -142,11 +147,11 @@ def build_extraction(
     number = 1
     for line in evidence:
         parts = parts_of(line.content)
-        price = sum(cost(_row(_spoken(number + n, part, n > 0))) for n, part in enumerate(parts))
+        price = sum(cost(_row(_spoken(line, number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > left and not texts:
-            texts[line.message_id] = _shorten(number, line.content, left, cost)
+            texts[line.message_id] = _shorten(line, number, left, cost)
             shortened.append(line.message_id)
-            left -= cost(_row(_spoken(number, texts[line.message_id])))
+            left -= cost(_row(_spoken(line, number, texts[line.message_id])))
             break
         if price > left or len(texts) == most:
             break
@@ -176,8 +181,8 @@ def build_extraction(
             whole = line.message_id in shortened
             for n, part in enumerate([texts[line.message_id]] if whole else parts_of(line.content)):
                 number = len(sources) + 1
-                rows.append(_row(_spoken(number, part, n > 0)))
-                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at))
+                rows.append(_row(_spoken(line, number, part, n > 0)))
+                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
         elif line.message_id in kept:
             rows.append(_row(_context(line)))
     body = _join(profile_rows, memory_rows, point_rows, rows)
@@ -189,8 +194,8 @@ def build_extraction(
             for line in lines
             for text in ((line.content,) if line.message_id in kept and line.role != "user" else ()) + line.heard
         ),
+        foreign=tuple(text for line in lines for text in line.heard),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
-        keys={n: memory.slot for n, memory in enumerate(memories[: len(memory_rows)], 1) if memory.slot},
         points=len(point_rows),
         covers_through=covers_through,
         is_partial=is_partial,
@@ -232,12 +237,13 @@ def _fitting(rows: list[str], room: int, cost: Callable[[str], int]) -> list[str
     return rows
 
 
-def _shorten(number: int, text: str, room: int, cost: Callable[[str], int]) -> str:
-    """The beginning and the end of a text, as much as fits, with a mark between."""
+def _shorten(line: ConversationLine, number: int, room: int, cost: Callable[[str], int]) -> str:
+    """Return the beginning and the end of a message, as much as fits, with a mark between."""
+    text = line.content
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if cost(_row(_spoken(number, _ends(text, middle)))) <= room:
+        if cost(_row(_spoken(line, number, _ends(text, middle)))) <= room:
             low = middle
         else:
             high = middle - 1
@@ -248,8 +254,9 @@ def _ends(text: str, size: int) -> str:
     return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
 
 
-def _spoken(number: int, text: str, continued: bool = False) -> dict[str, Any]:
-    return {"message": number, "role": "user", **({"continued": True} if continued else {}), "text": text}
+def _spoken(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
+    more = {"continued": True} if continued else {}
+    return {"message": number, "role": "user", "date": _day(line.said_at), **more, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
@@ -257,8 +264,14 @@ def _context(line: ConversationLine) -> dict[str, Any]:
 
 
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
-    keyed = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
-    return {"memory": number, "type": memory.memory_type, "category": memory.category, **keyed, "text": memory.content}
+    more: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
+    if memory.last_moment is not None:
+        more["date"] = _day(memory.last_moment[0])
+    return {"memory": number, "type": memory.memory_type, "category": memory.category, **more, "text": memory.content}
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d}"
 
 
 def _point(point: OpenPoint) -> dict[str, Any]:

@@ -18,9 +18,6 @@ from webapp.database import db, get_or_raise
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.parts import Part, instructions_of
-from webapp.memories.engine import statements
-from webapp.memories.engine.grounding import has_substance, user_words
-from webapp.memories.engine.state import KnownMemory
 from webapp.memories.keeping import store
 from webapp.memories.keeping.burials import watch
 from webapp.memories.known import current_profile, extracts
@@ -29,6 +26,9 @@ from webapp.memories.learning.guided import Guided, PointKey
 from webapp.memories.learning.guided import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
+from webapp.memories.rules import statements
+from webapp.memories.rules.evidence import has_substance, user_words
+from webapp.memories.rules.state import KnownMemory
 from webapp.model_clients import embedder
 from webapp.prompts import service as prompts
 
@@ -129,7 +129,13 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
     ).all()
     return [
         ConversationLine(
-            row.message_id, row.role, row.content, row.created_at, row.message_id > after, tuple(heard(row.tool_calls))
+            row.message_id,
+            row.role,
+            row.content,
+            row.created_at,
+            row.message_id > after,
+            row.provenance,
+            tuple(heard(row.tool_calls)),
         )
         for row in [*reversed(before), *new]
         if row.content.strip()

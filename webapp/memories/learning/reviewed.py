@@ -9,15 +9,15 @@ from sqlalchemy import select
 from webapp.conversations.models import Conversation
 from webapp.database import db, reads_only
 from webapp.llm.errors import CutOff
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.proposals import for_review
-from webapp.memories.engine.state import Insert
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import extracts
 from webapp.memories.learning import extraction, reading
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.learning.reading import Reading
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.state import Insert
 
 CAUSE = "import"
 
@@ -93,7 +93,7 @@ def write(step: Step) -> Learned:
         return result
     versions.hold(found.user_id)
     state = extraction.state_of(found, answer, step.nearby)
-    plan = decide(answer.extraction.operations, state)
+    plan = decide(answer.extraction.operations, state, answer.policy)
     waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting)
     if not effects:

@@ -24,11 +24,11 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.engine.likeness import may_be_same
-from webapp.memories.engine.policy import MAYBE_SAME_AT
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.rules.policy import MAYBE_SAME_AT
+from webapp.memories.rules.similarity import may_be_same
 from webapp.model_clients import completions
 
 log = logging.getLogger(__name__)

@@ -11,20 +11,17 @@ from sqlalchemy import select
 
 from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
-from webapp.memories.engine.admission import Refusal
-from webapp.memories.engine.board import Plan
-from webapp.memories.engine.carrying import is_carried, is_echoed
-from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.grounding import find_quote, user_words
-from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
-from webapp.memories.engine.telling import is_told
-from webapp.memories.engine.turning import says_otherwise
 from webapp.memories.keeping import graveyards, store, versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import MemoryChangeSet
+from webapp.memories.rules.check import Refusal
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.evidence import find_own_quote
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
 
@@ -38,8 +35,10 @@ _REFUSALS = {
     Refusal.KNOWN: "This is known already.",
     Refusal.TOO_SLIGHT: "The quote is too short to show this. Quote the whole phrase of the user.",
     Refusal.UNIMPORTANT: "This is not worth keeping.",
-    Refusal.BORROWED: "The user did not say this; it comes from a reply, a memory or a document.",
 }
+WAITS = (
+    "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
+)
 
 
 class Remember(BaseModel):
@@ -64,11 +63,12 @@ class Search(BaseModel):
 
 
 def remember(
-    turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None, told: Sequence[str] = ()
+    turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None, *, is_tainted: bool = False
 ) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words.
 
-    `told` is what others said in this turn's prompt: documents, what was found, answers of tools from outside.
+    `is_tainted`: the turn's prompt contains others' words, which may have made the model call this. What it wants kept
+    then waits for the user.
     """
     conversation = held_conversation(turn)
     if not conversation.makes_memory:
@@ -76,7 +76,7 @@ def remember(
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
-    source = next((s for s in reversed(sources) if find_quote(quote, s.content)), None)
+    source = next((s for s in reversed(sources) if find_own_quote(quote, s.content, s.others)), None)
     if source is None:
         return refused("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     operation = MemoryOperation(
@@ -97,17 +97,15 @@ def remember(
         messages=sources,
         memories=tuple(store.load_known(ids)),
         embeddings=vectors,
-        context=(*_replies(turn), *told),
+        context=_replies(turn),
+        is_tainted=is_tainted,
         is_forgotten=graveyards.graveyard(conversation.user_id).forbids,
     )
-    plan = decide([operation], state, origin="tool")
-    if not plan.effects:
+    plan = decide([operation], state, Policy(is_trusted=True), origin="tool")
+    effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects
+    if not effects:
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
         return refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
-    own, said = [user_words(item.content) for item in sources], user_words(source.content)
-    is_own = is_carried(args.content, own) and not is_echoed(args.content, own, told)
-    if not is_own or says_otherwise(args.content, said) or not is_told(args.content, said):
-        return refused("not_carried", "The user did not say this. State only what they said, in their own words.")
     journal = Journal(
         conversation.user_id,
         "tool",
@@ -116,14 +114,14 @@ def remember(
         continued=_change_set(conversation.user_id, turn.message_id),
     )
     made = store.apply_plan(
-        plan.effects,
+        effects,
         journal,
         space_id=conversation.space_id,
         embedding_model=model if vectors else None,
         embeddings=vectors,
     )
     journal.close(plan.counts).through_message_id = turn.message_id
-    return _outcome(plan, made)
+    return _outcome(effects, made)
 
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
@@ -147,16 +145,15 @@ def held_conversation(turn: Message) -> Conversation:
 def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
     rows = db.session.scalars(said_before(turn.conversation_id, turn.message_id, "user", RECENT_MESSAGES)).all()
     return tuple(
-        SourceMessage(number, row.message_id, "user", row.content, row.created_at)
+        SourceMessage(number, row.message_id, "user", row.content, row.created_at, row.provenance)
         for number, row in enumerate(reversed(rows), 1)
     )
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
-    """The latest replies before this one, and what tools said from outside for them."""
+    """The latest replies before this one."""
     replies = said_before(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
-    rows = db.session.execute(replies.with_only_columns(Message.content, Message.tool_calls)).all()
-    return tuple(text for content, calls in rows for text in (content, *heard(calls)))
+    return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
@@ -174,16 +171,14 @@ def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
     )
 
 
-def _outcome(plan: Plan, made: dict[int, int]) -> dict[str, Any]:
-    inserted = next((effect for effect in plan.effects if isinstance(effect, Insert)), None)
+def _outcome(effects: Sequence[Effect], made: dict[int, int]) -> dict[str, Any]:
+    inserted = next((effect for effect in effects if isinstance(effect, Insert)), None)
     if inserted is not None:
-        status = "remembered"
         if inserted.needs_review:
-            status = "waits_for_review"
-        elif inserted.overruled_by is not None:
-            status = "overruled"
+            return {"status": "waits_for_review", "memory_id": made[inserted.ref], "detail": WAITS}
+        status = "overruled" if inserted.overruled_by is not None else "remembered"
         return {"status": status, "memory_id": made[inserted.ref]}
-    merged = next((effect for effect in plan.effects if isinstance(effect, AddEvidence)), None)
+    merged = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)
     return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
 
 

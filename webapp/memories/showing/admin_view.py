@@ -11,8 +11,8 @@ from webapp.accounts.service import get_user
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.database import db, now
-from webapp.memories.engine.health import Checkup, Health, examine
 from webapp.memories.models import AdminAccess, Memory
+from webapp.memories.rules.health import Checkup, Health, examine
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible
@@ -68,5 +68,6 @@ def _checkup(row: Memory) -> Checkup:
         is_archived=bool(row.is_archived),
         needs_review=row.needs_review,
         valid_to=row.valid_to,
+        until=row.until,
         embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
     )

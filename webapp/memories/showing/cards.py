@@ -16,9 +16,9 @@ from webapp.database import db
 from webapp.languages.marks import N_
 from webapp.memories import change_sets, history, listing, service
 from webapp.memories.change_sets import ChangeSetView
-from webapp.memories.engine.health import Finding
 from webapp.memories.history import Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.showing import admin_view, wording

@@ -6,7 +6,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.parts import (
+    Part,
+    ReadConversation,
+    ReadMemory,
+    ReadMessage,
+    Unreadable,
+    day,
+    instant,
+    text_or_none,
+)
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
@@ -38,7 +47,8 @@ class Commonplace:
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
                 at = instant(row.get("asserted_at") or row.get("created_at"))
-                yield ReadMemory(text, at, "instruction" if row.get("memory_type") == "instruction" else "fact")
+                is_rule = row.get("memory_type") == "instruction"
+                yield ReadMemory(text, at, "instruction" if is_rule else "fact", until=day(row.get("until")))
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:

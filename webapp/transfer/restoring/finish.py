@@ -9,9 +9,9 @@ from sqlalchemy import insert, select, update
 
 from webapp.database import db
 from webapp.journeys.models import PointMemory, ReportEvidence
-from webapp.memories.engine.tombstones import TombstoneKind, key_id
 from webapp.memories.keeping import graveyards
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
+from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.transfer.restoring.ids import Restoring
 from webapp.transfer.restoring.values import moment
 

@@ -9,10 +9,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Enum, Float, Integer, LargeBinary, String, Text
+from sqlalchemy import JSON, Boolean, Column, Date, Enum, Float, Integer, LargeBinary, String, Text
 
 from webapp.database import Base, Key, Timestamp
-from webapp.transfer.parts import instant
+from webapp.transfer.parts import day, instant
 from webapp.transfer.reading import NEVER
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES
 
@@ -52,6 +52,10 @@ def checked(column: Column[Any], value: Any) -> Any:
         if at is None:
             raise ValueError(f"{column.name} is no time")
         return at
+    if isinstance(kind, Date):
+        if (on := day(value)) is None:
+            raise ValueError(f"{column.name} is no day")
+        return on
     if isinstance(kind, Enum):
         if value not in kind.enums:
             raise ValueError(f"{column.name} is none of {', '.join(kind.enums)}")

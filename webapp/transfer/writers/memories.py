@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class WrittenMemory:
     said_at: datetime | None
     valid_from: datetime | None
     valid_to: datetime | None
+    until: date | None = None
     quotes: Sequence[str] = ()
 
 
@@ -75,7 +76,8 @@ def as_markdown(memories: Sequence[WrittenMemory], wording: MemoryWording) -> st
         parts.append(f"\n## {wording.heading(kind)}\n")
         for kept in memories:
             if kept.kind == kind:
-                end = wording.until.replace("{when}", f"{kept.valid_to:%Y-%m-%d}") if kept.valid_to else ""
+                ended = kept.valid_to or kept.until
+                end = wording.until.replace("{when}", f"{ended:%Y-%m-%d}") if ended else ""
                 parts.append(f"- {kept.content}" + (f" ({end})" if end else ""))
                 parts += [f"  > {' '.join(quote.split())}" for quote in kept.quotes]
     return "\n".join(parts) + "\n"
@@ -94,6 +96,7 @@ def as_json(memories: Sequence[WrittenMemory]) -> str:
             "said_at": utc_text(kept.said_at) if kept.said_at else None,
             "valid_from": utc_text(kept.valid_from) if kept.valid_from else None,
             "valid_to": utc_text(kept.valid_to) if kept.valid_to else None,
+            "until": kept.until.isoformat() if kept.until else None,
             "quotes": list(kept.quotes),
         }
         for kept in memories

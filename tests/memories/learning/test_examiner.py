@@ -1,0 +1,180 @@
+"""The exam as a job: owed until there is a grade, a paper at a time, resumed after a failure, and believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from rq.job import Job
+from sqlalchemy import delete
+
+from fakemodel.testing import ServerHandle
+from tests.memories.learning.test_exam import rights, wrongs
+from tests.support.grades import grade_model, grades_put_back
+from webapp import backoff, jobspecs, upkeep
+from webapp.database import db, write_transaction
+from webapp.llm.errors import ModelUnavailable
+from webapp.memories.learning import examiner, trust
+from webapp.memories.learning.exam import Paper, papers
+from webapp.models.catalogue import HOME_ID
+from webapp.models.grades import grade_of, progress_key, request_exam, target_of, worker
+from webapp.models.models import MemoryGrade
+
+Jobs = Callable[..., list[Job]]
+
+
+@pytest.fixture(autouse=True)
+def ungraded(app: Flask) -> Iterator[None]:
+    """No model has a grade."""
+    with grades_put_back(app):
+        with app.app_context(), write_transaction():
+            db.session.execute(delete(MemoryGrade))
+        yield
+
+
+def answer_with(model: ServerHandle, say: Callable[[Paper], list[Any]]) -> None:
+    """Let the model answer every paper so."""
+
+    def respond(body: dict[str, Any]) -> dict[str, Any]:
+        shown = str(body["messages"][-1]["content"])
+        paper = next(paper for paper in papers() if paper.messages[0].right[0].quote in shown)
+        return {"structured": {"statements": say(paper)}}
+
+    model.script(match="memory_operations", respond=respond, times=None)
+
+
+def asked(model: ServerHandle) -> int:
+    return len([call for call in model.calls() if call["schema"] == "memory_operations"])
+
+
+def sweep(app: Flask) -> None:
+    """Sweep, some time after the last one."""
+    app.extensions["redis"].delete(f"owed:{jobspecs.JobRequest('exam', {'model': HOME_ID}).key}")
+    with app.app_context():
+        upkeep.sweep()
+
+
+def exams(run_jobs: Jobs, **wishes: Any) -> int:
+    return len([job for job in run_jobs(**wishes) if job.meta["name"] == "exam"])
+
+
+def grade(app: Flask) -> MemoryGrade | None:
+    with app.app_context():
+        return grade_of(worker())
+
+
+def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(
+    app: Flask, model: ServerHandle, run_jobs: Jobs
+) -> None:
+    answer_with(model, rights)
+    with app.app_context():
+        assert not trust.policy().is_trusted
+    for _ in range(2):
+        sweep(app)
+        run_jobs()
+    assert asked(model) == len(papers())
+    found = grade(app)
+    assert found is not None
+    assert (found.recall, found.key_share, found.false_share, found.cases) == (1, 1, 0, 40)
+    with app.app_context():
+        assert trust.policy().is_trusted
+        assert not app.extensions["redis"].exists(progress_key(worker()))
+
+
+def test_a_model_that_says_what_is_false_is_not_trusted(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+    answer_with(model, lambda paper: [*rights(paper), *wrongs(paper)])
+    sweep(app)
+    run_jobs()
+    found = grade(app)
+    assert found is not None and found.recall == found.false_share == 1
+    with app.app_context():
+        assert not trust.policy().is_trusted
+
+
+def test_a_paper_is_a_job_so_that_others_come_between(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+    answer_with(model, rights)
+    sweep(app)
+    assert exams(run_jobs) == len(papers())
+    assert list(jobspecs.WORKERS[0]).index(jobspecs.JOBS["exam"].queue) == len(jobspecs.WORKERS[0]) - 1
+
+
+@pytest.mark.parametrize("answer", ["I would rather not.", '{"statements": [{"quote": "Hi'])
+def test_what_cannot_be_read_finds_nothing(answer: str, app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+    model.script(match="memory_operations", reply=answer, times=None)
+    sweep(app)
+    run_jobs()
+    found = grade(app)
+    assert found is not None and found.recall == found.false_share == 0
+
+
+def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(
+    app: Flask, model: ServerHandle, run_jobs: Jobs
+) -> None:
+    answer_with(model, rights)
+    with app.app_context():
+        for _ in range(3):
+            assert examiner.examine(HOME_ID)
+    done = asked(model)
+    model.script(match="memory_operations", fault={"http_status": 503}, times=None)
+    with app.app_context(), pytest.raises(ModelUnavailable):
+        examiner.examine(HOME_ID)
+    assert grade(app) is None
+    model.reset()
+    answer_with(model, rights)
+    sweep(app)
+    run_jobs()
+    assert grade(app) is not None
+    assert asked(model) == len(papers()) - done
+
+
+def test_one_that_keeps_failing_is_asked_ever_more_rarely(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+    model.script(match="memory_operations", fault={"http_status": 401}, times=None)
+    key = jobspecs.JobRequest("exam", {"model": HOME_ID}).key
+    pauses = []
+    for _ in range(3):
+        sweep(app)
+        run_jobs(failures=True)
+        pauses.append(app.extensions["redis"].ttl(f"owed:{key}"))
+    assert grade(app) is None
+    assert pauses == sorted(pauses) and pauses[-1] > backoff.FIRST_SECONDS
+
+
+def test_lost_marks_begin_the_exam_again(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+    answer_with(model, rights)
+    with app.app_context():
+        examiner.examine(HOME_ID)
+        app.extensions["redis"].delete(progress_key(worker()))
+    sweep(app)
+    run_jobs()
+    assert asked(model) == len(papers()) + 1
+    assert grade(app) is not None
+
+
+def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(
+    app: Flask, model: ServerHandle, run_jobs: Jobs
+) -> None:
+    with app.app_context():
+        grade_model(recall=1.0)
+        examiner.examine(HOME_ID)  # one that was left unfinished
+        assert request_exam(HOME_ID) == request_exam(HOME_ID)
+        assert trust.policy().is_trusted
+    model.reset()
+    answer_with(model, lambda _paper: [])
+    assert exams(run_jobs) == asked(model) == len(papers())
+    found = grade(app)
+    assert found is not None and found.recall == 0
+
+
+def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(
+    app: Flask, model: ServerHandle, run_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with app.app_context():
+        assert not examiner.examine("999/gone")
+        assert target_of(HOME_ID) == worker()
+    monkeypatch.setitem(
+        app.extensions, "settings", app.extensions["settings"].model_copy(update={"offline_model": True})
+    )
+    sweep(app)
+    assert exams(run_jobs) == asked(model) == 0

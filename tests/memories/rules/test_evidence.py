@@ -1,0 +1,137 @@
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from webapp.memories.rules.evidence import (
+    find_quote,
+    has_substance,
+    injected_into,
+    injected_spans,
+    user_words,
+)
+
+VOCABULARY = ["I", "prefer", "naïve", "İstanbul", "Straße", "ﬁn", "我喜欢茶", "한국어", "🎉", "👩‍👩‍👧", "don’t", "42"]
+WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("quote", "message", "found"),
+    [
+        ("i prefer python", "Well, I prefer\n  Python!", "I prefer\n  Python"),
+        ("I'm Alex", "Hi, I’m Alex.", "I’m Alex"),
+        ('"big" one', "the “big” one", "“big” one"),
+        ("cafe\u0301 noir", "un café noir", "café noir"),
+        ("café noir", "un cafe\u0301 noir", "cafe\u0301 noir"),
+        ("strasse 5", "Meine Straße 5", "Straße 5"),
+        ("我喜欢茶", "你好，我喜欢茶。", "我喜欢茶"),
+        ("저는 서울에", "저는 서울에 살아요", "저는 서울에"),
+        ("I love 🍕❤️", "I love 🍕❤️ so much", "I love 🍕❤️"),
+        ("أعيش في القاهرة", "مرحبا، أعيش في القاهرة", "أعيش في القاهرة"),
+        ("Ich heiße", "ICH HEISSE Jörg", "ICH HEISSE"),
+        ("I live in Porto.", "I live in Porto, and I love it.", "I live in Porto"),
+        ("“I live in Porto…”", "I live in Porto with two cats", "I live in Porto"),
+        ("user: I live in Porto", "I live in Porto", "I live in Porto"),
+        ("Porto - since March", "I live in Porto – since March", "Porto – since March"),
+        ("I live in Porto", "I live in **Porto**.", "I live in **Porto"),
+        ("I live in **Porto**", "I live in Porto.", "I live in Porto"),
+        ("أعيش في عمّان", "اسمي ليلى وأعيش في عمّان.", "أعيش في عمّان"),
+    ],
+)
+def test_verbatim_quotes_are_found_where_they_stand(quote, message, found):
+    span = find_quote(quote, message)
+    assert span is not None
+    assert message[span.start : span.end] == found
+
+
+@pytest.mark.parametrize(
+    ("quote", "message"),
+    [
+        ("I prefer Rust", "I prefer Python"),
+        ("I am Al", "I am Alexander"),
+        ("refer Python", "I prefer Python"),
+        ("cafe", "café"),
+        ("I prefer, Python", "I prefer Python"),
+        ("I do not like it", "I don't like it"),
+        ("I love 🎉", "I love 👍"),
+        ("🎉 I love it", "I love it"),
+        ("", "anything"),
+        ("  ", "  "),
+        ("my name", "myname"),
+        ("Alex lives in Rome", "<memory>Alex lives in Rome</memory> what about dinner?"),
+        ("Alex lives in Rome", "<documents source='x'>Alex lives in Rome"),
+        ("in Rome what", "<memory>Alex lives in Rome</memory> what about dinner?"),
+    ],
+)
+def test_what_the_user_did_not_say_is_not_found(quote, message):
+    assert find_quote(quote, message) is None
+
+
+def test_words_outside_a_block_count_even_if_the_block_has_them_too():
+    message = "<memory>I like tea</memory> yes, I like tea"
+    span = find_quote("I like tea", message)
+    assert span is not None and span.start == message.rindex("I like tea")
+    assert user_words(message).split() == ["yes,", "I", "like", "tea"]
+    assert injected_spans("no block <b>here</b>") == []
+
+
+@given(WORDS, st.data(), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.sampled_from([str, str.upper, str.lower]))
+def test_any_run_of_whole_words_is_found_in_any_form(words, data, form, case):
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    quote = case(unicodedata.normalize(form, "\t".join(words[start:end])))
+    message = "  ".join(words)
+    span = find_quote(quote, message)
+    assert span is not None
+    assert message[span.start : span.end].split() == message[span.start : span.end].strip().split()
+    assert find_quote(message[span.start : span.end], message) is not None
+
+
+@given(st.text(max_size=40), st.text(max_size=80))
+def test_a_found_span_reads_like_the_quote(quote, message):
+    span = find_quote(quote, message)
+    if span is not None:
+        assert 0 <= span.start < span.end <= len(message)
+        assert find_quote(quote, message[span.start : span.end]) is not None
+
+
+@given(st.text(alphabet="abc ", min_size=1), st.text(alphabet="xyz ", min_size=1))
+def test_foreign_words_are_never_found(quote, message):
+    assume(quote.strip())
+    assert find_quote(quote, message) is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "message", "enough"),
+    [
+        ("I'm vegan", "I'm vegan", True),
+        ("tea", "I like tea", False),
+        ("42", "42", True),
+        ("🍕", "🍕", True),
+        ("🍕", "I love 🍕", False),
+        ("喝茶", "我喜欢喝茶", True),
+        ("...", "...", False),
+        ("Al", "Al.", True),
+    ],
+)
+def test_substance(quote, message, enough):
+    assert has_substance(quote, message) is enough
+
+
+@pytest.mark.parametrize("text", ["¸MY NAME IS B", "I am called ´", "¨ I like trams ¨"])
+def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text: str) -> None:
+    assert find_quote(text, text) == (0, len(text))
+    assert find_quote(f"  {text} ", f"Well: {text}") == (6, 6 + len(text))
+
+
+def test_what_a_prompt_holds_of_others_is_in_its_blocks():
+    prompt = [
+        "Be kind.\n<files>\n<file name='a'>\nzeppelin\n</file>\n</files>\nAnswer briefly.",
+        "<reference>\nelephant\n</reference>\n\nWho is it?",
+        "<request>\nContext: moth",
+        "<said on='Monday'>mine</said>",
+    ]
+    read = " ".join(injected_into(prompt))
+    assert all(word in read for word in ("zeppelin", "elephant", "moth"))
+    assert not any(word in read for word in ("kind", "briefly", "Who", "mine"))

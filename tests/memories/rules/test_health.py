@@ -1,0 +1,81 @@
+from datetime import timedelta
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.memories.worlds import NOON
+from webapp.memories.rules.health import Checkup, Finding, examine, find_duplicates
+
+
+def memory(ref, content=None, **fields):
+    values = {"memory_type": "fact", "origin": "extraction", "evidence_count": 1, "access_count": 1}
+    values |= {"created_at": NOON, "updated_at": NOON}
+    return Checkup(ref=ref, content=content or f"statement {ref}", **values | fields)
+
+
+def vector(*values):
+    return np.array(values, np.float32)
+
+
+def test_each_finding():
+    later = NOON + timedelta(days=400)
+    memories = [
+        memory(1, "Likes tea", last_used_at=later),
+        memory(2, "likes TEA.", last_used_at=later),
+        memory(3, needs_review=True),
+        memory(4, evidence_count=0, last_used_at=later),
+        memory(5, evidence_count=0, origin="user", last_used_at=later),
+        memory(6),
+        memory(7, is_pinned=True, access_count=0),
+        memory(8, access_count=0, updated_at=later),
+        memory(9, "Likes tea", is_archived=True, access_count=0, evidence_count=0),
+        memory(10, "Likes tea", valid_to=NOON, needs_review=True),
+    ]
+    health = examine(memories, later)
+    assert health.duplicates == ((1, 2),)
+    assert health.awaiting_review == (3,)
+    assert health.unsupported == (4,)
+    assert health.stale == (6,)
+    assert health.never_used == (8,)
+    assert list(health.counts.values()) == [0, 1, 1, 1, 1, 1] and list(health.counts) == list(Finding)
+
+
+def test_what_was_for_a_time_is_asked_about_the_longest_past_first():
+    day = NOON.date()
+    memories = [
+        memory(1, until=day + timedelta(days=9)),
+        memory(2, until=day),
+        memory(3),
+        memory(4, until=day + timedelta(days=10)),
+    ]
+    assert examine(memories, NOON + timedelta(days=10)).still_true == (2, 1)
+
+
+def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():
+    near, nearer = vector(1, 0.05), vector(1, 0)
+    likes = memory(1, "Likes tea", embedding=near)
+    assert find_duplicates([likes, memory(2, "Liked tea", embedding=nearer)], 0.93) == [(1, 2)]
+    for other in (
+        memory(2, "Does not like tea", embedding=nearer),
+        memory(2, "Liked tea", embedding=nearer, memory_type="preference"),
+        memory(2, "Liked tea", embedding=nearer, fact_key="taste/tea"),
+        memory(2, "Liked tea", embedding=vector(0, 1)),
+        memory(2, "Liked tea", embedding=vector(1, 0, 0)),
+        memory(2, "Liked tea"),
+    ):
+        assert find_duplicates([likes, other], 0.93) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 3)), max_size=12))
+def test_groups_are_disjoint_and_complete(items):
+    memories = [memory(n, text, embedding=np.eye(4, dtype=np.float32)[axis]) for n, (text, axis) in enumerate(items, 1)]
+    groups = find_duplicates(memories, 0.93)
+    refs = [ref for group in groups for ref in group]
+    assert len(refs) == len(set(refs)) and all(len(group) > 1 for group in groups)
+    together = {ref: group for group in groups for ref in group}
+    for left in memories:
+        for right in memories:
+            if left.ref < right.ref and left.content == right.content:
+                assert together[left.ref] == together[right.ref]

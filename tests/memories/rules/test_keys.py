@@ -1,0 +1,54 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.memories.rules.keys import (
+    KEY_MAX,
+    canonical_category,
+    canonical_fact_key,
+    canonical_value,
+    category_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "category", "expected"),
+    [
+        ("identity/name", None, "identity/name"),
+        ("Identity / Full Name", "personal", "identity/name"),
+        ("name", "identity", "identity/name"),
+        ("user.name", None, "identity/name"),
+        ("coding style", "preference", "preference/coding_style"),
+        ("role", None, "general/role"),
+        ("family/wife/name", None, "family/wife/name"),
+        ("", "identity", None),
+        (None, None, None),
+        ("///", "x", None),
+        ("имя", "identity", "identity/имя"),
+        ("skill/C++", None, "skill/c++"),
+        ("skill/C#", None, "skill/c#"),
+        ("🐙", "pet", "pet/🐙"),
+        ("🐙/name", None, "general/name"),
+    ],
+)
+def test_fact_keys(raw, category, expected):
+    assert canonical_fact_key(raw, category) == expected
+
+
+@given(st.text(), st.none() | st.text())
+def test_fact_keys_are_bounded_and_stable(raw, category):
+    key = canonical_fact_key(raw, category)
+    if key is not None:
+        assert len(key) <= KEY_MAX and "/" in key and not key.endswith("/")
+        assert canonical_fact_key(key, "other") == key
+
+
+def test_the_category_of_a_keyed_fact_is_its_namespace():
+    assert category_of("identity/name", "personal") == "identity"
+    assert category_of(None, "Side Projects") == "side_projects"
+    assert canonical_category("  ") is None
+
+
+def test_the_statement_stands_in_for_a_missing_value():
+    assert canonical_value(" Alex. ", "whatever") == "alex"
+    assert canonical_value(None, "Alex!") == canonical_value("  ", "alex") == "alex"

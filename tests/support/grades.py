@@ -1,0 +1,34 @@
+"""The grade of the model that the tests talk to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flask import Flask
+from sqlalchemy import delete
+
+from webapp.database import db, write_transaction
+from webapp.models.catalogue import HOME_ID
+from webapp.models.grades import key_of, target_of
+from webapp.models.models import MemoryGrade
+
+
+def grade_model(recall: float) -> None:
+    """Give the model of the settings a grade, as if it had been examined."""
+    with write_transaction():
+        key = key_of(target_of(HOME_ID))
+        grade = MemoryGrade(model_key=key, recall=recall, key_share=recall, false_share=0.0, cases=40)
+        db.session.merge(grade)
+
+
+@contextmanager
+def grades_put_back(app: Flask) -> Iterator[None]:
+    """Put the grades back as they were, whatever a test makes of them: they stay from test to test."""
+    columns = MemoryGrade.__table__.columns.keys()
+    with app.app_context():
+        before = [{name: getattr(row, name) for name in columns} for row in db.session.query(MemoryGrade)]
+    yield
+    with app.app_context(), write_transaction():
+        db.session.execute(delete(MemoryGrade))
+        db.session.add_all(MemoryGrade(**values) for values in before)

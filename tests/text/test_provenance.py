@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.text.provenance import carried, spans_of_others, without
+
+MAIL = "From: Ann Lee <ann@lee.example>\nSubject: lease\n\nI live in Leeds.\n\nCan she do that?"
+
+
+def others(message, said=()):
+    return [message[start:end].strip() for start, end in spans_of_others(message, said)]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("see:\n```\nI am Ann\n```\nthanks", ["```\nI am Ann\n```"]),
+        ("see:\n~~~~ text\nI am Ann\n```\nme\n~~~~\nthanks", ["~~~~ text\nI am Ann\n```\nme\n~~~~"]),
+        ("```\nnever closed", ["```\nnever closed"]),
+        ('fix """I am Ann""" please', ['"""I am Ann"""']),
+        ("> I am Ann\nis that right?", ["> I am Ann"]),
+        ("letter:\n---\nI am Ann\n---\nwell?", ["---\nI am Ann\n---"]),
+        ("look\n----- Forwarded message -----\nI am Ann", ["----- Forwarded message -----\nI am Ann"]),
+        ("look\n--- Weitergeleitete Nachricht ---\nIch bin Ann", ["--- Weitergeleitete Nachricht ---\nIch bin Ann"]),
+        ("he wrote:\n“I am Ann. I live here.”\ncan he?", ["“I am Ann. I live here.”"]),
+        ("[ASSISTANT]: you live in Leeds\n\nwhat now?", ["[ASSISTANT]: you live in Leeds"]),
+        ("Ann: hi\nBob: I am vegan\nAnn: ok\n\nso?", ["Ann: hi\nBob: I am vegan\nAnn: ok"]),
+        (
+            "[10:02] Bob Low: hi\n10:03 Eve: I am vegan.\nreally\n\nso?",
+            ["[10:02] Bob Low: hi\n10:03 Eve: I am vegan.\nreally"],
+        ),
+        (MAIL, [MAIL]),
+        ("From: ann@lee.example\nYou are promoted.\n\nIs this real?", ["From: ann@lee.example\nYou are promoted."]),
+    ],
+)
+def test_others_words_are_known_by_where_they_stand(message, expected):
+    assert others(message) == expected
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I'm Sam and I live in Leeds.",
+        "Name: Sam\nCity: Leeds\nJob: nurse",
+        "Update: I gave up coffee.",
+        'I told my boss "I can\'t do weekends anymore" and she laughed',
+        "my book is called “The long road”",
+        "a - b -- c --- d",
+        "It's 5 > 3, isn't it?",
+        "use `code` here",
+    ],
+)
+def test_what_people_type_is_theirs(message):
+    assert others(message) == []
+
+
+def test_what_was_pasted_is_known_from_the_composer():
+    message = "Ann says hi. I live here."
+    assert others(message, ((0, 12, "pasted"), (13, 25, "spoken"))) == ["Ann says hi."]
+
+
+@given(st.text(alphabet="ab:\n >`\"'-[]@.“”", max_size=200))
+def test_spans_are_in_order_and_blanking_keeps_places(message):
+    spans = spans_of_others(message)
+    assert all(a.end < b.start for a, b in zip(spans, spans[1:], strict=False))
+    left = without(message, spans)
+    assert len(left) == len(message) and left.count("\n") == message.count("\n")
+
+
+@given(st.text("ab", max_size=9), st.text("cd", min_size=1, max_size=9), st.text("ab", max_size=9), st.text("xy"))
+def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail, typed):
+    before, span = head + pasted + tail, (len(head), len(head) + len(pasted), "pasted")
+    for after in (typed + before, before + typed, head + pasted, pasted + tail):
+        assert [after[start:end] for start, end, _ in carried(before, after, [span])] == [pasted]
+
+
+@pytest.mark.parametrize(
+    ("after", "kept"),
+    [
+        ("I said: LONG LETTER. ok", "LONG LETTER"),
+        ("So I said: LONG LETTER. ok", "LONG LETTER"),
+        ("I said: LONG LETTER. fine", "LONG LETTER"),
+        ("I said: LONG (sic) LETTER. ok", "LONG (sic) LETTER"),
+        ("I said: LETTER. ok", "LETTER"),
+        ("I said: LONG. ok", "LONG"),
+        ("I said: . ok", ""),
+        ("", ""),
+    ],
+)
+def test_spans_follow_an_edit(after, kept):
+    spans = carried("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
+    assert "".join(after[start:end] for start, end, _ in spans) == kept

@@ -1,0 +1,201 @@
+"""The exam of a model that writes memories: messages whose right and wrong statements are known; pure.
+
+`exam.json` holds a paper for each of ten languages: a few messages of one imaginary person, the statements that a
+careful model makes of them, and the false ones that a weak one makes (a negation turned round, a wish, a hypothesis,
+somebody else's, a joke, a question, something pasted, a secret). A paper is one call, with the prompt and the schema of
+every extraction. A statement is recognised by where its quote stands and by words of its wording.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from webapp.llm.parts import Part
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.rules.check import Refusal, place_of
+from webapp.memories.rules.evidence import find_own_quote
+from webapp.memories.rules.statements import FIELD, KEYS, MOST, About, Statement, statements_schema
+from webapp.text.provenance import touches
+from webapp.text.quotes import Span
+from webapp.text.words import folded
+
+_PATH = Path(__file__).with_suffix(".json")
+_BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+class _Labelled(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Right(_Labelled):
+    """A statement that a careful model makes, worded as `content`; another wording has one of the words in `says`.
+
+    It may be `about` any of several; `value` is at least a part of the value of its key.
+    """
+
+    about: tuple[About, ...]
+    quote: str
+    content: str
+    says: tuple[str, ...]
+    key: str | None = None
+    value: str | None = None
+
+
+class Wrong(_Labelled):
+    """A false statement, worded as `claim` by a weak model; `why` names its kind.
+
+    A wording makes it if it has one of the words in `says`, or if there are none, unless it also has one of those that
+    make it true (`unless`). Under `key` it is false in any words.
+    """
+
+    why: str
+    quote: str
+    claim: str
+    says: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    key: str | None = None
+    value: str | None = None
+
+
+class Message(_Labelled):
+    """What somebody said, and the statements known about it."""
+
+    text: str
+    right: tuple[Right, ...]
+    wrong: tuple[Wrong, ...]
+
+
+class Paper(_Labelled):
+    """The messages of one person in one language, oldest first."""
+
+    language: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Counts: right statements and those found, keys and those given, wrong statements and those made."""
+
+    right: int = 0
+    found: int = 0
+    keys: int = 0
+    given: int = 0
+    wrong: int = 0
+    made: int = 0
+
+    @classmethod
+    def total(cls, marks: Iterable[Marks]) -> Marks:
+        """Return the sum of some marks."""
+        return cls(*(sum(column) for column in zip(*map(astuple, marks), strict=True)))
+
+    @property
+    def recall(self) -> float:
+        """The share of the right statements that were found."""
+        return self.found / self.right
+
+    @property
+    def key_share(self) -> float:
+        """The share of their keys that were given with their values."""
+        return self.given / self.keys
+
+    @property
+    def false_share(self) -> float:
+        """The share of the wrong statements that were made."""
+        return self.made / self.wrong
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A statement of an answer that would be remembered; `words` are its wording, folded, between blanks."""
+
+    message: str
+    span: Span
+    about: About
+    words: str
+    key: str | None
+    value: str
+
+    def quotes(self, message: str, quote: str) -> bool:
+        place = find_own_quote(quote, message) if self.message == message else None
+        return place is not None and touches(self.span, [place])
+
+    def has(self, words: Sequence[str]) -> bool:
+        return any(folded(word) in self.words for word in words)
+
+    def gives(self, key: str | None, value: str | None = None) -> bool:
+        return key is not None and self.key == KEYS[key] and folded(value or "") in self.value
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """Return the exam's papers in their order."""
+    return tuple(Paper.model_validate(item) for item in json.loads(_PATH.read_text("utf-8")))
+
+
+def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]]:
+    """Return the call that asks about a paper, as extraction would build it, and its parts."""
+    lines = [
+        ConversationLine(number, "user", message.text, _BEGAN + timedelta(minutes=number))
+        for number, message in enumerate(paper.messages, 1)
+    ]
+    call = build_extraction(lines, instructions=instructions)
+    schema = statements_schema([source.number for source in call.sources], [])
+    return call, [Part(FIELD, schema, instructions)]
+
+
+def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
+    """Mark the statements of an answer; one that is malformed, or whose quote is not verbatim, counts for nothing.
+
+    A statement that is false is not the right one that it resembles.
+    """
+    said = list(_statements(call, items[:MOST]))
+    wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
+    made = [[s for s in said if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
+    false = {s for those in made for s in those}
+    right = [(message.text, known) for message in paper.messages for known in message.right]
+    found = [
+        [s for s in said if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
+        for text, known in right
+    ]
+    given = [
+        any(s.gives(known.key, known.value) for s in those) for (_, known), those in zip(right, found, strict=True)
+    ]
+    return Marks(
+        right=len(right),
+        found=sum(map(bool, found)),
+        keys=sum(known.key is not None for _, known in right),
+        given=sum(given),
+        wrong=len(wrong),
+        made=sum(map(bool, made)),
+    )
+
+
+def _is_found(known: Right, said: _Said) -> bool:
+    return said.about in known.about and said.has(known.says)
+
+
+def _is_made(trap: Wrong, said: _Said) -> bool:
+    return said.gives(trap.key, trap.value) or ((not trap.says or said.has(trap.says)) and not said.has(trap.unless))
+
+
+def _statements(call: ExtractionCall, items: Sequence[Any]) -> Iterator[_Said]:
+    for item in items:
+        try:
+            statement = Statement.model_validate(item)
+            operation = statement.operation()
+        except (ValidationError, RecursionError):
+            continue
+        place = place_of(operation, call.sources) if operation is not None else Refusal.NOT_VERBATIM
+        if operation is None or isinstance(place, Refusal):
+            continue
+        source, span = place
+        words, value = (f" {folded(text)} " for text in (operation.content, operation.fact_value or ""))
+        yield _Said(source.content, span, statement.about, words, operation.fact_key, value)

@@ -1,0 +1,95 @@
+"""Examines a model that writes memories: a paper a job, so that what people wait for is never behind a whole exam.
+
+The marks are kept in Redis until the last paper is done; then they become the grade. If they are lost, the exam begins
+again, and as long as there is no grade the sweep asks for one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict, astuple
+from typing import Any
+
+from webapp.database import db, now, write_transaction
+from webapp.errors import NotFound
+from webapp.extensions import redis
+from webapp.llm.errors import ContextTooLong, CutOff, MalformedOutput, Refused
+from webapp.llm.structured import complete_items
+from webapp.llm.target import Target
+from webapp.memories.learning.exam import Marks, Paper, call_of, mark, papers
+from webapp.memories.learning.model_call import SCHEMA_NAME, TurnAnswer, wishes
+from webapp.memories.rules.statements import FIELD
+from webapp.model_clients import completions
+from webapp.models.grades import key_of, progress_key, target_of
+from webapp.models.models import MemoryGrade
+from webapp.prompts import service as prompts
+
+log = logging.getLogger(__name__)
+
+KEPT_SECONDS = 86_400
+"""How long the marks of an unfinished exam are kept."""
+
+
+def examine(model_id: str) -> bool:
+    """Ask a model the next paper of its exam, and grade it after the last; return whether there are more.
+
+    Nothing is done for a model that is gone. No connection is held during the call. Raises ModelError with nothing
+    stored; an answer that cannot be read, and a refusal, find nothing.
+    """
+    try:
+        target = target_of(model_id)
+    except NotFound:
+        return False
+    key, done = progress_key(target), _marks(target)
+    number = next((n for n in range(len(papers())) if n not in done), None)
+    if number is not None:
+        instructions = prompts.active("extraction").text
+        db.session.remove()
+        done[number] = _sit(target, papers()[number], instructions)
+        with redis().pipeline() as pipe:
+            pipe.hset(key, str(number), json.dumps(astuple(done[number])))
+            pipe.expire(key, KEPT_SECONDS)
+            pipe.execute()
+    if len(done) < len(papers()):
+        return True
+    _grade(target, Marks.total(done.values()))
+    redis().delete(key)
+    return False
+
+
+def _marks(target: Target) -> dict[int, Marks]:
+    """Return the marks of the papers that are done, by number."""
+    found = {int(number): Marks(*json.loads(marks)) for number, marks in redis().hgetall(progress_key(target)).items()}
+    return {number: marks for number, marks in found.items() if number < len(papers())}
+
+
+def _sit(target: Target, paper: Paper, instructions: str) -> Marks:
+    call, parts = call_of(paper, instructions)
+    items: list[Any] = []
+    try:
+        parsed, _ = (
+            completions()
+            .bound_to(target)
+            .complete_structured(call.messages, TurnAnswer, SCHEMA_NAME, **wishes(call, parts))
+        )
+        items = parsed.statements
+    except CutOff as cut:
+        items = complete_items(cut.text, FIELD)
+    except (MalformedOutput, Refused, ContextTooLong) as error:
+        log.info("exam: no answer", extra={"code": error.code, "language": paper.language})
+    return mark(paper, call, items)
+
+
+def _grade(target: Target, marks: Marks) -> None:
+    grade = MemoryGrade(
+        model_key=key_of(target),
+        recall=marks.recall,
+        key_share=marks.key_share,
+        false_share=marks.false_share,
+        cases=marks.wrong,
+        examined_at=now(),
+    )
+    with write_transaction():
+        db.session.merge(grade)
+    log.info("model examined", extra={"model": target.model, **asdict(marks)})

@@ -1,0 +1,27 @@
+"""What the tool `forget` proposes, until the person decides."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Timestamp, current_timestamp, now
+
+
+class ForgetProposal(Base):
+    """A memory that a reply proposes to forget. It goes with the memory and the reply, and holds no text."""
+
+    __tablename__ = "forget_proposals"
+    __table_args__ = (
+        UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
+        Index("ix_forget_proposals_user", "user_id", "proposal_id"),
+        Base.__table_args__,
+    )
+
+    proposal_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"), index=True)
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -1,0 +1,241 @@
+"""Whether a proposed change may be made at all: where its quote stands, and what its words are; never what they mean.
+
+Code decides by structure. What a sentence means is the model's to say, and the person's to settle in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from webapp.memories.rules.evidence import (
+    find_own_quote,
+    find_quote,
+    has_substance,
+    injected_spans,
+    label_and_quote,
+    own_sentence,
+)
+from webapp.memories.rules.keys import CONTENT_MAX, canonical_fact_key, category_of
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.operations import Action, MemoryOperation
+from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
+from webapp.memories.rules.wording import adds_from, is_borrowed, keeps_particulars, stands
+from webapp.text.canonical import canonical_statement, plain_text
+from webapp.text.provenance import without
+from webapp.text.quotes import Span
+
+
+class Refusal(StrEnum):
+    """Why an operation had no effect."""
+
+    UNKNOWN_MESSAGE = "unknown_message"
+    NOT_THE_USER = "not_the_user"
+    NOT_VERBATIM = "quote_not_verbatim"
+    PASTED = "pasted_text"
+    TOO_SLIGHT = "quote_too_slight"
+    TOO_LONG = "sentence_too_long"
+    QUESTION = "question"
+    SECRET = "secret"
+    UNSURE = "low_confidence"
+    UNIMPORTANT = "low_importance"
+    FORGOTTEN = "forgotten"
+    UNKNOWN_MEMORY = "unknown_memory"
+    OLDER = "older_than_known"
+    KNOWN = "already_known"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A grounded statement (or retraction) of the user's, with the memory it was aimed at.
+
+    `may_be_quoted`: the user's own words may become a memory, since they were not forgotten. `is_doubtful`: it waits
+    for the user.
+    """
+
+    index: int
+    action: Action
+    draft: Draft
+    evidence: Evidence
+    target: MemoryRef | None
+    embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
+    may_be_quoted: bool = True
+    is_doubtful: bool = False
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """A total order by what is claimed and when it was said, so that the order of operations does not matter."""
+        draft = self.draft
+        return (
+            self.evidence.moment,
+            draft.memory_type != MemoryType.INSTRUCTION,
+            list(Action).index(self.action),
+            draft.slot or "",
+            draft.value,
+            canonical_statement(draft.content),
+            -draft.confidence,
+            -draft.importance,
+            self.target or 0,
+            draft.memory_type,
+            draft.content,
+            draft.fact_value or "",
+            draft.category or "",
+            self.evidence.end,
+        )
+
+
+def check(
+    index: int, operation: MemoryOperation, state: State, policy: Policy, origin: Origin = "extraction"
+) -> Claim | Refusal:
+    """Check one operation by itself: its quote and wording, confidence, importance, secrets and tombstones.
+
+    Errors of form are forgiven: a quote from another message than the one named, a number without a memory, a key that
+    does not match its value. A wording that only others' words explain waits for the user.
+    """
+    retracts = operation.action is Action.RETRACT
+    place = place_of(operation, state.messages)
+    if isinstance(place, Refusal):
+        return place
+    message, span = place
+    quote = message.content[span.start : span.end]
+    if not has_substance(quote, message.content) and not any(char.isdigit() for char in quote):
+        return Refusal.TOO_SLIGHT
+    if not policy.is_credible(operation.confidence):
+        return Refusal.UNSURE
+    if not retracts and not policy.is_worthwhile(operation.importance):
+        return Refusal.UNIMPORTANT
+    content = wording(operation, place, state, policy)
+    if isinstance(content, Refusal):
+        return content
+    own_words = "" if policy.is_trusted else content
+    if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
+        return Refusal.SECRET
+
+    target = _target(operation, state)
+    action = operation.action
+    if operation.memory_number is not None and target is None and action is not Action.ADD:
+        if retracts:
+            return Refusal.UNKNOWN_MEMORY
+        action = Action.ADD
+    draft = _draft(operation, content, message, target if policy.is_trusted else None, origin)
+    if state.is_forgotten(draft.content, draft.fact_key, draft.fact_value, quote):
+        return Refusal.FORGOTTEN
+    return Claim(
+        index=index,
+        action=action,
+        draft=draft,
+        evidence=Evidence(message.message_id, quote, span.start, span.end, message.said_at),
+        target=target.ref if target else None,
+        embedding=state.embeddings.get(draft.content),
+        may_be_quoted=not state.is_forgotten(quote, None, None, None),
+        is_doubtful=not retracts and policy.is_trusted and (state.is_tainted or _is_from_others(content, state)),
+    )
+
+
+def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> tuple[SourceMessage, Span] | Refusal:
+    """Return where the quote stands: in the named message, or in the only one that contains it."""
+    named = next((message for message in messages if message.number == operation.message_number), None)
+    own = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
+    found = [(m, span) for m in own if (span := find_own_quote(operation.quote, m.content, m.others))]
+    place = next(((m, span) for m, span in found if named is not None and m.message_id == named.message_id), None)
+    if place is None and len(found) == 1:
+        place = found[0]
+    if place is not None:
+        return place
+    if not found and any(find_quote(operation.quote, message.content) for message in own):
+        return Refusal.PASTED
+    if named is None:
+        return Refusal.UNKNOWN_MESSAGE
+    return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
+
+
+def wording(
+    operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State, policy: Policy
+) -> str | Refusal:
+    """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
+
+    A rewording is kept only if its names and numbers stand in the message, or if it is others' words and so waits for
+    the user; the quote takes its place otherwise. The user's own sentence carries its own "not", "if" and "maybe", so
+    that nothing can be turned round.
+    """
+    message, span = place
+    quote = message.content[span.start : span.end]
+    if policy.is_trusted:
+        kept = keeps_particulars(operation.content, [typed(message), state.subject])
+        if kept or state.is_tainted or _is_from_others(operation.content, state):
+            return operation.content
+        return plain_text(quote)[:CONTENT_MAX]
+    sentence = plain_text(own_sentence(span, message.content, message.others))
+    if not sentence:
+        return Refusal.QUESTION
+    return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
+
+
+def worded(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOperation:
+    """Return an operation as it would be stored, so that this is what is searched for and embedded before."""
+    place = place_of(operation, state.messages)
+    content = place if isinstance(place, Refusal) else wording(operation, place, state, policy)
+    return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
+
+
+def _is_secret(operation: MemoryOperation, content: str, quote: str, said: str, state: State) -> bool:
+    """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
+    if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
+        return True
+    around = canonical_statement(said)
+    secrets = filter(None, map(canonical_statement, state.secrets))
+    return any(secret in around or around in secret for secret in secrets)
+
+
+def _is_from_others(content: str, state: State) -> bool:
+    """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
+    said = [typed(message) for message in state.messages if message.role == "user"]
+    spoken = [text for message in state.messages for text in _untyped(message)]
+    return is_borrowed(content, said, [*state.context, *spoken]) or adds_from(content, said, state.foreign)
+
+
+def typed(message: SourceMessage) -> str:
+    """Return what the author of a message typed, with blanks in place of the rest."""
+    return without(message.content, [*injected_spans(message.content), *message.others])
+
+
+def _untyped(message: SourceMessage) -> list[str]:
+    """Return the words of a message that its author, if that is the user, did not type."""
+    if message.role != "user":
+        return [message.content]
+    return [message.content[span.start : span.end] for span in (*injected_spans(message.content), *message.others)]
+
+
+def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
+    if operation.memory_number is None or operation.action is Action.ADD:
+        return None
+    ref = state.numbered.get(operation.memory_number)
+    return next((memory for memory in state.memories if memory.ref == ref), None) if ref is not None else None
+
+
+def _draft(
+    operation: MemoryOperation, content: str, message: SourceMessage, target: KnownMemory | None, origin: Origin
+) -> Draft:
+    key = canonical_fact_key(operation.fact_key, operation.category)
+    if key is not None and not stands(operation.fact_value, typed(message)):
+        key = None
+    if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
+        # An update of a keyed fact is about that fact, whether or not the model repeats the key.
+        key = target.slot
+    return Draft(
+        memory_type=operation.memory_type.value,
+        content=content or plain_text(operation.quote)[:CONTENT_MAX],
+        category=category_of(key, operation.category),
+        fact_key=key,
+        fact_value=operation.fact_value if key else None,
+        until=operation.until,
+        confidence=operation.confidence,
+        importance=operation.importance,
+        origin=origin,
+    )

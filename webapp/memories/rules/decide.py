@@ -1,0 +1,244 @@
+"""The rules of memory: what happens to every operation a model proposes.
+
+`decide` is deterministic, does not depend on the order of the operations, and decides nothing new when called again
+after its plan has been applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from webapp.memories.rules.board import Became, Board, Outcome, Plan, Rejection, outcome_of
+from webapp.memories.rules.check import Claim, Refusal, check
+from webapp.memories.rules.operations import Action, MemoryOperation
+from webapp.memories.rules.policy import Policy, Standing, is_older
+from webapp.memories.rules.relations import (
+    contains,
+    is_known,
+    is_related,
+    is_usable,
+    lost_before,
+    may_contradict,
+    may_leave_review,
+    near,
+    stale_proposals,
+    standing_of,
+    was_noted,
+    was_proposed,
+)
+from webapp.memories.rules.state import KnownMemory, Origin, State
+from webapp.text.canonical import plain_text
+
+DEFAULT_POLICY = Policy()
+
+
+def decide(
+    operations: Sequence[MemoryOperation],
+    state: State,
+    policy: Policy = DEFAULT_POLICY,
+    origin: Origin = "extraction",
+) -> Plan:
+    """Weigh the operations of one call against what is known and return the effects to apply.
+
+    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has
+    exactly one outcome.
+    """
+    board = Board(state.memories)
+    claims: list[Claim] = []
+    outcomes: list[Outcome] = []
+    for index, operation in enumerate(operations):
+        verdict = check(index, operation, state, policy, origin)
+        if isinstance(verdict, Claim):
+            claims.append(verdict)
+        else:
+            outcomes.append(Outcome(index, Became.REFUSED, reason=verdict))
+    for claim in sorted(claims, key=lambda claim: claim.order):
+        before = len(board.effects)
+        refusal = _weigh(claim, board, policy)
+        made = board.effects[before:]
+        outcomes.append(
+            outcome_of(claim.index, made) if refusal is None else Outcome(claim.index, Became.REFUSED, reason=refusal)
+        )
+    outcomes.sort(key=lambda outcome: outcome.index)
+    return Plan(
+        effects=tuple(board.effects),
+        rejections=tuple(Rejection(o.index, o.reason) for o in outcomes if o.reason is not None),
+        outcomes=tuple(outcomes),
+    )
+
+
+def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    if claim.action is Action.RETRACT:
+        return _weigh_retraction(claim, board, policy)
+    if board.find(lambda memory: is_known(memory, claim)):
+        return Refusal.KNOWN
+    if claim.draft.slot:
+        return _weigh_fact(claim, board, policy)
+    target = board.get(claim.target)
+    if target is not None and target.is_open and not target.has_said(claim.draft.content):
+        if not (policy.is_trusted or is_related(claim, target, policy)):
+            return _weigh_statement(claim, board, policy)  # a number chosen at random costs no memory
+        return _weigh_change(claim, target, board, policy)
+    return _weigh_statement(claim, board, policy)
+
+
+# Keyed facts -------------------------------------------------------------------------------------------------------
+
+
+def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    slot, value = claim.draft.slot, claim.draft.value
+    history = board.in_slot(slot or "")
+    current = next((memory for memory in history if memory.is_current), None)
+    same = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    if current is not None and same is current:
+        board.add_evidence(current, claim)
+        return None
+    if current is not None:
+        return _contest(claim, current, same, board, policy)
+    if same is not None:
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+        return None
+    said_at = claim.evidence.said_at
+    if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
+        return Refusal.OLDER  # it ended after this was said
+    twin = board.saying(claim.draft.content)
+    if twin is not None and twin.slot != slot:
+        return _adopt_twin(claim, twin, board, policy)
+    usable = is_usable(claim, policy)
+    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
+    return None
+
+
+def _contest(
+    claim: Claim, current: KnownMemory, same: KnownMemory | None, board: Board, policy: Policy
+) -> Refusal | None:
+    """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
+    fact, and the change is shown; from any other, the fact waits for the user to settle it."""
+    standing = standing_of(claim, current, policy)
+    if same is not None and same.needs_review and not same.is_archived:
+        # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
+        disputed = board.get(same.contradicts)
+        against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
+        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
+        if promoted:
+            board.supersede(current, same, claim)
+        board.add_evidence(same, claim, clears_review=promoted)
+        return None
+    if standing is Standing.YIELDS:
+        lost = lost_before(claim, current, board)
+        if lost is None:
+            board.insert(claim, overruled_by=current.ref)
+        else:
+            board.add_evidence(lost, claim)
+    elif standing is Standing.WAITS:
+        board.insert(claim, needs_review=True, contradicts=current.ref)
+    elif standing is Standing.PRECEDES:
+        board.insert(claim, precedes=current)
+    else:
+        slot = claim.draft.slot
+        stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
+        board.insert(claim, replaces=[current, *stale])
+    return None
+
+
+def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+    """Handle a keyed fact stored in the same words without that key: it gets the key."""
+    usable = is_usable(claim, policy)
+    if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
+        if twin.rests_on(claim.evidence):
+            return Refusal.KNOWN
+        board.add_evidence(twin, claim)
+        return None
+    board.give_key(twin, claim)
+    return None
+
+
+# Statements without a key ------------------------------------------------------------------------------------------
+
+
+def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    alike = near(claim, board, policy)
+    if any(memory.rests_on(claim.evidence) for memory in alike):
+        return Refusal.KNOWN
+    if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
+        return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
+    content = claim.draft.content
+    same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
+    if same is not None:
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+        return None
+    if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
+        return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
+    board.insert(claim, needs_review=not is_usable(claim, policy))
+    return None
+
+
+def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+    """An update or supersession of a memory without a key: a rewording, or the person's later word against it."""
+    if is_older(claim.evidence.moment, target):
+        return Refusal.OLDER
+    supersedes = claim.action is Action.SUPERSEDE
+    known = board.saying(claim.draft.content)
+    if known is not None:
+        if supersedes and may_contradict(known, target):
+            _settle_known(claim, known, target, board, policy)
+        board.add_evidence(known, claim)
+        return None
+    if supersedes:
+        return _contest(claim, target, None, board, policy)
+    standing = standing_of(claim, target, policy)
+    if standing is Standing.PRECEDES:
+        return _weigh_statement(claim, board, policy)  # more detail in the user's words stands beside the rest
+    if standing is Standing.REPLACES:
+        board.revise(target, claim.draft, claim)
+    elif standing is Standing.WAITS:
+        board.insert(claim, needs_review=True, contradicts=target.ref)
+    else:
+        board.insert(claim, overruled_by=target.ref)
+    return None
+
+
+def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
+    """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
+    if standing_of(claim, target, policy) is Standing.REPLACES:
+        board.supersede(target, known, claim)
+        return
+    waiting, standing = (target, known) if known.is_protected else (known, target)
+    if not waiting.is_protected:
+        board.flag(waiting, standing)
+
+
+def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+    """The user said that something is no longer true: close it, do not forget it. What they wrote waits for them."""
+    target = board.get(claim.target)
+    if target is None and claim.draft.slot:
+        target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)
+        if target is not None and claim.draft.fact_value and target.value != claim.draft.value:
+            target = None
+    if target is None:
+        return Refusal.UNKNOWN_MEMORY
+    if not (policy.is_trusted or is_related(claim, target, policy)):
+        return Refusal.UNKNOWN_MEMORY
+    if not target.is_open or target.rests_on(claim.evidence) or was_proposed(claim, target, board):
+        return Refusal.KNOWN
+    if is_older(claim.evidence.moment, target):
+        return Refusal.OLDER
+    if policy.is_trusted and is_usable(claim, policy) and not target.is_protected:
+        board.retract(target, claim)
+        return None
+    return _dispute(claim, target, board, policy)
+
+
+def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
+    texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
+    said = next((text for text in texts if not board.saying(text)), None)
+    if said is None:
+        return Refusal.KNOWN
+    claim = replace(claim, draft=replace(claim.draft, content=plain_text(said), fact_key=None, fact_value=None))
+    if target.is_protected or not is_usable(claim, policy):
+        board.insert(claim, needs_review=True, contradicts=target.ref)
+    else:
+        board.insert(claim, precedes=target)
+    return None

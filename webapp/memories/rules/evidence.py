@@ -1,0 +1,123 @@
+"""Where a quote stands in what the user wrote, and whose words stand around it. Every memory rests on this."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from webapp.text.canonical import canonical_statement
+from webapp.text.provenance import touches, without
+from webapp.text.quotes import Span, places_of
+from webapp.text.sentences import clauses_of, is_question, sentence_around
+
+# Blocks that the application itself puts before a user's message (retrieved memories, documents). The user did not say
+# what is in them.
+INJECTED_TAGS = (
+    "reference",
+    "known",
+    "summaries",
+    "retrieved_context",
+    "retrieved",
+    "context",
+    "memory",
+    "memories",
+    "documents",
+    "document",
+    "tool_result",
+)
+_BLOCK = r"<(?P<tag>{})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)"
+_INJECTED = re.compile(_BLOCK.format("|".join(INJECTED_TAGS)), re.DOTALL | re.IGNORECASE)
+# In prompts also files, and what a program says about its request.
+_READ_TAGS = (*INJECTED_TAGS, "files", "file_pages", "request", "client")
+_READ = re.compile(_BLOCK.format("|".join(_READ_TAGS)), re.DOTALL)
+_PUT_AROUND = re.compile(
+    r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
+)
+"""What models write before and after the words they copy."""
+_WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
+MIN_LETTERS = 4
+
+
+def find_quote(quote: str, text: str) -> Span | None:
+    """Return the first place where `quote` occurs verbatim in `text`, outside injected blocks, or None.
+
+    Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
+    punctuation around the words are ignored. A match may not split a character, or begin or end in a word.
+    """
+    blocks = injected_spans(text)
+    return next((span for span in _places(quote, text) if not touches(span, blocks)), None)
+
+
+def find_own_quote(quote: str, message: str, others: Sequence[Span] = ()) -> Span | None:
+    """Return the first place of a quote in what the author typed: not in `others` or an injected block."""
+    blocks = [*injected_spans(message), *others]
+    return next((span for span in _places(quote, message) if not touches(span, blocks)), None)
+
+
+def _places(quote: str, text: str) -> Iterator[Span]:
+    bare = _PUT_AROUND.sub("", quote)
+    for form in (quote, bare) if bare and bare != quote else (quote,):
+        yield from places_of(form, text)
+
+
+def has_substance(quote: str, message: str) -> bool:
+    """Tell whether a quote says enough to support a memory: more than a fragment of its message.
+
+    A short answer ("42", "🍕") counts if it is everything the user said.
+    """
+    if _weight(quote) >= MIN_LETTERS:
+        return True
+    return is_whole(quote, message) and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in quote)
+
+
+def is_whole(quote: str, message: str) -> bool:
+    """Tell whether a quote is everything the user said."""
+    said = canonical_statement(quote)
+    return bool(said) and said == canonical_statement(user_words(message))
+
+
+def injected_spans(message: str) -> list[Span]:
+    """Return the marked blocks of `message` that are not the user's words; an unclosed block extends to the end."""
+    return [Span(*match.span()) for match in _INJECTED.finditer(message)]
+
+
+def injected_into(prompt: Iterable[str]) -> list[str]:
+    """Return what is in the marked blocks of a prompt, given by its messages."""
+    return [found.group() for text in prompt for found in _READ.finditer(text)]
+
+
+def user_words(message: str) -> str:
+    """Return `message` without the blocks that were injected into it."""
+    return _INJECTED.sub(" ", message)
+
+
+def own_sentence(span: Span, message: str, others: Iterable[Span] = ()) -> str:
+    """Return the sentence around a quote in its author's words; of one that asks, what stands before the question.
+
+    Empty if all of it is the question, since nobody states what they ask.
+    """
+    own = without(message, [*injected_spans(message), *others])
+    place = sentence_around(span, own)
+    sentence = own[place.start : place.end].strip()
+    if not is_question(sentence):
+        return sentence
+    parts = list(clauses_of(sentence))
+    if len(parts) < 2 or span.start >= place.start + parts[-1].start:
+        return ""
+    return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
+
+
+def label_and_quote(span: Span, message: str) -> str:
+    """Return a quote with the words before it on its line, or on the line before, if a colon or the like joins them:
+    they say what it is."""
+    before = message[: span.start].rstrip(" \t\n*_`\"'")
+    label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
+    return label + message[span.start : span.end]
+
+
+def _weight(text: str) -> int:
+    """Count the letters and digits of a text, twice in scripts that say much with few characters."""
+    return sum(
+        2 if not ch.isascii() and unicodedata.name(ch, "").startswith(_WIDE) else 1 for ch in text if ch.isalnum()
+    )

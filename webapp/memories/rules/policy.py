@@ -1,0 +1,81 @@
+"""The thresholds, and the rule of precedence between two statements about one fact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from webapp.memories.rules.state import KnownMemory, Moment
+
+# Confidences come back from the database as single-precision floats: 0.95 is 0.949999988 there.
+_TOLERANCE = 1e-6
+
+
+SAME_AT = 0.84
+"""The cosine from which two statements in the same words, in whatever form and order, are one (`bench duplicates`)."""
+MAYBE_SAME_AT = 0.70
+"""The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
+
+
+class Standing(StrEnum):
+    """A later statement against the current one.
+
+    It replaces it; is used while the earlier one waits for the user; waits itself; or yields.
+    """
+
+    REPLACES = "replaces"
+    PRECEDES = "precedes"
+    WAITS = "waits"
+    YIELDS = "yields"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is kept, what waits for the user, and what may replace what; every value is in 0–1."""
+
+    min_confidence: float = 0.4
+    min_importance: float = 0.2
+    review_below: float = 0.6
+    correction_at: float = 0.8
+    merge_similarity: float = SAME_AT
+    related_similarity: float = 0.35
+    is_trusted: bool = False
+    """Whether the model that words statements has passed the exam: its rewordings count, and its changes replace."""
+
+    def is_credible(self, confidence: float) -> bool:
+        """Certain enough to be kept at all."""
+        return at_least(confidence, self.min_confidence)
+
+    def is_worthwhile(self, importance: float) -> bool:
+        """Important enough to be kept at all."""
+        return at_least(importance, self.min_importance)
+
+    def is_usable(self, confidence: float) -> bool:
+        """Certain enough to be used without asking the user."""
+        return at_least(confidence, self.review_below)
+
+    def standing(self, confidence: float, current: float) -> Standing:
+        """What happens to a value that differs from the current one and was said later."""
+        if not self.is_usable(confidence):
+            return Standing.WAITS if at_least(confidence, current) else Standing.YIELDS
+        if not self.may_replace(confidence, current):
+            return Standing.WAITS
+        return Standing.REPLACES if self.is_trusted else Standing.PRECEDES
+
+    def may_replace(self, confidence: float, current: float) -> bool:
+        """A later statement replaces at equal or higher confidence, and always if it is sure enough in itself."""
+        return at_least(confidence, current) or at_least(confidence, self.correction_at)
+
+
+def at_least(value: float, bound: float) -> bool:
+    """`value >= bound`, allowing for what single precision loses."""
+    return value >= bound - _TOLERANCE
+
+
+def is_older(moment: Moment, memory: KnownMemory) -> bool:
+    """Whether something was said before the memory was last confirmed: an old statement never replaces a newer one.
+
+    This happens when a conversation is read again, or an old one is imported.
+    """
+    last = memory.last_moment
+    return last is not None and moment < last

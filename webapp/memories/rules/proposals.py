@@ -1,0 +1,39 @@
+"""What a plan may do for somebody who was not speaking just now: propose, and change its own proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from webapp.memories.rules.state import AddEvidence, Close, Effect, Insert, MemoryRef, Origin, Revise
+
+
+def for_review(
+    effects: Iterable[Effect], proposed: Collection[MemoryRef] = (), origin: Origin = "import"
+) -> list[Effect]:
+    """Return the effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
+
+    `proposed` are memories that are themselves waiting in review: later statements may reword, confirm and close them.
+    Anything weaker than what is known is dropped.
+    """
+    found: list[Effect] = []
+    mine = set(proposed)
+    for effect in effects:
+        if isinstance(effect, Insert):
+            if effect.overruled_by is None:
+                is_known = effect.contradicts in mine or (effect.contradicts or 0) > 0
+                contradicts = effect.contradicts if is_known else None
+                draft = replace(effect.draft, origin=origin)
+                found.append(replace(effect, draft=draft, needs_review=True, contradicts=contradicts))
+                mine.add(effect.ref)
+        elif effect.ref not in mine:
+            continue
+        elif isinstance(effect, AddEvidence):
+            found.append(replace(effect, clears_review=False))
+        elif isinstance(effect, Revise) or _closes(effect, mine):
+            found.append(effect)
+    return found
+
+
+def _closes(effect: Effect, mine: Collection[MemoryRef]) -> bool:
+    return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in mine)

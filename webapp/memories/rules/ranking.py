@@ -1,0 +1,134 @@
+"""Which memories matter most: the score used in retrieval, and what every prompt always holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.memories.rules.policy import at_least
+
+
+@dataclass(frozen=True)
+class RankedMemory:
+    """What ranking needs to know about a memory. Times are aware; `last_used_at` is the last access, if any."""
+
+    ref: int
+    content: str
+    confidence: float
+    importance: float
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None = None
+    fact_key: str | None = None
+    fact_value: str | None = None
+    is_pinned: bool = False
+    is_archived: bool = False
+    needs_review: bool = False
+    valid_to: datetime | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may reach a prompt at all."""
+        return not (self.is_archived or self.needs_review or self.valid_to is not None)
+
+    @property
+    def line(self) -> str:
+        """The memory as one line of a prompt."""
+        return f"- {self.content}"
+
+
+@dataclass(frozen=True)
+class RankingPolicy:
+    """Decay halves what is above `decay_floor` every `half_life_days` since the last use; the rest are the documented
+    limits of what is always known."""
+
+    half_life_days: float = 180.0
+    decay_floor: float = 0.5
+    known_importance: float = 0.5
+    recent_count: int = 10
+
+
+DEFAULT_RANKING = RankingPolicy()
+
+
+@dataclass(frozen=True)
+class AlwaysKnown:
+    """What every prompt contains, by section, in prompt order; `dropped` counts what did not fit."""
+
+    pinned: tuple[RankedMemory, ...]
+    facts: tuple[RankedMemory, ...]
+    recent: tuple[RankedMemory, ...]
+    tokens: int
+    dropped: int
+
+    @property
+    def memories(self) -> tuple[RankedMemory, ...]:
+        """All of them, in order."""
+        return self.pinned + self.facts + self.recent
+
+
+def decay(memory: RankedMemory, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
+    """A factor from 1 (just used, or pinned) towards the floor."""
+    if memory.is_pinned:
+        return 1.0
+    used = max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
+    days = max(0.0, (now - used).total_seconds() / 86400)
+    return float(policy.decay_floor + (1 - policy.decay_floor) * 0.5 ** (days / policy.half_life_days))
+
+
+def score(memory: RankedMemory, relevance: float, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
+    """relevance × confidence × importance × decay. A negative relevance counts as 0."""
+    return max(0.0, relevance) * memory.confidence * memory.importance * decay(memory, now, policy)
+
+
+def rank(
+    candidates: Iterable[tuple[RankedMemory, float]], now: datetime, policy: RankingPolicy = DEFAULT_RANKING
+) -> list[tuple[RankedMemory, float]]:
+    """Usable candidates (memory, relevance) with their scores, best first; equal scores in order of id."""
+    scored = [(memory, score(memory, relevance, now, policy)) for memory, relevance in candidates if memory.is_usable]
+    return sorted(scored, key=lambda item: (-item[1], item[0].ref))
+
+
+def always_known(
+    memories: Iterable[RankedMemory],
+    budget: int,
+    count_tokens: Callable[[str], int],
+    policy: RankingPolicy = DEFAULT_RANKING,
+) -> AlwaysKnown:
+    """Pinned memories, keyed facts by importance, and the most recent others, within `budget` tokens.
+
+    Items are never cut: one that does not fit is skipped, and a smaller one after it may still fit. The order depends
+    only on the memories, not on their use or the time, so that the prompt's prefix stays the same until memory changes.
+    """
+    usable = sorted((memory for memory in memories if memory.is_usable), key=lambda memory: memory.ref)
+    pinned = [memory for memory in usable if memory.is_pinned]
+    facts = [m for m in usable if not m.is_pinned and m.fact_key and at_least(m.importance, policy.known_importance)]
+    facts.sort(key=lambda memory: (-memory.importance, memory.fact_key or "", memory.ref))
+    chosen = {memory.ref for memory in (*pinned, *facts)}
+    others = [memory for memory in usable if memory.ref not in chosen]
+    recent = sorted(others, key=lambda memory: (memory.created_at, memory.ref), reverse=True)[: policy.recent_count]
+
+    used = dropped = 0
+    sections: list[tuple[RankedMemory, ...]] = []
+    for section in (pinned, facts, recent):
+        kept, spent = fit(section, budget - used, count_tokens)
+        sections.append(kept)
+        used += spent
+        dropped += len(section) - len(kept)
+    shown_pinned, shown_facts, shown_recent = sections
+    return AlwaysKnown(shown_pinned, shown_facts, shown_recent, tokens=used, dropped=dropped)
+
+
+def fit(
+    memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
+) -> tuple[tuple[RankedMemory, ...], int]:
+    """The memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
+    kept: list[RankedMemory] = []
+    used = 0
+    for memory in memories:
+        price = count_tokens(memory.line) + 1
+        if used + price <= budget:
+            kept.append(memory)
+            used += price
+    return tuple(kept), used

@@ -1,0 +1,114 @@
+"""How a claim relates to what is known: what it says again, contradicts, settles or is older than."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.memories.rules.board import Board
+from webapp.memories.rules.check import Claim
+from webapp.memories.rules.policy import Policy, Standing, is_older
+from webapp.memories.rules.similarity import cosine, is_same
+from webapp.memories.rules.state import KnownMemory
+from webapp.text.words import stems, words
+
+
+def is_usable(claim: Claim, policy: Policy) -> bool:
+    return policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
+
+
+def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
+    """How a claim relates to what it contradicts: older words yield; what the user wrote only they may change."""
+    if is_older(claim.evidence.moment, current):
+        return Standing.YIELDS
+    standing = policy.standing(claim.draft.confidence, current.confidence)
+    if standing in (Standing.REPLACES, Standing.PRECEDES) and (current.is_protected or claim.is_doubtful):
+        return Standing.WAITS
+    return standing
+
+
+def is_known(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether a memory, closed or not, already says this based on these very words."""
+    says = memory.has_said(claim.draft.content)
+    if claim.draft.slot:
+        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
+    return says and memory.rests_on(claim.evidence)
+
+
+def was_noted(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether the assistant noted these words during its reply, in a statement that shares a word with the claim: one
+    quote is not kept twice, by the tool and by the extraction that reads the turn afterwards."""
+    shares = bool(set(stems(words(memory.content))) & set(stems(words(claim.draft.content))))
+    return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.is_open
+
+
+def contains(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether a memory that rests on the same words has all those of the claim, in the same order."""
+    return (memory.is_current or not memory.is_open) and _spaced(claim.draft.content) in _spaced(memory.content)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
+    """Whether a claim may be about a memory: they share a word or their vectors point the same way."""
+    said = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
+    shares = not said.isdisjoint(stems(words(target.content)))
+    return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
+
+
+def near(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
+    """The memories of the same type without a key that say the same, most similar first."""
+    similar = [
+        (similarity, memory)
+        for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type)
+        if (similarity := cosine(memory.embedding, claim.embedding)) >= policy.merge_similarity
+        and is_same(memory.content, claim.draft.content, similarity, policy.merge_similarity)
+    ]
+    return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
+
+
+def lost_before(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
+    """The record that the same value has lost to the same fact before."""
+    slot = claim.draft.slot
+    return next(
+        (
+            memory
+            for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
+            if not memory.is_open
+            and memory.superseded_by == current.ref
+            and (memory.value == claim.draft.value if slot else memory.has_said(claim.draft.content))
+        ),
+        None,
+    )
+
+
+def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
+    """The values waiting for the user that are settled by a usable one said later."""
+    return [
+        memory
+        for memory in history
+        if memory.is_open
+        and memory.needs_review
+        and not memory.is_archived
+        and not memory.is_protected
+        and not is_older(claim.evidence.moment, memory)
+        and policy.may_replace(claim.draft.confidence, memory.confidence)
+    ]
+
+
+def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
+    """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
+    unless it is with a fact of the same key that the evidence outranks."""
+    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
+    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
+
+
+def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
+    if left.ref == right.ref or right.ref in left.settled_with or left.ref in right.settled_with:
+        return False
+    return left.is_current and right.is_current
+
+
+def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
+    return board.find(lambda memory: memory.contradicts == target.ref and memory.rests_on(claim.evidence)) is not None

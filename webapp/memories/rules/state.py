@@ -1,0 +1,271 @@
+"""The plain data on which the memory engine decides, and the effects that it decides on.
+
+A service loads a `State`, calls `decide`, and applies the effects of the returned plan in order, in one
+transaction. References to memories are database ids; memories that a plan creates have negative references, -1, -2 …,
+which the service replaces with ids after inserting. `Close` precedes the `Insert` that succeeds it, so that the
+database never sees two current facts with one key; its `superseded_by` is therefore set after the last insert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Literal
+
+import numpy as np
+
+from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.text.canonical import canonical_statement
+from webapp.text.provenance import spans_of_others
+from webapp.text.quotes import Span
+
+MemoryRef = int
+Origin = Literal["user", "extraction", "tool", "import"]
+Moment = tuple[datetime, int, int]
+_LAST = 2**63
+
+
+@dataclass(frozen=True)
+class SourceMessage:
+    """A message as numbered in the model call. Only those of role `user` can be evidence."""
+
+    number: int
+    message_id: int
+    role: str
+    content: str
+    said_at: datetime
+    spans: tuple[tuple[int, int, str], ...] = ()
+    """What the composer or a program said of its parts: start, end, origin."""
+
+    @property
+    def others(self) -> tuple[Span, ...]:
+        """The parts that its author did not type."""
+        return spans_of_others(self.content, self.spans)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A verbatim quote: characters `start` to `end` (exclusive) of a user's message."""
+
+    message_id: int
+    quote: str
+    start: int
+    end: int
+    said_at: datetime
+
+    @property
+    def moment(self) -> Moment:
+        """When it was said, precisely enough to order two statements in one message."""
+        return (self.said_at, self.message_id, self.start)
+
+    def overlaps(self, other: Evidence) -> bool:
+        """Whether both quote the same words of the same message, at least partly."""
+        return self.message_id == other.message_id and self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a memory says, before it is stored."""
+
+    memory_type: str
+    content: str
+    category: str | None = None
+    fact_key: str | None = None
+    fact_value: str | None = None
+    until: date | None = None
+    confidence: float = 1.0
+    importance: float = 0.5
+    origin: Origin = "extraction"
+
+    @property
+    def slot(self) -> str | None:
+        """The slot for which only one current memory exists, or None for a memory without a key."""
+        return canonical_fact_key(self.fact_key, self.category)
+
+    @property
+    def value(self) -> str:
+        """The comparable value of the slot."""
+        return canonical_value(self.fact_value, self.content)
+
+
+@dataclass(frozen=True)
+class KnownMemory(Draft):
+    """A stored memory, closed ones included, with what decisions need to know.
+
+    `asserted_at` is when the user last wrote or edited it by hand; `settled_with` names memories that the user said are
+    true as well; `said_before` holds the canonical statements of earlier revisions; `embedding` is a float32 vector.
+    """
+
+    ref: MemoryRef = 0
+    is_pinned: bool = False
+    is_archived: bool = False
+    needs_review: bool = False
+    edited_by_user: bool = False
+    valid_to: datetime | None = None
+    superseded_by: MemoryRef | None = None
+    contradicts: MemoryRef | None = None
+    settled_with: frozenset[MemoryRef] = frozenset()
+    said_before: frozenset[str] = frozenset()
+    evidence: tuple[Evidence, ...] = ()
+    asserted_at: datetime | None = None
+    embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Not closed: neither replaced nor retracted."""
+        return self.valid_to is None
+
+    @property
+    def is_current(self) -> bool:
+        """In use: open, not set aside, not waiting for the user. At most one per slot."""
+        return self.is_open and not self.is_archived and not self.needs_review
+
+    @property
+    def is_protected(self) -> bool:
+        """Made, edited or pinned by the user: an extraction may propose against it, never change it."""
+        return self.origin == "user" or self.edited_by_user or self.is_pinned
+
+    @property
+    def last_moment(self) -> Moment | None:
+        """When it was last said or written."""
+        moments = [item.moment for item in self.evidence]
+        if self.asserted_at is not None:
+            moments.append((self.asserted_at, _LAST, 0))
+        return max(moments, default=None)
+
+    def has_said(self, content: str) -> bool:
+        """Whether this is its statement, or was before it was reworded."""
+        form = canonical_statement(content)
+        return form == canonical_statement(self.content) or form in self.said_before
+
+    def rests_on(self, evidence: Evidence) -> bool:
+        """Whether these words are already among its evidence."""
+        return any(evidence.overlaps(item) for item in self.evidence)
+
+
+@dataclass(frozen=True)
+class Insert:
+    """A new memory. With `overruled_by` it is history from the start: heard, but weaker than what was known."""
+
+    ref: MemoryRef
+    draft: Draft
+    evidence: tuple[Evidence, ...]
+    needs_review: bool = False
+    contradicts: MemoryRef | None = None
+    overruled_by: MemoryRef | None = None
+    embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def valid_from(self) -> datetime | None:
+        """When it was said."""
+        return self.evidence[0].said_at if self.evidence else None
+
+
+@dataclass(frozen=True)
+class AddEvidence:
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and the
+    contradiction it waited for."""
+
+    ref: MemoryRef
+    evidence: tuple[Evidence, ...]
+    confidence: float
+    clears_review: bool = False
+
+
+@dataclass(frozen=True)
+class Revise:
+    """A new wording of the same memory, as a new revision."""
+
+    ref: MemoryRef
+    draft: Draft
+    evidence: tuple[Evidence, ...]
+    embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Close:
+    """The end of a memory's validity: `superseded_by` another, or retracted by the user in `evidence`."""
+
+    ref: MemoryRef
+    at: datetime
+    superseded_by: MemoryRef | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A contradiction between two stored memories: `ref` waits in review, `contradicts` stays in use."""
+
+    ref: MemoryRef
+    contradicts: MemoryRef
+
+
+Effect = Insert | AddEvidence | Revise | Close | Flag
+
+
+@dataclass(frozen=True)
+class State:
+    """What `decide` considers: one user, one scope (personal, or one space).
+
+    `memories` must contain, including closed and archived ones: those numbered in the call, those of every slot and
+    canonical statement named by an operation, those resting on one of `messages`, and the nearest by embedding.
+    `numbered` maps the numbers of the call to references; `embeddings` maps an operation's content to its vector;
+    `context` is what the call showed that is not evidence (assistant's replies, memories, documents), `foreign` what of
+    it came from outside; `secrets` are quotes that the model calls secrets; `subject` is the name of the person that a
+    legacy is about, which a statement may have without being told; `is_tainted`: others' words may explain any of it,
+    so that all of it waits for the user; `is_forgotten` is `Graveyard.forbids`.
+    """
+
+    messages: tuple[SourceMessage, ...]
+    memories: tuple[KnownMemory, ...] = ()
+    numbered: Mapping[int, MemoryRef] = field(default_factory=dict)
+    embeddings: Mapping[str, np.ndarray] = field(default_factory=dict)
+    context: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    subject: str = ""
+    is_tainted: bool = False
+    is_forgotten: Callable[[str, str | None, str | None, str | None], bool] = lambda *_: False
+
+
+def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None:
+    """Carry out one effect on memories by reference, as the service does on rows."""
+    if isinstance(effect, Insert):
+        overruled = effect.overruled_by is not None
+        memories[effect.ref] = KnownMemory(
+            **vars(effect.draft),
+            ref=effect.ref,
+            needs_review=effect.needs_review,
+            contradicts=effect.contradicts,
+            valid_to=effect.valid_from if overruled else None,
+            superseded_by=effect.overruled_by,
+            evidence=effect.evidence,
+            embedding=effect.embedding,
+        )
+        return
+    memory = memories[effect.ref]
+    if isinstance(effect, AddEvidence):
+        review = memory.needs_review and not effect.clears_review
+        contradicts = None if effect.clears_review else memory.contradicts
+        memory = replace(memory, confidence=effect.confidence, needs_review=review, contradicts=contradicts)
+    elif isinstance(effect, Revise):
+        # A rewording does not change the author: what was imported or made by a tool keeps its origin.
+        said = {**vars(effect.draft), "origin": memory.origin}
+        before = memory.said_before | {canonical_statement(memory.content)}
+        memory = replace(memory, **said, said_before=before, embedding=effect.embedding)
+    elif isinstance(effect, Close):
+        memory = replace(memory, valid_to=effect.at, superseded_by=effect.superseded_by)
+    else:
+        memory = replace(memory, needs_review=True, contradicts=effect.contradicts)
+    if not isinstance(effect, Flag):
+        memory = replace(memory, evidence=memory.evidence + effect.evidence)
+    memories[effect.ref] = memory
+
+
+def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
+    """The memories after all effects, in order of reference."""
+    by_ref = {memory.ref: memory for memory in memories}
+    for effect in effects:
+        apply_effect(by_ref, effect)
+    return tuple(by_ref[ref] for ref in sorted(by_ref))

@@ -1,0 +1,286 @@
+"""What a model is asked for: statements of the user, each classified before it is reworded; pure.
+
+The wire format is deliberately small. Every field that a small model has to fill in is a chance to go astray, so
+importance and category follow from what the statement is about, numbers are enums of those in this very call, and the
+fields about known memories exist only if something is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from webapp.memories.rules.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
+from webapp.text.canonical import plain_text
+
+FIELD = "statements"
+MOST = 80
+"""The most statements read from one answer."""
+NO_MESSAGE = 1_000_000
+"""The number of no message: the quote itself finds the message."""
+UNSURE = 0.7
+"""The confidence of an answer that does not give it as a number."""
+
+
+class About(StrEnum):
+    """What a statement is about. Only those in `KEPT` are remembered; naming the others keeps them apart."""
+
+    USER = "user"
+    THEIRS = "family_friend_pet"
+    ANSWERS = "how_to_answer"
+    OTHERS = "somebody_else"
+    ASKED = "question_or_task"
+    IMAGINED = "imagined_or_joke"
+    PASSING = "only_now"
+    SECRET = "secret"
+
+
+KEPT = (About.USER, About.THEIRS, About.ANSWERS)
+PASSED_OVER = tuple(about for about in About if about not in KEPT)
+
+KEYS: dict[str, str] = {
+    "name": "identity/name",
+    "called": "identity/preferred_name",
+    "home": "identity/location",
+    "origin": "identity/origin",
+    "birthday": "identity/birthday",
+    "pronouns": "identity/pronouns",
+    "relationship": "identity/relationship",
+    "job": "work/job",
+    "employer": "work/employer",
+    "diet": "health/diet",
+}
+"""What people have only one of at a time, by the word that the model uses, and the key it is stored under."""
+NO_KEY = "none"
+
+KINDS = (MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.PROJECT, MemoryType.DECISION)
+SURENESS = (1.0, 0.9, 0.7, 0.5)
+
+_IMPORTANCE = {
+    MemoryType.FACT: 0.6,
+    MemoryType.PREFERENCE: 0.6,
+    MemoryType.ENTITY: 0.6,
+    MemoryType.PROJECT: 0.7,
+    MemoryType.DECISION: 0.7,
+    MemoryType.INSTRUCTION: 0.8,
+}
+_KEYED_IMPORTANCE = 0.8
+_CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people"}
+
+
+def _text(value: object) -> object:
+    """A text, or the only item of a list."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _line(value: object) -> object:
+    return plain_text(value) if isinstance(value, str) else value
+
+
+def _optional_text(value: object) -> object:
+    """A text on one line, or a number as text; None for nothing, or for anything else."""
+    value = _text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    line = plain_text(value) if isinstance(value, str) else ""
+    return line or None
+
+
+def _number(value: object) -> int | None:
+    """A number from 1, in figures if it is a text; None for anything else."""
+    value = _text(value)
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:8])
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value != int(value):
+        return None
+    return int(value) if 1 <= value <= NO_MESSAGE else None
+
+
+def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
+    """A member of an enum; another word is the default, or malformed if there is none."""
+
+    def read(value: object) -> object:
+        value = _text(value)
+        word = value.strip().casefold() if isinstance(value, str) else value
+        known = isinstance(word, str) and word in set(members)
+        return word if default is None or known else default
+
+    return BeforeValidator(read)
+
+
+def _share(value: object) -> object:
+    """A number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
+    if isinstance(value, str):
+        try:
+            value = float(value.strip().rstrip("%"))
+        except ValueError:
+            return UNSURE
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return UNSURE
+    share = value / 100 if 2 <= value <= 100 else value
+    return share if 0 <= share <= 1 else UNSURE
+
+
+def _day(value: object) -> object:
+    """A date as YYYY-MM-DD; None for anything else."""
+    try:
+        return date.fromisoformat(value.strip()) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+class Statement(BaseModel):
+    """One statement as the model gives it; `memory` is the number of the known memory that it changes.
+
+    Errors of form cost nothing: the quote is what counts. What a statement is about is never guessed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
+    quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
+    about: Annotated[About, _member(About, None)] = About.USER
+    content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
+    action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
+    memory: Annotated[Number | None, BeforeValidator(_number)] = None
+    kind: Annotated[MemoryType, _member(MemoryType, MemoryType.FACT.value)] = MemoryType.FACT
+    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
+    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
+    until: Annotated[date | None, BeforeValidator(_day)] = None
+    confidence: Annotated[Unit, BeforeValidator(_share)] = 0.9
+    importance: Annotated[Unit, BeforeValidator(_share)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_missing(cls, data: Any) -> Any:
+        """A null where a default exists means the default: models fill every field of a strict schema."""
+        if not isinstance(data, Mapping):
+            raise ValueError("a statement is an object")
+        return {name: value for name, value in data.items() if value is not None}
+
+    def operation(self) -> MemoryOperation | None:
+        """Return the operation that this statement asks for; None if it is not to be remembered."""
+        if self.about not in KEPT:
+            return None
+        kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
+        key = _key_of(self.key) if self.about is About.USER else None
+        importance = _KEYED_IMPORTANCE if key else _IMPORTANCE[kind]
+        return MemoryOperation(
+            action=self.action,
+            memory_number=self.memory if self.action is not Action.ADD else None,
+            message_number=self.message,
+            quote=self.quote,
+            memory_type=kind,
+            category=_CATEGORIES.get(kind),
+            content=self.content or ("" if self.action is Action.RETRACT else plain_text(self.quote)[:CONTENT_MAX]),
+            fact_key=key,
+            fact_value=self.value if key else None,
+            until=self.until,
+            confidence=self.confidence,
+            importance=importance if self.importance is None else self.importance,
+        )
+
+
+def _key_of(word: str | None) -> str | None:
+    """Return the key that a model's word means: one of those it was given, an alias of one, or the word itself."""
+    folded = (word or "").casefold()
+    if folded in ("", NO_KEY):
+        return None
+    if folded in KEYS:
+        return KEYS[folded]
+    known = canonical_fact_key(folded, "identity")
+    return known if known in KEYS.values() else word
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A parsed answer: the operations it asks for, how much could not be read, and what was passed over by reason.
+
+    `secrets` are the quotes that it calls secrets.
+    """
+
+    operations: tuple[MemoryOperation, ...]
+    malformed: int = 0
+    capped: int = 0
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+
+def read_statements(items: Sequence[Any]) -> Extraction:
+    """Read the list of an answer; a malformed item is counted and costs only itself."""
+    operations: list[MemoryOperation] = []
+    passed: list[Statement] = []
+    malformed = 0
+    for item in items[:MOST]:
+        try:
+            statement = Statement.model_validate(item)
+            operation = statement.operation()
+        except (ValidationError, RecursionError):
+            malformed += 1
+            continue
+        if operation is None:
+            passed.append(statement)
+        else:
+            operations.append(operation)
+    return Extraction(
+        tuple(operations),
+        malformed,
+        max(0, len(items) - MOST),
+        dict(Counter(statement.about.value for statement in passed)),
+        tuple(statement.quote for statement in passed if statement.about is About.SECRET),
+    )
+
+
+def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
+    """The JSON schema of the list, within the subset that strict structured output accepts.
+
+    `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
+    what it is about.
+    """
+    found = {
+        "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
+        "quote": {"type": "string"},
+    }
+    passed = _object(**found, about=_one_of(*(about.value for about in PASSED_OVER)))
+    known: dict[str, Any] = {}
+    if memories:
+        known = {
+            "action": _one_of(*(action.value for action in Action)),
+            "memory": {"type": "integer", "enum": [0, *memories]},
+        }
+    user = _object(
+        **found,
+        about=_one_of(About.USER.value),
+        content={"type": "string"},
+        **known,
+        kind=_one_of(*(kind.value for kind in KINDS)),
+        key=_one_of(NO_KEY, *KEYS),
+        value={"type": "string"},
+        until={"type": "string"},
+        confidence={"type": "number", "enum": list(SURENESS)},
+    )
+    other = _object(
+        **found,
+        about=_one_of(About.THEIRS.value, About.ANSWERS.value),
+        content={"type": "string"},
+        **known,
+        confidence={"type": "number", "enum": list(SURENESS)},
+    )
+    return {"type": "array", "items": {"anyOf": [user, other, passed]}}
+
+
+def _one_of(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -1,0 +1,219 @@
+"""Tombstones: what was forgotten stays forgotten, without keeping what it said.
+
+A tombstone is an HMAC-SHA256 over a kind and a canonical form, with a key of the person's that is derived from a secret
+of the installation. No text is kept, equal memories of two users have different tombstones, and a stolen database alone
+cannot be tested against a dictionary. The person's key can go with their export and be brought here, so that what was
+forgotten stays forgotten where they move to (docs/adr). Forgetting one memory blocks:
+
+- `content`: the same statement in the same words;
+- `fact`: the same value under the same key, however the statement is worded. Forgetting "name = Alex" leaves the
+  user free to be called something else: another value is another tombstone;
+- `quote`: the quotes that it rested on, so that reading the same conversation again cannot bring it back in other
+  words. Only quotes long enough to be about one thing are used.
+
+`key` is written only if the user forgets a whole key ("never keep my name"): then no value is learned for it.
+
+The kind in the hash names the canonical form it was made with. Tombstones from before signs counted ("C" and "C++" had
+one form) still forbid what they forbade then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from webapp.memories.rules.keys import canonical_fact_key, earlier_fact_key
+from webapp.text.canonical import canonical_statement, earlier_fold, earlier_statement, earlier_trimmed, fold, trimmed
+
+# Shorter quotes ("Alex", "in Rome") may just as well support something else.
+MIN_QUOTE_LENGTH = 10
+QUOTE_WORDS = 40
+SEARCHED_WORDS = 1_500
+
+
+class TombstoneKind(StrEnum):
+    """What a tombstone is the hash of."""
+
+    CONTENT = "content"
+    FACT = "fact"
+    KEY = "key"
+    QUOTE = "quote"
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """A kind and 64 hexadecimal digits."""
+
+    kind: TombstoneKind
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One way to make canonical forms; `mark` names it in the hash, so that no form is taken for one of another."""
+
+    mark: str
+    fold: Callable[[str], str]
+    trim: Callable[[str], str]
+    statement: Callable[[str], str]
+    key: Callable[[str | None], str | None]
+
+    def name_of(self, kind: TombstoneKind) -> str:
+        """Return the kind as it is hashed."""
+        return f"{kind}{self.mark}"
+
+
+_EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
+_NOW = Version("/2", fold, trimmed, canonical_statement, canonical_fact_key)
+
+
+def person_key(secret: bytes, user_id: int) -> bytes:
+    """The key of one person's tombstones; it reveals nothing about the secret or another person's key."""
+    return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
+
+
+def key_id(key: bytes) -> str:
+    """What identifies a key without revealing it: 16 hexadecimal digits."""
+    return hashlib.sha256(key).hexdigest()[:16]
+
+
+class Graveyard:
+    """The tombstones of one user, and how to make and look up more of them.
+
+    `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and
+    those made with the others remain valid. `buried` are the digests stored so far; `carried` the keys the user had
+    elsewhere. `is_old`: some were made before each person had a key.
+    """
+
+    def __init__(
+        self,
+        secret: bytes | Sequence[bytes],
+        user_id: int,
+        buried: Collection[str] = (),
+        *,
+        carried: Sequence[bytes] = (),
+        is_old: bool = False,
+    ) -> None:
+        secrets = [secret] if isinstance(secret, bytes) else list(secret)
+        if not secrets or min(map(len, secrets)) < 16:
+            raise ValueError("the tombstone secret needs at least 16 bytes")
+        self._keys = [person_key(one, user_id) for one in secrets] + list(carried)
+        self._secrets = secrets if is_old else []
+        self._user_id = user_id
+        self._buried = frozenset(buried)
+
+    @property
+    def key_id(self) -> str:
+        """The id of the key for new tombstones."""
+        return key_id(self._keys[0])
+
+    def tombstones_for(
+        self,
+        content: str,
+        fact_key: str | None = None,
+        fact_value: str | None = None,
+        quotes: Iterable[str] = (),
+        whole_key: bool = False,
+    ) -> frozenset[Tombstone]:
+        """What to store when a memory is forgotten; with `whole_key`, also against any later value of its key."""
+        forms = _forms_of(_NOW, content, fact_key, fact_value)
+        forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
+        if whole_key and (key := canonical_fact_key(fact_key)):
+            forms.append((TombstoneKind.KEY, key))
+        return frozenset(Tombstone(kind, _digest(self._keys[0], _NOW.name_of(kind), form)) for kind, form in forms)
+
+    def forbids(
+        self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
+    ) -> bool:
+        """Whether a memory may not come back, judged by its statement, its key and value, or the quote behind it."""
+        return not self._buried.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
+
+    def digests_of(
+        self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
+    ) -> frozenset[str]:
+        """Every digest that would forbid this memory: what a service asks the database for."""
+        found: set[str] = set()
+        for version in (_NOW, _EARLIER):
+            forms = _forms_of(version, content, fact_key, fact_value)
+            if key := version.key(fact_key):
+                forms.append((TombstoneKind.KEY, key))
+            if quote and _is_long(form := version.statement(quote)):
+                forms.append((TombstoneKind.QUOTE, form))
+            found.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
+        return frozenset(found)
+
+    def without_quotes(self, text: str, mark: str = "[…]") -> str:
+        """A text with every run of words that is a forgotten quote replaced by the mark.
+
+        Runs of up to QUOTE_WORDS words are tried; in scripts without spaces, only what stands between spaces.
+        """
+        return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+
+    def without_forgotten(self, text: str, mark: str) -> str:
+        """The same for forgotten statements and quotes, in the entire text."""
+        return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
+
+    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], most: int | None = None) -> str:
+        if not self._buried:
+            return text
+        spans = [found.span() for found in re.finditer(r"\S+", text)][:most]
+        # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
+        versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
+        gone: list[tuple[int, int]] = []
+        at = 0
+        while at < len(spans):
+            longest = min(QUOTE_WORDS, len(spans) - at)
+            run = next(
+                (
+                    n
+                    for n in range(longest, 0, -1)
+                    if any(self._is_buried(v, folded[at : at + n], kinds) for v, folded in versions)
+                ),
+                0,
+            )
+            if run:
+                gone.append((spans[at][0], spans[at + run - 1][1]))
+            at += run or 1
+        for start, end in reversed(gone):
+            text = text[:start] + mark + text[end:]
+        return text
+
+    def _is_buried(self, version: Version, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+        form = version.trim(" ".join(folded))
+        return _is_long(form) and any(
+            digest in self._buried for kind in kinds for digest in self._digests(version.name_of(kind), form)
+        )
+
+    def _digests(self, kind: str, form: str) -> Iterator[str]:
+        for key in self._keys:
+            yield _digest(key, kind, form)
+        for secret in self._secrets:
+            yield _digest(secret, f"{self._user_id}\x1f{kind}", form)
+
+
+def _digest(key: bytes, kind: str, form: str) -> str:
+    return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def _forms_of(
+    version: Version, content: str, fact_key: str | None, fact_value: str | None
+) -> list[tuple[TombstoneKind, str]]:
+    forms = [(TombstoneKind.CONTENT, version.statement(content))]
+    if key := version.key(fact_key):
+        value = fact_value if fact_value and fact_value.strip() else content
+        forms.append((TombstoneKind.FACT, f"{key}\x1f{version.statement(value)}"))
+    return forms
+
+
+def is_telling(quote: str) -> bool:
+    """Whether a quote is long enough to be about one thing."""
+    return _is_long(canonical_statement(quote))
+
+
+def _is_long(form: str) -> bool:
+    weight = sum(1 if ch.isascii() else 2 for ch in form if ch.isalnum())
+    return weight >= MIN_QUOTE_LENGTH

@@ -1,0 +1,174 @@
+"""Undoing a change set: what can be put back, and what later edits prevent.
+
+A change set is a list of `Change`s, one for every memory that a job or a user action touched, each with the memory's
+state before and after. Every change of content or status makes a new revision; additional evidence alone does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from webapp.memories.rules.keys import canonical_fact_key
+
+
+class Obstacle(StrEnum):
+    """Why a memory cannot be put back."""
+
+    CHANGED_SINCE = "changed_since"
+    KEY_TAKEN = "key_taken"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a memory at one revision. `fields` holds what a revision keeps (content, confidence, valid_to …)."""
+
+    revision: int
+    fields: Mapping[str, Any]
+
+    @property
+    def slot(self) -> str | None:
+        """The key that it occupies while current."""
+        if any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review")):
+            return None
+        return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one change set did to one memory: `before` is None if it created it, `after` if it forgot it.
+
+    `evidence` are the ids of the evidence rows that it added.
+    """
+
+    ref: int
+    before: Snapshot | None
+    after: Snapshot | None
+    evidence: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Delete a memory that the change set created, without a tombstone: undoing is not forgetting."""
+
+    ref: int
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """Restore a memory's earlier fields, as a new revision."""
+
+    ref: int
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DropEvidence:
+    """Remove the evidence rows that the change set added."""
+
+    ref: int
+    evidence: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A memory that stands in the way, and why."""
+
+    ref: int
+    obstacle: Obstacle
+
+
+Reversal = Remove | PutBack | DropEvidence
+
+
+@dataclass(frozen=True)
+class UndoPlan:
+    """Either steps to apply in order, or obstacles: a change set is undone as a whole or not at all."""
+
+    steps: tuple[Reversal, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not self.refused
+
+
+def squash(changes: Sequence[Change]) -> list[Change]:
+    """One change per memory: the state before the first and after the last, with all their evidence."""
+    merged: dict[int, Change] = {}
+    for change in changes:
+        earlier = merged.get(change.ref)
+        if earlier is not None:
+            change = replace(change, before=earlier.before, evidence=earlier.evidence | change.evidence)
+        merged[change.ref] = change
+    return list(merged.values())
+
+
+@dataclass(frozen=True)
+class Present:
+    """Memory now: every memory named by the change set that still exists, and which memory holds which key.
+
+    `is_forgotten` checks fields against the tombstones.
+    """
+
+    memories: Mapping[int, Snapshot] = field(default_factory=dict)
+    key_holders: Mapping[str, int] = field(default_factory=dict)
+    is_forgotten: Callable[[Mapping[str, Any]], bool] = lambda _: False
+
+
+def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
+    """Reverse a change set against the present, refusing to overwrite what has happened to its memories since.
+
+    A memory that the set created and that is already gone needs nothing; one that the set changed and that was then
+    forgotten, or whose earlier wording was forgotten, cannot come back. Removals come first, so that keys are free
+    before they are taken again.
+    """
+    removals: list[Reversal] = []
+    steps: list[Reversal] = []
+    refused: list[Refused] = []
+    squashed = squash(changes)
+    held_before = {change.ref: change.before.slot if change.before else None for change in squashed}
+    for change in squashed:
+        now = present.memories.get(change.ref)
+        if now is None:
+            if change.before is not None:
+                refused.append(Refused(change.ref, Obstacle.FORGOTTEN))
+            continue
+        if change.before is None:
+            if change.after is None or now.revision != change.after.revision:
+                refused.append(Refused(change.ref, Obstacle.CHANGED_SINCE))
+            else:
+                removals.append(Remove(change.ref))
+            continue
+        if change.after is not None and change.after.fields != change.before.fields:
+            obstacle = _obstacle(change, now, present, held_before)
+            if obstacle is not None:
+                refused.append(Refused(change.ref, obstacle))
+                continue
+            steps.append(PutBack(change.ref, change.before.fields))
+        if change.evidence:
+            steps.append(DropEvidence(change.ref, change.evidence))
+    # A memory that gives up its key comes before one that takes it.
+    steps.sort(key=lambda step: isinstance(step, PutBack) and Snapshot(0, step.fields).slot is not None)
+    if refused:
+        return UndoPlan(refused=tuple(refused))
+    return UndoPlan(steps=(*removals, *steps))
+
+
+def _obstacle(
+    change: Change, now: Snapshot, present: Present, held_before: Mapping[int, str | None]
+) -> Obstacle | None:
+    if change.before is None or change.after is None or now.revision != change.after.revision:
+        return Obstacle.CHANGED_SINCE
+    if present.is_forgotten(change.before.fields):
+        return Obstacle.FORGOTTEN
+    slot = change.before.slot
+    holder = present.key_holders.get(slot) if slot else None
+    # A holder that this same undo removes or moves out of the key is not in the way.
+    if holder is not None and holder != change.ref and held_before.get(holder, slot) == slot:
+        return Obstacle.KEY_TAKEN
+    return None

@@ -1,0 +1,185 @@
+"""Whose words a message is made of, by where they stand: typed by its author, or somebody else's that were put in.
+
+Others' words are what Markdown fences and quotes, blocks in triple quotes, dashes or quotation marks, transcripts with
+speakers' labels and the heads of forwarded mail enclose, and what the composer or a program says was pasted. Only where
+words stand is looked at, never what they say.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Literal
+
+from webapp.text.quotes import Span
+
+Origin = Literal["typed", "pasted", "quoted", "spoken"]
+Spans = Sequence[tuple[int, int, str]]
+"""Start, end and origin."""
+OTHERS: frozenset[str] = frozenset({"pasted", "quoted"})
+
+_OPENERS = {"“": "”", "„": "“", "«": "»", "»": "«", '"': '"', "‘": "’", "「": "」", "『": "』"}
+_FENCE = re.compile(r" {0,8}(?:[-*>] {0,3})?(`{3,}|~{3,})")
+_TRIPLE = re.compile(r'"""|\'\'\'')
+_RULE = re.compile(r"\s*([-=_*#])\1{2,}[^\w\n]*")
+_TITLED_RULE = re.compile(r"\s*[-=_]{3,}[^\n]{1,80}?[-=_]{3,}\s*")
+_STAMP = re.compile(
+    r"[ \t]*(?:\[[^\]\n]{0,24}\d[^\]\n]{0,24}\]|\d{1,2}[:.]\d\d[^\s:]{0,6})[ \t]+(?=\S[^\n]{0,30}[:：])"
+)
+"""A time before a speaker's label."""
+_LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
+_ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
+_LONGEST_RULE = 200
+"""Characters; a longer line is text."""
+_QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
+
+
+# All statements of a call quote the same few messages.
+@lru_cache(maxsize=64)
+def spans_of_others(text: str, said: tuple[tuple[int, int, str], ...] = ()) -> tuple[Span, ...]:
+    """Return the spans of a text that its author did not type, merged and in order.
+
+    `said` are start, end and origin of spans as the composer or a program reported them.
+    """
+    found = [Span(start, end) for start, end, origin in said if origin in OTHERS]
+    return _merged([*found, *_blocks(text)])
+
+
+def touches(span: Span, others: Iterable[Span]) -> bool:
+    """Tell whether a span shares characters with one of others."""
+    return any(other.start < span.end and span.start < other.end for other in others)
+
+
+def without(text: str, spans: Iterable[Span]) -> str:
+    """Return a text with blanks in place of some spans, so that what is left keeps its place."""
+    for span in spans:
+        blank = "".join(char if char == "\n" else " " for char in text[span.start : span.end])
+        text = text[: span.start] + blank + text[span.end :]
+    return text
+
+
+def carried(before: str, after: str, spans: Spans) -> list[tuple[int, int, str]]:
+    """Return the spans of a text that was changed in one place: what was not typed stays so, changed inside or not."""
+    common = min(len(before), len(after))
+    start = next((n for n in range(common) if before[n] != after[n]), common)
+    end = next((n for n in range(common - start) if before[-1 - n] != after[-1 - n]), common - start)
+    was, now = len(before) - end, len(after) - end
+    found = []
+    for left, right, origin in spans:
+        if right <= start:
+            found.append((left, right, origin))
+        elif left >= was:
+            found.append((left + now - was, right + now - was, origin))
+        elif left < start:
+            found.append((left, right + now - was if right > was else start, origin))
+        elif right > was:
+            found.append((now, right + now - was, origin))
+    return found
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
+    yield from _fenced(text, lines)
+    yield from _between_triples(text)
+    yield from _between_rules(text, lines)
+    yield from _quoted(text, lines)
+    yield from _mail(text, lines)
+    yield from _transcript(text, lines)
+
+
+def _fenced(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Fences of Markdown; one that is not closed reaches to the end."""
+    start, fence = -1, ""
+    for line in lines:
+        mark = _FENCE.match(text[line.start : line.end])
+        if start < 0 and mark:
+            start, fence = line.start, mark[1]
+        elif start >= 0 and mark and mark[1].startswith(fence) and text[line.start : line.end].strip(" >`~\n") == "":
+            yield Span(start, line.end)
+            start = -1
+    if start >= 0:
+        yield Span(start, len(text))
+
+
+def _between_triples(text: str) -> Iterator[Span]:
+    marks = [found.span() for found in _TRIPLE.finditer(text)]
+    for opening, closing in zip(marks[::2], [*marks[1::2], (len(text), len(text))], strict=False):
+        yield Span(opening[0], closing[1])
+
+
+def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """What stands between two lines of dashes or the like; after a single one with a title, all the rest."""
+    short = [line for line in lines if line.end - line.start <= _LONGEST_RULE]
+    rules = [line for line in short if _RULE.fullmatch(text[line.start : line.end].rstrip("\n"))]
+    for opening, closing in zip(rules[::2], rules[1::2], strict=False):
+        yield Span(opening.start, closing.end)
+    titled = next((line for line in short if _TITLED_RULE.fullmatch(text[line.start : line.end].rstrip("\n"))), None)
+    if titled is not None and titled not in rules:
+        yield Span(titled.start, len(text))
+
+
+def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Lines that begin with ">", and paragraphs that quotation marks enclose."""
+    for line in lines:
+        if text[line.start : line.end].lstrip().startswith(">"):
+            yield line
+    ends: dict[str, list[int]] = {closer: [] for closer in _OPENERS.values()}
+    for line in lines:
+        last = len(text[line.start : line.end].rstrip())
+        if last and (char := text[line.start + last - 1]) in ends:
+            ends[char].append(line.start + last)
+    for found in _QUOTED.finditer(text):
+        closing = ends[_OPENERS[found[1]]]
+        place = bisect_left(closing, found.end() + 1)
+        if place < len(closing):
+            yield Span(found.start(1), closing[place])
+
+
+def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """From the head of a mail to the end; after a head of one line, to the last blank one, since it may be a note.
+
+    A head is lines with labels, one of which has an address.
+    """
+    for number, line in enumerate(lines):
+        head = text[line.start : line.end]
+        if not (_LABEL.match(head) and _ADDRESS.search(head)):
+            continue
+        first, last = number, number
+        while first > 0 and _LABEL.match(text[lines[first - 1].start : lines[first - 1].end]):
+            first -= 1
+        while last + 1 < len(lines) and _LABEL.match(text[lines[last + 1].start : lines[last + 1].end]):
+            last += 1
+        blank = [n for n in range(number, len(lines)) if not text[lines[n].start : lines[n].end].strip()]
+        end = lines[blank[-1]].end if first == last and blank and blank[-1] > number + 1 else len(text)
+        yield Span(lines[first].start, end)
+        return
+
+
+def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Turns of a conversation with speakers' labels: in brackets, after a time, or two that alternate."""
+    labelled = []
+    for number, line in enumerate(lines):
+        whole = text[line.start : line.end]
+        stamp = _STAMP.match(whole)
+        if found := _LABEL.match(whole[stamp.end() if stamp else 0 :]):
+            labelled.append((number, found[1].strip().casefold(), bool(stamp) or whole.lstrip()[:1] in "[(<*"))
+    names = {name for _, name, _ in labelled}
+    repeats = len(labelled) > len(names) >= 2
+    for place, (number, _, bracketed) in enumerate(labelled):
+        if not (bracketed or repeats):
+            continue
+        after = labelled[place + 1][0] if place + 1 < len(labelled) else len(lines)
+        end = next((n for n in range(number, after) if not text[lines[n].start : lines[n].end].strip()), after)
+        yield Span(lines[number].start, lines[end - 1].end)
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for span in sorted(spans):
+        if found and span.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return tuple(span for span in found if span.start < span.end)

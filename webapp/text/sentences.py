@@ -1,0 +1,78 @@
+"""Sentences of a text in any language, and the question marks of all scripts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+import sentencex
+
+from webapp.text.quotes import Span
+
+QUESTION_MARKS = "?？؟՞፧⸮⁇⁈⁉‽꘏⳺"
+GREEK_QUESTION_MARK = ";"
+_OPENING_MARKS = "¿¡"
+_CLOSERS = " \t\n\"'”’»)]}*_…."
+_LINE = re.compile(r"[^\n]+")
+_PIECE = 4_000
+"""Characters looked at together: of quotation marks and the like, the library seeks the other of each pair."""
+_LANGUAGE = "en"
+"""Which abbreviations end no sentence; terminators of all scripts are known in any case."""
+
+
+# The statements of a call rest on the same few messages.
+@lru_cache(maxsize=64)
+def sentences_of(text: str) -> tuple[Span, ...]:
+    """Return the sentences of a text in order, without the white space around them; a line break ends one."""
+    found: list[Span] = []
+    for line in _LINE.finditer(text):
+        at = line.start()
+        for piece in _segments(line.group()):
+            place = text.find(piece, at)
+            at = place + len(piece)
+            start, end = place + len(piece) - len(piece.lstrip()), place + len(piece.rstrip())
+            if start < end:
+                found.append(Span(start, end))
+    return tuple(found)
+
+
+def _segments(line: str) -> Iterator[str]:
+    while line:
+        cut = len(line) if len(line) <= _PIECE else line.rfind(" ", 0, _PIECE) + 1 or _PIECE
+        yield from sentencex.segment(_LANGUAGE, line[:cut])
+        line = line[cut:]
+
+
+def sentence_around(span: Span, text: str) -> Span:
+    """Return the sentences that a span of a text touches, as one span."""
+    touched = [place for place in sentences_of(text) if place.start < span.end and span.start < place.end]
+    return Span(touched[0].start, touched[-1].end) if touched else span
+
+
+def is_question(sentence: str) -> bool:
+    """Tell whether a sentence ends in the question mark of any script."""
+    end = sentence.rstrip(_CLOSERS)[-1:]
+    if end == GREEK_QUESTION_MARK:
+        return any(unicodedata.name(letter, "").startswith("GREEK") for letter in sentence)
+    return end != "" and end in QUESTION_MARKS
+
+
+def clauses_of(text: str) -> Iterator[Span]:
+    """Yield the parts of a text between its marks: punctuation that a space follows, CJK punctuation, emoji, lines."""
+    start = 0
+    for at, char in enumerate(text):
+        if char in _OPENING_MARKS:
+            if text[start:at].strip():
+                yield Span(start, at)
+                start = at
+            continue
+        after = text[at + 1 : at + 2]
+        mark = unicodedata.category(char)
+        ends = char == "\n" or mark == "So" or (mark == "Po" and (not char.isascii() or not after or after.isspace()))
+        if ends or (mark == "Pd" and after.isspace()):
+            yield Span(start, at + 1)
+            start = at + 1
+    if start < len(text):
+        yield Span(start, len(text))
