@@ -51,7 +51,6 @@ def test_queues_count_what_waits(app_context):
         ("turn", 1),
         ("upkeep", 0),
         ("index", 0),
-        ("documents", 0),
         ("batch", 0),
     ]
     assert state.failed == 0
@@ -69,7 +68,7 @@ def test_only_living_workers_count(app_context):
     found = overview.work(client).workers
     assert [worker.name for worker in found] == ["living"]
     assert found[0].state == "starting"
-    assert found[0].queues == ["turn", "upkeep", "index", "documents", "batch"]
+    assert found[0].queues == ["turn", "upkeep", "index", "batch"]
 
 
 def test_versions_name_the_database(app_context):

@@ -154,7 +154,7 @@ def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: Serv
         wrong.status_code == 422 and "points[0].completion_criteria" in wrong.text and 'value="My week"' in wrong.text
     )
     more = browser.post("/journeys/new", data={**fields, **point, "do": "add"}).text
-    assert "Point 2" in more and "One\nTwo" in more
+    assert "Topic 2" in more and "One\nTwo" in more
     assert browser.post("/journeys/new", data={**fields, **point, "do": "save"}).status_code == 303
     model.script(match="Conversation Point: Well", reply="What went well?", times=1)
     tried = browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "try"}).text

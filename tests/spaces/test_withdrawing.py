@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.spaces.helpers import add_fact, converse, join, make_space, say, sent_to_model
+from tests.support.people import csrf_token
 from webapp.chat.context.assembly import assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
@@ -158,14 +159,16 @@ def test_undoing_what_shared_it_takes_it_back_too(family, model, is_the_sharing_
 
 
 @pytest.mark.parametrize("take_back", [withdraw, forget])
-def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(family, model, take_back, run_jobs):
+def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(family, login, model, take_back, run_jobs):
     """The fact itself was in no prompt of theirs: a branch begins with that reply; after Ben left, another conversation
     recalls it."""
     anna, ben, space_id, fact_id = family
     talk = converse(ben, space_id)
     model.script(match="What may", reply=f"Careful. {FACT}. Soup is fine.", times=1)
     said = say(ben, talk, "What may Ylva have in Skagen?")
-    branch = int(ben.post(f"/messages/{said['message_id']}/branch").location.rpartition("/")[2])
+    browser = login(ben.person)
+    token = {"csrf_token": csrf_token(browser.get(f"/c/{talk}").text)}
+    branch = int(browser.post(f"/messages/{said['message_id']}/branch", data=token).location.rpartition("/")[2])
     run_jobs()
     assert ben.delete(f"/api/spaces/{space_id}/members/{ben.person.user_id}").status_code == 204
     recalled = converse(ben)
