@@ -63,11 +63,11 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                     stored = overtaken.by
             if stored.request_hash != digest:
                 raise Conflict(say("This %(header)s was used for a different request.", header=HEADER))
-            if (answer := sealing.unseal(PURPOSE, stored.body or "")) is None:
+            if (answer := open_answer(stored.body)) is None:
                 raise Conflict(
                     say("The answer to this %(header)s cannot be read any more. Use a new one.", header=HEADER)
                 )
-            return (replay or _replay)(json.loads(answer), stored.status)
+            return (replay or _replay)(answer, stored.status)
 
         wrapper.idempotent = True  # type: ignore[attr-defined]  # the API's description says so
         return wrapper
@@ -82,7 +82,7 @@ def commit(payload: Any, status: int) -> Any:
     """
     row = g.pop("idempotency", None)
     if row is not None:
-        row.status, row.body = status, sealing.seal(PURPOSE, json.dumps(payload))
+        row.status, row.body = status, seal_answer(payload)
         if row not in db.session and (stored := _claim(row)) is not None:
             raise _Overtaken(stored)
     db.session.commit()
@@ -107,6 +107,17 @@ def _fingerprint() -> str:
             digest.update(piece)
         file.stream.seek(0)
     return digest.hexdigest()
+
+
+def seal_answer(payload: Any) -> str:
+    """An answer as it is stored: encrypted, since it may hold a secret that is shown once."""
+    return sealing.seal(PURPOSE, json.dumps(payload))
+
+
+def open_answer(stored: Any) -> Any:
+    """A stored answer; None if SECRET_KEY has changed since."""
+    text = sealing.unseal(PURPOSE, stored or "")
+    return None if text is None else json.loads(text)
 
 
 def _claim(row: IdempotencyKey) -> IdempotencyKey | None:

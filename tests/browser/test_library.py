@@ -39,10 +39,10 @@ def test_a_prompt_is_chosen_filled_and_sent(open_tab, user, prompts, model, devi
     page.keyboard.type("exp")
     expect(page.locator(".slash-option:visible")).to_have_count(1)
     page.keyboard.press("Enter")
-    expect(page.get_by_label("topic")).to_be_focused()
+    expect(page.get_by_label("topic", exact=True)).to_be_focused()
     assert serious_findings(page) == []
     page.get_by_label("who", exact=True).select_option("scientist")
-    page.get_by_label("topic").fill("bees")
+    page.get_by_label("topic", exact=True).fill("bees")
     page.keyboard.press("Enter")
     expect(field).to_have_value("Explain bees to a scientist.")
     expect(field).to_be_focused()

@@ -97,7 +97,7 @@ def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_t
             found = re.search(r'id="no-model">.*?</div>\s*</div>', login(person).get(path).text, re.DOTALL)
             assert found and "No language model connected." in found[0]
             banners[is_admin] = found[0]
-    assert 'href="/admin/models"' in banners[True] and "<a " not in banners[False]
+    assert 'href="/admin/models/new"' in banners[True] and "<a " not in banners[False]
     assert "Ask your administrator" in banners[False]
 
 
@@ -195,7 +195,7 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(
 
 def test_the_first_screen_offers_what_the_tour_can_do(touring: pytest.MonkeyPatch, user: Person, login: Any) -> None:
     browser = login(user)
-    cards = browser.get("/starters", headers={"HX-Request": "true"}).text
-    assert cards.count('class="starter"') == len(FOR_THE_TOUR)
+    cards = browser.get("/").text
+    assert cards.count('data-suggest="') == len(FOR_THE_TOUR)
     assert all(card.title in cards for card in FOR_THE_TOUR)
     assert "No language model connected." in browser.get("/").text

@@ -227,7 +227,7 @@ def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
     assert "Continue" in browser.get(page).text
     assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
     run_jobs()
-    assert "All of it has been read." in browser.get(page).text
+    assert "Everything has been read." in browser.get(page).text
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
 
 

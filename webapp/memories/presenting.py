@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, RootModel
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.keeping.journal import TIME_FIELDS
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.memories.proposals import Proposal, Settled
 from webapp.validation import Instant, utc_text
 
 
@@ -244,50 +243,6 @@ class ForgetReport(BaseModel):
 
 class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
     """The report; or the memory, if it was only archived."""
-
-
-class ProposalOut(BaseModel):
-    proposal_id: str
-    kind: str
-    why: str = Field(description="tainted, doubt, conflict or forget.")
-    quote: str | None = Field(description="Your words that it rests on, the latest.")
-    memory: MemoryOut = Field(description="What would be kept; of the kind `forget`, what would be forgotten.")
-    replaces: MemoryOut | None = Field(description="What it would take the place of.")
-    message_id: int | None = Field(description="The reply that proposes it, or the message that says it.")
-    since: Instant
-
-    @classmethod
-    def of(cls, proposal: Proposal) -> ProposalOut:
-        said = proposal.evidence[-1].row if proposal.evidence else None
-        return cls(
-            proposal_id=proposal.key,
-            kind=proposal.kind,
-            why=proposal.why,
-            quote=said.quote if said else None,
-            memory=MemoryOut.of(proposal.memory),
-            replaces=MemoryOut.of(proposal.replaced) if proposal.replaced else None,
-            message_id=proposal.message_id or (said.message_id if said else None),
-            since=proposal.since,
-        )
-
-
-class ProposalList(BaseModel):
-    proposals: list[ProposalOut]
-    next_cursor: str | None
-
-
-class SettledOut(BaseModel):
-    status: str = Field(description="kept, forgotten or discarded.")
-    memory: MemoryOut | None = Field(description="As it is now.")
-    report: ForgetReport | None = Field(description="What forgetting removed.")
-
-    @classmethod
-    def of(cls, settled: Settled) -> SettledOut:
-        return cls(
-            status=settled.status,
-            memory=MemoryOut.of(settled.memory) if settled.memory else None,
-            report=ForgetReport.of(settled.report) if settled.report else None,
-        )
 
 
 class ProfileOut(BaseModel):

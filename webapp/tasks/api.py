@@ -78,8 +78,8 @@ def trigger_memory_generation_sync() -> ViewResult:
     return DigestsMade(**batches.make_digests(None)).model_dump()
 
 
-@blueprint.get("/tasks/<uuid:job_id>", responses={200: TaskState})
+@blueprint.get("/tasks/<job_id>", responses={200: TaskState})
 @signed_in(services=True)
 def get_task(path: TaskPath) -> ViewResult:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
-    return job_state(redis(), signed_in_identity(), str(path.job_id)).model_dump(mode="json")
+    return job_state(redis(), signed_in_identity(), path.job_id).model_dump(mode="json")

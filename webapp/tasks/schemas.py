@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from uuid import UUID
 
 from pydantic import BaseModel, Field
 
@@ -12,7 +11,7 @@ from webapp.validation import Id
 
 
 class TaskPath(BaseModel):
-    job_id: UUID
+    job_id: str = Field(max_length=64, description="As the request for it was answered.")
 
 
 class DigestPath(BaseModel):

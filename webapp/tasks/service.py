@@ -43,7 +43,7 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
     """
     try:
         job = Job.fetch(job_id, connection=client, serializer=JSONSerializer)
-    except NoSuchJobError:
+    except (NoSuchJobError, ValueError):  # the latter if it cannot be the id of a job
         raise NotFound("There is no such job.") from None
     ids: Mapping[str, Any] = job.kwargs or {}
     if not (identity.is_admin or identity.is_service or identity.user_id in _owners(ids)):

@@ -15,6 +15,7 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import portions
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise, write_transaction
+from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.keeping import copies
 
 TOLD = "Keeps walnuts in the old tide mill"
@@ -37,7 +38,7 @@ def talkative(app: Flask, user: Person) -> tuple[int, int]:
         answers, replies = [], []
         for number in range(ROWS):
             told = TOLD if number == ROWS - 1 else "A heron"
-            body = {"memory_id": number, "content": told, "evidence": noise}
+            body = seal_answer({"memory_id": number, "content": told, "evidence": noise})
             answers.append({"key": f"k{number:05}", "request_hash": "-", "status": 201, "body": body})
             call = {"tool_name": "remember", "arguments": {"content": told}, "output": {"found": noise}}
             replies.append(
@@ -71,8 +72,8 @@ def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, talkative
     user_id, _ = talkative
     with app.app_context():
         assert _peak(lambda: copies.strip_answers(user_id, [], {TOLD})) < MOST
-        assert get_or_raise(IdempotencyKey, (user_id, f"k{ROWS - 1:05}")).body["content"] == copies.GONE
-        assert get_or_raise(IdempotencyKey, (user_id, "k00000")).body["content"] == "A heron"
+        assert open_answer(get_or_raise(IdempotencyKey, (user_id, f"k{ROWS - 1:05}")).body)["content"] == copies.GONE
+        assert open_answer(get_or_raise(IdempotencyKey, (user_id, "k00000")).body)["content"] == "A heron"
 
 
 def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:

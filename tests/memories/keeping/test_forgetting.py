@@ -7,9 +7,11 @@ from sqlalchemy import select, text
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.learning.test_extraction import extract
+from webapp.accounts.models import IdempotencyKey
 from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
+from webapp.idempotency import open_answer
 from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
 
@@ -18,12 +20,14 @@ CONTENT = "Allergic to walnuts."
 
 
 def dump(app) -> dict[str, str]:
-    """Every column of every row of the database as text, by table."""
+    """Every column of every row of the database as text, by table; stored answers decrypted."""
     with app.app_context(), db.engine.connect() as connection:
-        return {
+        rows = {
             table.name: "\n".join(repr(tuple(row)) for row in connection.execute(text(f"SELECT * FROM `{table.name}`")))
             for table in db.metadata.sorted_tables
         }
+        answers = [open_answer(body) for body in connection.scalars(select(IdempotencyKey.body))]
+        return {**rows, "idempotency_keys": repr(answers)}
 
 
 def found_in(app, words: str) -> set[str]:

@@ -16,14 +16,16 @@ from typing import Any
 import pytest
 from flask import Flask
 from redis import Redis
-from sqlalchemy import JSON, LargeBinary, String, Text, inspect, text
+from sqlalchemy import JSON, LargeBinary, String, Text, inspect, select, text
 
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.dialogue import add_turn
+from webapp.accounts.models import IdempotencyKey
 from webapp.database import db, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
+from webapp.idempotency import open_answer
 from webapp.journeys.models import ConversationReport
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 
@@ -126,6 +128,8 @@ def cells(app: Flask) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
             for row in connection.execute(text(f"SELECT * FROM `{table}`")).mappings():
                 for column, value in row.items():
                     yield table, column, value, dict(row)
+        for body in connection.scalars(select(IdempotencyKey.body)):
+            yield "idempotency_keys", "body", open_answer(body), {}
 
 
 def searchable(value: Any) -> str:

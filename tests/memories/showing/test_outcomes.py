@@ -118,7 +118,7 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
     assert "did not use" in change and "Use this one" in change
     kept, heard = memories_of(app, user.user_id)
     history = browser.get(f"/memories/{kept.memory_id}/history", headers=HTMX).text
-    assert "heard but not used" in history and "true until" not in history
+    assert "not saved: contradicted" in history and "true until" not in history
 
     place = re.search(r'hx-post="(/memories/\d+/review)"', change)[1]
     assert place == f"/memories/{heard.memory_id}/review"

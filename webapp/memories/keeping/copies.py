@@ -17,6 +17,7 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.conversations.portions import replies_of
 from webapp.database import db, get_or_raise
+from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.retelling import Told, without_retold
 from webapp.memories.rules.tombstones import is_telling
@@ -176,13 +177,14 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
     forms = _forms(texts)
     stored = select(IdempotencyKey.key, IdempotencyKey.body).where(IdempotencyKey.user_id == user_id)
     changed = {}
-    for key, body in a_few_at_a_time(stored):
+    for key, sealed in a_few_at_a_time(stored):
+        body = open_answer(sealed)
         # A response about a message repeats the user's own words, as the message itself does.
         if not isinstance(body, dict) or "memory_id" not in body:
             continue
         stripped = _without(body, memory_ids, forms)
         if stripped != body:
-            changed[key] = stripped
+            changed[key] = seal_answer(stripped)
     for key, body in changed.items():
         get_or_raise(IdempotencyKey, (user_id, key)).body = body
     db.session.flush()
