@@ -129,6 +129,9 @@ def test_ask_a_question_offers_the_usual_ones(garden, tab):
     page = tab.page
     begin(page)
     ask = page.get_by_role("button", name="Ask a question")
+    expect(ask).to_have_attribute("aria-expanded", "true")  # questions of the topic that was begun with
+    ask.click()
+    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
     ask.click()
     for words in (
         "Can you tell me more about...",
