@@ -158,7 +158,8 @@ def ids(app: Flask, owner: Person) -> dict[str, list[int]]:
                 ]
             )
             create_prompt(user_id, NewSavedPrompt(name=f"Prompt {n}", content="Say it."))
-            create_memory(user_id, MemoryFields(memory_type="fact", content=f"Likes boat {n}."))
+            row = create_memory(user_id, MemoryFields(memory_type="fact", content=f"Likes boat {n}."))
+            row.needs_review = True
             for space, row in zip(spaces, imports, strict=True):
                 about = f"Sails boat {n} of {space.space_id}."
                 create_memory(user_id, MemoryFields(memory_type="fact", content=about, space_id=space.space_id))

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.spaces.helpers import add_fact, converse, facts, join, make_space, say, sent_to_model
-from tests.support.people import PASSWORD, ApiClient, browser_client, post_form
+from tests.support.people import PASSWORD, ApiClient, browser_client, post_form, session_client
 from tests.transfer.test_leaving import come_due
 from webapp.accounts import closing
 from webapp.accounts.models import AccountDeletion, User
@@ -32,7 +32,7 @@ TOLD = "Careful. Ylva must never eat walnuts. Soup is fine."
 
 
 def deletes_it(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> None:
-    assert anna.delete("/api/account", json={"password": PASSWORD}).status_code == 204
+    assert session_client(app, anna.person).delete("/api/account", json={"password": PASSWORD}).status_code == 204
 
 
 def is_deleted_by_an_admin(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> None:

@@ -70,7 +70,7 @@ def hidden(page: str) -> dict[str, str]:
 def test_a_key_and_two_clicks_lead_to_a_reply(
     tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
 ) -> None:
-    assert f'href="{NEW}">Connect a model</a>' in admin.get("/").text
+    assert f'<a href="{NEW}">Connect a provider' in admin.get("/").text
     first = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)
     assert first.status_code == 200
     assert KEY not in first.text and "Get a key" not in first.text
@@ -172,8 +172,8 @@ def test_a_connection_that_offers_nothing_is_not_said_to_work_or_to_answer(
     page = admin.get("/admin/models").text
     assert "offers no model" in page and "tag-ok" not in page
     catalogue.forget()
-    assert "Connect a model" in admin.get("/").text
-    assert "built-in demonstration is answering" in admin.get("/admin").text
+    assert "No language model connected." in admin.get("/").text
+    assert "a screen tour answers in its place" in admin.get("/admin").text
     place = f"/api/connections/{made['connection_id']}"
     api(boss).patch(place, json={"models": [{"model": "aged-7b", "label": "Aged"}]})
     catalogue.forget()

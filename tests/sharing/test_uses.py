@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tests.memories.conversing import converse
 from tests.support.people import browser_client, post_form
-from webapp.conversations import branching
+from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.memories.keeping.uses import MOST_NAMED
@@ -110,8 +110,7 @@ def test_a_copy_of_a_reply_in_a_branch_is_named_too(app, client, user, memory_id
     (reply,) = replies(app, talk)
     use(app, memory_id, reply)
     with app.app_context(), write_transaction():
-        made, _ = branching.branch(user.user_id, reply)
-        copied = made.conversation_id
+        copied = service.branch(user.user_id, reply).conversation_id
     report = client.delete(f"/api/memories/{memory_id}").json
     assert named(report) == [(*replies(app, copied), False), (reply, False)]
 

@@ -63,6 +63,7 @@ TABLE = {
         GET /api/memories/:memory_id/evidence
         GET /api/memories/:memory_id/history
         GET /api/memories/changes
+        GET /api/proposals
         GET /api/profile
     """,
     "chat read": """
@@ -101,6 +102,8 @@ TABLE = {
         POST /api/memories/changes/:change_set_id/undo
         POST /api/memories/extract
         POST /api/memories/extract/stop
+        POST /api/proposals/:proposal_id/accept
+        POST /api/proposals/:proposal_id/discard
         PUT /api/profile
     """,
     "chat": """
@@ -202,6 +205,11 @@ TABLE = {
         GET /api/groups/:group_id
         PATCH /api/groups/:group_id
         DELETE /api/groups/:group_id
+        POST /api/local-servers/detect
+        GET /api/local-servers/:name/pull
+        POST /api/local-servers/:name/pull
+        DELETE /api/local-servers/:name/pull
+        POST /api/models/:model_id/exam
         POST /api/prompts/:name/versions
         POST /api/prompts/:name/versions/:version/activate
         GET /api/quotas

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from tests.llm.test_refused_tools import SAID
-from tests.support.people import ApiClient, Person
+from tests.support.people import ApiClient, Person, session_client
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_servers import add, rpc
 from webapp.database import db, write_transaction
@@ -78,7 +78,7 @@ def test_it_costs_nobody_anything_else_and_its_owner_is_told(
     tested = client.post(f"{path}/test").json
     assert not any(tool["refused_by"] for tool in tested["tools"]) and all(tool["is_on"] for tool in tested["tools"])
     assert say(client, picky)[1] == [*own, "Garden_echo"]
-    assert client.delete(path).status_code == 204
+    assert session_client(app, user).delete(path).status_code == 204
     assert say(client, picky) == ("Hello.", own)
     assert not any(known for key, (_, known) in _known(app) if key.endswith(":tools"))
 
