@@ -15,8 +15,9 @@ FILE_WORTH_IT = 300
 """The same for a file, which is compressed only once: a page asks for forty modules of a kilobyte or two."""
 COMPRESSED = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
 _SHEETS = re.compile(r"css/([a-z-]+(?:\+[a-z-]+)*)\.css")
-# A comment on lines of its own. Nothing else is removed: that would need a parser.
+# A comment on lines of its own, and what a style sheet's lines are indented with. To remove more would need a parser.
 _COMMENT = re.compile(rb"^[ \t]*//.*\n|^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
+_INDENT = re.compile(rb"\n\s+")
 
 
 def init_compression(app: Flask) -> None:
@@ -44,6 +45,7 @@ def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[
     text = b"\n".join(path.read_bytes() for path in paths)
     if not filename.startswith("vendor/"):
         text = _COMMENT.sub(b"", text)
+        text = _INDENT.sub(b"\n", text) if media_type == COMPRESSED[".css"] else text
     packed = gzip.compress(text, 9, mtime=0) if len(text) > FILE_WORTH_IT else None
     return text, packed, media_type
 
