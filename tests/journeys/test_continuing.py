@@ -69,7 +69,7 @@ def test_journeys_stay_in_sight_with_how_far_they_are(
     say(client, guided, f"I have {QUOTE}.")
     run_jobs()
     age(app, *[talk(app, user, f"Talk {number}") for number in range(1, 6)], guided)
-    assert offered() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered"]
+    assert offered() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered · 50% known"]
 
 
 def test_a_journey_stands_there_once(app: Flask, garden: Path, client: ApiClient, offered: Callable) -> None:
