@@ -275,6 +275,7 @@ def look(world: World) -> None:
         for word in (f"zq{n}qz" for n in range(1, world.words + 1) if f"zq{n}qz" in text):
             told = kept_by[word]  # of nothing that was forgotten, or whose owner is gone
             assert told.owner == owner or told.shared
+    db.session.rollback()  # after a request that writes, this thread's transactions keep others out on SQLite
     stored = "\n".join(str(value) for _, _, value, _ in cells(world.app))
     assert not {word for word in world.lost if word in stored}
     assert not world.lost or in_redis(world.app.extensions["redis"], "|".join(world.lost)) == set()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import event, text
+from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
 from webapp.database import db
@@ -52,8 +52,15 @@ def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]
 
 def _act(app: Flask, act: Callable[[], None], gap: Gap) -> None:
     with app.app_context():
+        touched = []
+
+        def wait_for_nothing(_session: Any, _transaction: Any, connection: Connection) -> None:
+            """For each transaction: the next one of a session may have another connection of the pool."""
+            connection.exec_driver_sql("SET SESSION innodb_lock_wait_timeout = 0")
+            touched.append(connection.connection.dbapi_connection)
+
+        event.listen(db.session(), "after_begin", wait_for_nothing)
         try:
-            db.session.execute(text("SET SESSION innodb_lock_wait_timeout = 0"))
             act()
         except OperationalError as error:
             if error.orig is None or error.orig.args[0] != _LOCK_WAIT:
@@ -62,8 +69,9 @@ def _act(app: Flask, act: Callable[[], None], gap: Gap) -> None:
             gap.is_closed = True
         finally:
             db.session.rollback()
-            db.session.execute(text("SET SESSION innodb_lock_wait_timeout = DEFAULT"))
             db.session.remove()
+            for connection in touched:
+                connection.cursor().execute("SET SESSION innodb_lock_wait_timeout = DEFAULT")
 
 
 def in_each_gap(app: Flask, prepare: Callable[[], Callable[[], None]], act: Callable[[], None]) -> Iterator[Gap]:
