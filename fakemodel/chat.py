@@ -92,7 +92,7 @@ def refuse(fault: Fault, body: dict[str, Any]) -> None:
 
 
 def answer_for(body: dict[str, Any], rule: Rule | None, temperament: Temperament) -> Answer:
-    """What to answer, by script, by structured task or with numbered tokens, in a temperament."""
+    """Return what to answer, by script, by structured task or with numbered tokens, in a temperament."""
     if rule is not None:
         answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:

@@ -238,7 +238,7 @@ class Settings(BaseModel):
 
     @property
     def first_token_seconds(self) -> float:
-        """How long a reply waits for a model that has sent nothing."""
+        """Return how long a reply waits for a model that has sent nothing."""
         if self.model_first_token_timeout is not None:
             return self.model_first_token_timeout
         is_slow = "model_request_timeout" in self.model_fields_set

@@ -79,7 +79,7 @@ def pid_in(lock: int) -> str:
 
 
 def _settings_of_launch(var: Path) -> dict[str, str] | None:
-    """What the launch that lives in a data folder runs with; None if none lives there."""
+    """Return what the launch that lives in a data folder runs with; None if none lives there."""
     try:
         with (var / LOCK).open("rb") as lock:
             if not _is_held(lock.fileno()):

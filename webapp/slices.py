@@ -34,7 +34,9 @@ class Slice:
         self.portion = FEW
 
     def goes_on(self) -> bool:
-        """Whether there is time for another portion; it is twice as large if the last one took little of the slice."""
+        """Return whether there is time for another portion; it is twice as large if the last one took little of the
+        slice.
+        """
         at = time.monotonic()
         if at - self._asked < QUICK * self.seconds:
             self.portion = min(2 * self.portion, MANY)
@@ -74,5 +76,5 @@ def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, store
 
 
 def are_unfinished() -> bool:
-    """Whether this process is in the middle of any work that another one would have to begin anew."""
+    """Return whether this process is in the middle of any work that another one would have to begin anew."""
     return bool(_unfinished)

@@ -20,7 +20,7 @@ from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
 from webapp.models.catalogue import is_demonstration
-from webapp.models.grades import owed_exams
+from webapp.models.grades import models_to_examine
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
@@ -58,7 +58,7 @@ def sweep() -> dict[str, int]:
         "delete_account": closing.owed(),
         "mail": mails.owed(),
         "deliver": delivering.owed(),
-        "exam": owed_exams(),
+        "exam": models_to_examine(),
     }
     if is_demonstration():
         owed |= dict.fromkeys(READ_BY_A_MODEL, ())

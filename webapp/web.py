@@ -52,12 +52,12 @@ def bearer() -> str | None:
 
 
 def is_for_programs() -> bool:
-    """Whether programs are answered at this address, and with JSON; pages are for browsers."""
+    """Return whether programs are answered at this address, and with JSON; pages are for browsers."""
     return request.path.startswith(JSON_PREFIXES)
 
 
 def wants_json() -> bool:
-    """Whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
+    """Return whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
     if is_for_programs() or bearer() is not None:
         return True
     best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")

@@ -15,7 +15,7 @@ from tests.support.people import ApiClient, Person, post_form
 from webapp import jobspecs
 from webapp.database import db, write_transaction
 from webapp.models.catalogue import HOME_ID, catalogue
-from webapp.models.grades import key_of, owed_exams, target_of
+from webapp.models.grades import key_of, models_to_examine, target_of
 from webapp.models.models import MemoryGrade
 
 GOOD = {"recall": 0.94, "key_share": 0.9, "false_share": 0.025, "cases": 40}
@@ -106,7 +106,7 @@ def test_another_model_or_another_server_for_the_background_owes_an_exam(
     def owed() -> list[str]:
         with app.app_context():
             catalogue.forget()
-            return owed_exams()
+            return models_to_examine()
 
     give(app, HOME_ID, GOOD)
     assert owed() == []

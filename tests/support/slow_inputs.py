@@ -120,7 +120,7 @@ def _work(found: Found, before: str, run: str, after: str, times: int) -> float:
 
 
 def _repeats(pattern: re.Pattern[Any]) -> bool:
-    """Whether a pattern has a repeat that goes far."""
+    """Return whether a pattern has a repeat that goes far."""
     return any(
         mark in (pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1"))
         for mark in "*+{"

@@ -242,5 +242,5 @@ TABLE = {
 
 
 def rows() -> dict[str, str]:
-    """What the table says, by method and address."""
+    """Return what the table says, by method and address."""
     return {" ".join(line.split()): scopes for scopes, lines in TABLE.items() for line in lines.strip().splitlines()}

@@ -48,7 +48,7 @@ def add_kind(name: str, kind: Kind) -> None:
 
 
 def list_access(user_id: int) -> dict[str, tuple[str, list[str]]]:
-    """What there is: by the name of the kind, its title and the names of each thing."""
+    """Return what there is: by the name of the kind, its title and the names of each thing."""
     found = {name: (kind.title, list(kind.names(user_id))) for name, kind in _KINDS.items()}
     return {name: (title, names) for name, (title, names) in found.items() if names}
 

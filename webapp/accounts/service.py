@@ -78,7 +78,7 @@ def log_in(data: Credentials) -> User:
 
 
 def may_sign_in(user: User) -> bool:
-    """Whether the account is in use, or its owner closed it and can still keep it, which is then all they can do."""
+    """Return whether the account is in use, or its owner closed it and may still take that back, and nothing else."""
     return db.session.scalar(select(User.user_id).where(User.user_id == user.user_id, _MAY_SIGN_IN)) is not None
 
 

@@ -74,7 +74,7 @@ def appearance() -> ViewResult:
 @blueprint.get("/settings/personalisation")
 @signed_in
 def personalisation() -> ViewResult:
-    """What every reply is told, and what memory may do."""
+    """Show what every reply is told, and what memory may do."""
     return _personalisation()
 
 

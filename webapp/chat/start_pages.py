@@ -18,12 +18,12 @@ blueprint = Blueprint("start", __name__)
 
 @blueprint.app_context_processor
 def _start() -> dict[str, Any]:
-    """What the page of a conversation, or of a new one, needs; nothing is loaded unless it asks for it."""
+    """Return what the page of a conversation, or of a new one, needs; nothing is loaded unless it asks for it."""
     return {"load_starters": _starters, "panel_state": panel_state}
 
 
 def _starters(space: Space | None) -> tuple[Starter, ...]:
-    """What a new conversation could begin with, in the chosen space or in none."""
+    """Return what a new conversation could begin with, in the chosen space or in none."""
     if is_demonstration():
         return FOR_THE_TOUR
     return starters(is_legacy=space is not None and space.kind == "legacy", has_memory=has_memory())

@@ -77,7 +77,7 @@ def picker() -> ViewResult:
 @blueprint.get("/journeys/<slug>/over")
 @signed_in
 def over(slug: str) -> ViewResult:
-    """What starting a finished journey over will do."""
+    """Show what starting a finished journey over will do."""
     user_id = current_user_id()
     found = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
     if found is None:

@@ -210,7 +210,9 @@ class JourneyView:
 
     @property
     def progress(self) -> float:
-        """How much is known, 0..1: the average over the points the user wants to talk about; a settled one counts 1."""
+        """Return how much is known, 0..1: the average over the points the user wants to talk about; a settled one
+        counts 1.
+        """
         asked = [view for view in self.points if not view.is_skipped]
         return sum(1.0 if view.is_settled else view.confidence for view in asked) / len(asked) if asked else 0.0
 

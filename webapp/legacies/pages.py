@@ -37,8 +37,8 @@ ON_HOME = 5
 
 @blueprint.app_context_processor
 def _home() -> dict[str, Any]:
-    """What the home of a space lists; nothing is loaded unless a template asks for it."""
-    return {"load_space_conversations": _conversations, "load_space_facts": _known}
+    """Return what the home of a space lists; nothing is loaded unless a template asks for it."""
+    return {"load_space_conversations": _conversations, "load_space_facts": _facts}
 
 
 def _conversations(space_id: int) -> Page[Conversation]:
@@ -46,7 +46,7 @@ def _conversations(space_id: int) -> Page[Conversation]:
     return list_conversations(current_user_id(), ConversationQuery(limit=ON_HOME, space_id=space_id))
 
 
-def _known(space_id: int) -> list[Memory]:
+def _facts(space_id: int) -> list[Memory]:
     """The facts of a space changed last: the user's own, and what others share there."""
     query = MemoryQuery(limit=ON_HOME, space_id=space_id, needs_review=False)
     is_fact = Memory.memory_type != MemoryType.INSTRUCTION.value

@@ -58,7 +58,7 @@ class Place:
 
     @property
     def in_code(self) -> bool:
-        """Whether what follows is code."""
+        """Return whether what follows is code."""
         line = self.line.expandtabs(4) + _ANYTHING
         if self.fence and self._unquoted(line) is not None:
             return True
@@ -70,7 +70,7 @@ class Place:
 
     @property
     def in_quote(self) -> bool:
-        """Whether what follows is in a block quote."""
+        """Return whether what follows is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
     def _past(self, line: str) -> Place:
@@ -95,7 +95,7 @@ class Place:
         return replace(place, in_paragraph=not ends, ticks=0 if ends else ticks)
 
     def _goes_on(self, read: _Line) -> bool:
-        """Whether a line goes on with a paragraph, whose containers it is then in without their marks."""
+        """Return whether a line goes on with a paragraph, whose containers it is then in without their marks."""
         begins = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
         return self.in_paragraph and not begins
 

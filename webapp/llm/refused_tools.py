@@ -31,7 +31,7 @@ ORDINARY: Tool = {
 
 
 def may_be_about_tools(error: ModelError) -> bool:
-    """Whether a server turned a request down for a reason that may lie in its tools."""
+    """Return whether a server turned a request down for a reason that may lie in its tools."""
     if not isinstance(error, (ModelUnavailable, ModelNotFound)):
         return False
     return error.status in _REFUSALS or (error.status is None and not error.retryable)
@@ -50,7 +50,7 @@ class Search:
     _trials: int = 0
 
     async def run(self, tools: Sequence[Tool]) -> bool:
-        """Whether the tools were to blame."""
+        """Return whether the tools were to blame."""
         if await self._takes(tools):
             return False
         if not await self._takes([ORDINARY]):

@@ -72,8 +72,9 @@ def is_loopback(base_url: str) -> bool:
 
 
 def is_own(base_url: str) -> bool:
-    """Whether the server runs on this machine or in this network, as its address tells: one that computes itself, and
-    may be slow."""
+    """Return whether the server runs on this machine or in this network, as its address tells: one that computes
+    itself, and may be slow.
+    """
     host = urlsplit(base_url).hostname or ""
     try:
         return ip_address(host).is_private

@@ -100,7 +100,7 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     shown = {row.memory_id for row in pinned}
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
     shown |= {item.id for item in found if item.kind == "memory"}
-    known = [item for item in _known(user_id, args.space_id) if item["memory_id"] not in shown][:MOST_KNOWN]
+    known = [item for item in _memories_of(user_id, args.space_id) if item["memory_id"] not in shown][:MOST_KNOWN]
     _note(user_id, found, len(pinned) + len(known))
     return {
         "profile": profile(user_id),
@@ -110,8 +110,10 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     }
 
 
-def _known(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
-    """What prompts in a space always hold, or in no space; for a token that may not look there, in its own spaces."""
+def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
+    """Return what prompts in a space always hold, or in no space; for a token that may not look there, in its own
+    spaces.
+    """
     places = [space_id] if reach.includes(space_id) else [space.space_id for space in _spaces(user_id)]
     for place in places:
         for item in standing_instructions(user_id, position(user_id).memory_version, 0, place):

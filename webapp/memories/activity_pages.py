@@ -48,7 +48,7 @@ def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
 @blueprint.get("/memories/review")
 @signed_in
 def review() -> ViewResult:
-    """What is waiting for a decision, one by one; what came together is a group with a queue of its own."""
+    """Show what is waiting for a decision, one by one; what came together is a group with a queue of its own."""
     return _review()
 
 

@@ -36,11 +36,11 @@ class Waiting:
 
     @property
     def is_earlier(self) -> bool:
-        """Whether the memory in review was said before the other, which is used in the meantime."""
-        return self.other is not None and _said_at(self.memory) < _said_at(self.other)
+        """Return whether the memory in review was said before the other, which is used in the meantime."""
+        return self.other is not None and _time_of(self.memory) < _time_of(self.other)
 
 
-def _said_at(row: Memory) -> datetime:
+def _time_of(row: Memory) -> datetime:
     return row.valid_from or row.created_at
 
 

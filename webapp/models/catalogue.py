@@ -99,7 +99,7 @@ def known_embeddings() -> ModelSettings | None:
 
 
 def is_demonstration() -> bool:
-    """Whether the screen tour answers, because no model is connected."""
+    """Return whether the screen tour answers, because no model is connected."""
     return app_settings().offline_model and not catalogue.all()
 
 

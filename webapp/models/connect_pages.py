@@ -40,7 +40,7 @@ LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key"
 @blueprint.get("/admin/models/new")
 @admin_only
 def new() -> ViewResult:
-    """What can be connected: the servers on this machine first, then providers by name."""
+    """Show what can be connected: the servers on this machine first, then providers by name."""
     wish = request.args.get("provider", "")
     return _start(wish if wish in PROVIDERS or wish in (LOCAL, ANOTHER) else next(iter(PROVIDERS)))
 
@@ -55,7 +55,7 @@ def look() -> ViewResult:
         db.session.rollback()  # nothing is held while the server answers
         rows = connecting.list_models(fields)
     except Invalid as error:
-        return _start(chosen, errors=_said(error), values=request.form), 422
+        return _start(chosen, errors=_messages(error), values=request.form), 422
     return _choose(fields, connecting.choices(fields, rows))
 
 
@@ -66,7 +66,7 @@ def connect() -> ViewResult:
     try:
         fields = _fields()
     except Invalid as error:
-        return _start(request.form.get("provider", ""), errors=_said(error), values=request.form), 422
+        return _start(request.form.get("provider", ""), errors=_messages(error), values=request.form), 422
     names = list(dict.fromkeys(filter(None, map(str.strip, request.form.getlist("model")))))
     default = request.form.get("default", "")
     default = default if default in names else (names[0] if names else "")
@@ -113,7 +113,7 @@ def use_nearby() -> ViewResult:
 @blueprint.get("/admin/models/new/local")
 @admin_only
 def local() -> ViewResult:
-    """What there is on this machine now; no content if that is what the page shows already. Fetched by the page."""
+    """Show what there is on this machine now; no content if that is what the page shows already. Fetched by the page."""
     shown = _local()
     return ("", 204) if request.args.get("seen") == shown["seen"] else render_template("models/_local.html", **shown)
 
@@ -206,7 +206,7 @@ def _servers() -> list[nearby.Nearby]:
 
 
 def _local() -> dict[str, Any]:
-    """What the page shows of this machine, and a digest of it."""
+    """Return what the page shows of this machine, and a digest of it."""
     servers = _servers()
     fetcher = next((found.name for found in servers if found.can_pull), None)
     run = pulling.find_pull(fetcher) if fetcher else None
@@ -227,8 +227,8 @@ def _local() -> dict[str, Any]:
 def _first(error: DomainError | ValidationError) -> str:
     if isinstance(error, ValidationError):
         error = Invalid("", errors=field_errors(error))
-    return first_sentence(_said(error).values()) if isinstance(error, Invalid) else _(error.detail)
+    return first_sentence(_messages(error).values()) if isinstance(error, Invalid) else _(error.detail)
 
 
-def _said(error: Invalid) -> dict[str, str]:
+def _messages(error: Invalid) -> dict[str, str]:
     return sentences(error, LABELS, otherwise="name" if not error.errors else "base_url")

@@ -59,13 +59,13 @@ def delete_connection(connection_id: int) -> None:
 
 def find_deleted(connection_id: int) -> Deleted | None:
     """Return a connection that was deleted less than SECONDS ago."""
-    kept = _kept(connection_id)
+    kept = _read_deleted(connection_id)
     return Deleted(connection_id, kept["row"]["name"]) if kept else None
 
 
 def undo_deletion(connection_id: int) -> ModelConnection:
     """Bring a connection back under its id, so that conversations find its models again. Raises NotFound."""
-    kept = _kept(connection_id)
+    kept = _read_deleted(connection_id)
     if kept is None:
         raise NotFound("It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
@@ -79,7 +79,7 @@ def undo_deletion(connection_id: int) -> ModelConnection:
     return row
 
 
-def _kept(connection_id: int) -> dict[str, Any] | None:
+def _read_deleted(connection_id: int) -> dict[str, Any] | None:
     try:
         stored = redis().get(_key(connection_id))
     except RedisError:

@@ -75,7 +75,7 @@ def key_of(target: Target) -> str:
     return hashlib.sha256(f"{server.base_url.rstrip('/')}\n{model}".encode()).hexdigest()
 
 
-def owed_exams() -> list[str]:
+def models_to_examine() -> list[str]:
     """Return the id of the model that does background work if it has no grade; the demonstration needs none."""
     target = worker()
     is_real = target.id != HOME_ID or not app_settings().offline_model

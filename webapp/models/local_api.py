@@ -36,7 +36,7 @@ def pull(path: LocalServerPath, body: PullRequest) -> tuple[dict[str, Any], int]
 @blueprint.get("/local-servers/<name>/pull", responses={200: PullOut})
 @admin_only
 def show_pull(path: LocalServerPath) -> dict[str, Any]:
-    """How far the last model that was asked for has been fetched."""
+    """Return how far the last model that was asked for has been fetched."""
     found = pulling.find_pull(path.name)
     if found is None:
         raise NotFound("No model has been asked for.")

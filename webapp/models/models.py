@@ -91,5 +91,5 @@ class MemoryGrade(Base):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it is good enough for the model's own wording."""
+        """Return whether it is good enough for the model's own wording."""
         return self.recall >= MIN_RECALL and self.false_share <= MAX_FALSE_SHARE

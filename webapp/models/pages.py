@@ -45,7 +45,7 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _picker() -> dict[str, Any]:
-    """What the composer of any page, and the grades on the pages of models, may need."""
+    """Return what the composer of any page, and the grades on the pages of models, may need."""
     return {"load_choice": choice, "load_grades": grades.examinees}
 
 

@@ -53,7 +53,7 @@ class Sum(BaseModel):
 
 
 def probe(settings: ModelSettings, model: str | None, embedding_model: str | None = None) -> dict[str, Any]:
-    """What works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`, and the `speed`.
+    """Return what works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`, and the `speed`.
 
     Each is {"ok": bool, "detail": str}. Without `model`, the most capable of the server's list is tested. Vectors are
     asked of the given model, or of the first in the list whose name suggests them. Nothing may be held meanwhile.
@@ -96,13 +96,13 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
 
 
 def listing_of(rows: Sequence[Listed]) -> dict[str, Any]:
-    """What is kept of a server's list: `names`, and the `windows` by name."""
+    """Return what is kept of a server's list: `names`, and the `windows` by name."""
     rows = sorted(rows, key=lambda row: row.name)[:MOST_NAMES]
     return {"names": [row.name for row in rows], "windows": {row.name: row.window for row in rows if row.window}}
 
 
 def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
-    """Whether a reply arrives in pieces: `streaming`, and, for our own server, `speed`: the tokens of a `prompt`
+    """Return whether a reply arrives in pieces: `streaming`, and, for our own server, `speed`: the tokens of a `prompt`
     that it reads a second, and of a `generation` that it writes."""
     speed: dict[str, float] = {}
 

@@ -153,7 +153,7 @@ class _Refusals(urllib.request.HTTPErrorProcessor):
 
 
 def _problem(told: str) -> str:
-    """What Ollama's error means: its texts are the operating system's and the library's."""
+    """Return what Ollama's error means: its texts are the operating system's and the library's."""
     if "no space left" in told:
         return "disk_full"
     if "file does not exist" in told or "not found" in told or "invalid model name" in told:

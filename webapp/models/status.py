@@ -24,7 +24,7 @@ class Status:
 
     @property
     def is_connected(self) -> bool:
-        """Whether a real model answers."""
+        """Return whether a real model answers."""
         return self.source != "built-in"
 
 

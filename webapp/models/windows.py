@@ -33,14 +33,14 @@ def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:
 
 
 def speed_found(result: Mapping[str, Any] | None, kind: str) -> float | None:
-    """How many tokens a second the server read (`prompt`) or wrote (`generation`) when it was tested."""
+    """Return how many tokens a second the server read (`prompt`) or wrote (`generation`) when it was tested."""
     speed = (result or {}).get("speed")
     found = speed.get(kind) if isinstance(speed, Mapping) else None
     return float(found) if isinstance(found, (int, float)) and found > 0 else None
 
 
 def is_slow(prompt_speed: float | None) -> bool:
-    """Whether a model that reads so many tokens a second, if that is known, cannot read a usual prompt in time."""
+    """Return whether a model that reads so many tokens a second, if that is known, cannot read a usual prompt in time."""
     return prompt_speed is not None and prompt_speed * READING_SECONDS < LARGEST_BUDGET
 
 

@@ -93,7 +93,7 @@ class ShownItem:
 
     @property
     def is_found(self) -> bool:
-        """Whether it was found for the question, not only what every reply sees."""
+        """Return whether it was found for the question, not only what every reply sees."""
         return self.line.stage == receipts.FOUND or self.line.reason in receipts.FOUND_BY
 
 

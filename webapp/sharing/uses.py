@@ -24,7 +24,7 @@ def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     """Return the finished replies in whose prompts these memories of the user were; one that is being written loses
     what was forgotten when it is stored."""
     mine = Conversation.user_id == user_id
-    shared = _shown(user_id, memory_ids)
+    shared = _behind_links(user_id, memory_ids)
     used = _used(memory_ids).where(mine, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
     newest = db.session.execute(used.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))).all()
     replies = [*shared.values(), *(UsedIn(*row) for row in newest)][:MOST_NAMED]
@@ -46,7 +46,7 @@ def _count(statement: Select[int, int, int | None]) -> int:
     return db.session.scalars(select(func.count()).select_from(statement.subquery())).one()
 
 
-def _shown(user_id: int, memory_ids: Collection[int]) -> dict[int, UsedIn]:
+def _behind_links(user_id: int, memory_ids: Collection[int]) -> dict[int, UsedIn]:
     """Return the replies that a link which still works shows, newest first."""
     links: dict[int, list[ConversationShare]] = defaultdict(list)
     for link in db.session.scalars(

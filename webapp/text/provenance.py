@@ -110,7 +110,7 @@ def _between_triples(text: str) -> Iterator[Span]:
 
 
 def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """What stands between two lines of dashes or the like; after a single one with a title, all the rest."""
+    """Return what stands between two lines of dashes or the like; after a single one with a title, all the rest."""
     short = [line for line in lines if line.end - line.start <= _LONGEST_RULE]
     rules = [line for line in short if _RULE.fullmatch(text[line.start : line.end].rstrip("\n"))]
     for opening, closing in zip(rules[::2], rules[1::2], strict=False):

@@ -118,7 +118,7 @@ def note_failure(row: ToolServer, why: str) -> None:
 
 
 def _is_same(known: dict[str, Any] | None, tool: Listed) -> bool:
-    """Whether the model is told the same; what was stored by an earlier version is not clean."""
+    """Return whether the model is told the same; what was stored by an earlier version is not clean."""
     if known is None or known["name"] != tool.name:
         return False
     listed = asdict(tool)

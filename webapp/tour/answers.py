@@ -90,7 +90,7 @@ def _asks_to_be_shown(sentence: str) -> bool:
 
 
 def _fits(sentence: str, words: str) -> bool:
-    """Whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
+    """Return whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
     return any(form.fullmatch(sentence) for form in _forms(words))
 
 

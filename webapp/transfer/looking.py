@@ -73,7 +73,7 @@ def _looking(stored: str, filename: str, wish: str | None) -> Work[tuple[str, di
 
 
 def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
-    """What an export contains: counts, the dates it spans, and the first few titles and memories."""
+    """Return what an export contains: counts, the dates it spans, and the first few titles and memories."""
     counts: Counter[str] = Counter()
     sample: list[dict[str, Any]] = []
     first: datetime | None = None

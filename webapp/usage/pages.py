@@ -44,7 +44,7 @@ def index() -> ViewResult:
 @blueprint.get("/admin/usage")
 @admin_only
 def everybody() -> ViewResult:
-    """What everybody has used."""
+    """Show what everybody has used."""
     if request.args.get("user"):  # where somebody's limits were
         return redirect(url_for(".limits", user=parse_id(request.args["user"])))
     return _page("usage/everybody.html", BY_ALL, everyone=True)
@@ -53,7 +53,7 @@ def everybody() -> ViewResult:
 @blueprint.get("/admin/usage/quotas")
 @admin_only
 def limits() -> ViewResult:
-    """What somebody, or everybody, may use."""
+    """Show what somebody, or everybody, may use."""
     user_id = parse_id(request.args.get("user", ""))
     person = accounts.get_user(user_id) if user_id else None
     return render_template("usage/limits.html", person=person, quotas=service.quotas_of(user_id))

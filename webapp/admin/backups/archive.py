@@ -34,7 +34,7 @@ class BackupError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """What a file, a disk or a database says is wrong, on one line."""
+    """Return what a file, a disk or a database says is wrong, on one line."""
     said = str(getattr(error, "orig", None) or error) or type(error).__name__
     return said.partition("\n")[0].rstrip(".")
 

@@ -220,7 +220,7 @@ def queues() -> Iterator[Finding]:
 
 
 def model() -> Iterator[Finding]:
-    """Whether the server that answers does, accepts the key and has the models that are used."""
+    """Return whether the server that answers does, accepts the key and has the models that are used."""
     answering = status()
     used = answering.server
     db.session.rollback()

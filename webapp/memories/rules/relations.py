@@ -17,7 +17,7 @@ def is_usable(claim: Claim, policy: Policy) -> bool:
 
 
 def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
-    """How a claim relates to what it contradicts: older words yield; what the user wrote only they may change."""
+    """Return how a claim relates to what it contradicts: older words yield; the user's own only they may change."""
     if is_older(claim.evidence.moment, current):
         return Standing.YIELDS
     standing = policy.standing(claim.draft.confidence, current.confidence)
@@ -27,7 +27,7 @@ def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
 
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory, closed or not, already says this based on these very words."""
+    """Return whether a memory, closed or not, already says this based on these very words."""
     says = memory.has_said(claim.draft.content)
     if claim.draft.slot:
         says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
@@ -35,14 +35,15 @@ def is_known(memory: KnownMemory, claim: Claim) -> bool:
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether the assistant noted these words during its reply, in a statement that shares a word with the claim: one
-    quote is not kept twice, by the tool and by the extraction that reads the turn afterwards."""
+    """Return whether the assistant noted these words during its reply, in a statement that shares a word with the
+    claim: one quote is not kept twice, by the tool and by the extraction that reads the turn afterwards.
+    """
     shares = bool(set(stems(words(memory.content))) & set(stems(words(claim.draft.content))))
     return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.is_open
 
 
 def contains(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory that rests on the same words has all those of the claim, in the same order."""
+    """Return whether a memory that rests on the same words has all those of the claim, in the same order."""
     return (memory.is_current or not memory.is_open) and _spaced(claim.draft.content) in _spaced(memory.content)
 
 
@@ -51,7 +52,7 @@ def _spaced(text: str) -> str:
 
 
 def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
-    """Whether a claim may be about a memory: they share a word or their vectors point the same way."""
+    """Return whether a claim may be about a memory: they share a word or their vectors point the same way."""
     said = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
     shares = not said.isdisjoint(stems(words(target.content)))
     return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
@@ -98,8 +99,9 @@ def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy
 
 
 def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
-    """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
-    unless it is with a fact of the same key that the evidence outranks."""
+    """Return whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to
+    settle, unless it is with a fact of the same key that the evidence outranks.
+    """
     settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
     return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
 

@@ -247,7 +247,7 @@ def health(user_id: int, most: int = 50) -> list[HealthGroup]:
 
 
 def past(user_id: int, memory_id: int) -> dict[str, Any]:
-    """What a memory said before, and the other values there have been, by time; nothing of somebody else's.
+    """Return what a memory said before, and the other values there have been, by time; nothing of somebody else's.
 
     Raises NotFound.
     """

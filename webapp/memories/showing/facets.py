@@ -95,7 +95,9 @@ def _with(filters: Filters, field: str, value: Any) -> Filters:
 
 
 def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
-    """Whether a list with these filters holds the memories of a row. Those of others are in the list of their space."""
+    """Return whether a list with these filters holds the memories of a row. Those of others are in the list of their
+    space.
+    """
     return (
         (row.is_own or filters.space is not None)
         and (filters.space is None or row.space_id == filters.space)
@@ -107,7 +109,7 @@ def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
 
 
 def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
-    """How many of each kind, category, space, pinned or not, waiting or not; of a long memory, of its beginning."""
+    """Return how many of each kind, category, space, pinned or not, waiting or not; of a long memory, of its beginning."""
     state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
     own = service.visible(user_id).where(*listing.conditions(user_id, state))
     shared = service.readable(user_id).where(

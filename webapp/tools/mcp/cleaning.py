@@ -138,7 +138,7 @@ class _Cleaner:
         return made
 
     def _target(self, name: str) -> object:
-        """What a reference points to; None outside the schema."""
+        """Return what a reference points to; None outside the schema."""
         found: object = self._schema if name.startswith("#") else None
         for step in filter(None, unquote(name[1:]).split("/")):
             key = step.replace("~1", "/").replace("~0", "~")
