@@ -91,7 +91,7 @@ def _account_language() -> str:
 
 
 def model_name(name: str) -> str:
-    """Return how a model is named under a reply; the screen tour, and the demonstration before it, say what they are."""
+    """Return a model's name under a reply; the screen tour, and the demonstration before it, say what they are."""
     return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else known_label(name)
 
 

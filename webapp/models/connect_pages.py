@@ -113,7 +113,7 @@ def use_nearby() -> ViewResult:
 @blueprint.get("/admin/models/new/local")
 @admin_only
 def local() -> ViewResult:
-    """Show what there is on this machine now; no content if that is what the page shows already. Fetched by the page."""
+    """Show what is on this machine now; no content if the page shows that already. Fetched by the page."""
     shown = _local()
     return ("", 204) if request.args.get("seen") == shown["seen"] else render_template("models/_local.html", **shown)
 

@@ -40,7 +40,7 @@ def speed_found(result: Mapping[str, Any] | None, kind: str) -> float | None:
 
 
 def is_slow(prompt_speed: float | None) -> bool:
-    """Return whether a model that reads so many tokens a second, if that is known, cannot read a usual prompt in time."""
+    """Return whether a model that reads so many tokens a second, if known, cannot read a usual prompt in time."""
     return prompt_speed is not None and prompt_speed * READING_SECONDS < LARGEST_BUDGET
 
 

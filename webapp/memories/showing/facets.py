@@ -109,7 +109,7 @@ def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
 
 
 def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
-    """Return how many of each kind, category, space, pinned or not, waiting or not; of a long memory, of its beginning."""
+    """Count each kind, category and space, what is pinned and what waits; of a long memory, its beginning."""
     state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
     own = service.visible(user_id).where(*listing.conditions(user_id, state))
     shared = service.readable(user_id).where(
