@@ -14,17 +14,12 @@ document.addEventListener("click", (event) => {
   closeMenus(event.target.closest?.(".menu-item") ? undefined : menu);
 });
 
-// A menu hangs from its button, at whichever end that has room for it; one that is too wide there is moved into the
-// window, and one that opens upwards without room for it opens downwards.
+// A menu hangs from its button, at whichever end that has room for it; one that is too wide there is moved into the window.
 document.addEventListener("toggle", (event) => {
   const items = event.target.matches?.("details.menu[open]") && $(":scope > .menu-items", event.target);
   if (!items) return;
-  Object.assign(items.style, { translate: "", top: "", bottom: "", maxHeight: "", overflowY: "" });
-  const { left, right, top } = items.getBoundingClientRect();
-  if (top < EDGE && items.offsetParent) {
-    const room = document.documentElement.clientHeight - items.offsetParent.getBoundingClientRect().bottom - 2 * EDGE;
-    Object.assign(items.style, { top: "calc(100% + 4px)", bottom: "auto", maxHeight: `${room}px`, overflowY: "auto" });
-  }
+  items.style.translate = "";
+  const { left, right } = items.getBoundingClientRect();
   const over = right - (document.documentElement.clientWidth - EDGE);
   const by = over > 0 ? -Math.min(over, left - EDGE) : Math.max(0, EDGE - left);
   if (by) items.style.translate = `${by}px`;
