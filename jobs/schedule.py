@@ -29,6 +29,8 @@ LOCK = "schedule:lock"
 LOCK_SECONDS = 30
 LONGEST_SLEEP = 1.0
 """Seconds; a retry is due to the second, so this is how late it may be."""
+PAUSE = 2.0
+"""Seconds before scheduling begins anew after an error."""
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +110,10 @@ def _keep(is_over: threading.Event) -> None:
             scheduler.release()
         except RedisError as error:
             log.warning("redis away, scheduler waits: %s", type(error).__name__)
-            is_over.wait(2)
+            is_over.wait(PAUSE)
+        except Exception:  # the thread lives as long as its worker, or nothing is scheduled any more
+            log.exception("scheduling failed, and begins anew")
+            is_over.wait(PAUSE)
 
 
 def main() -> None:

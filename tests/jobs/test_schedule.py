@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Event
 
+import pytest
 from flask import Flask
+from rq.cron import CronJob
 
+from jobs import schedule
 from jobs.schedule import LOCK, LOCK_SECONDS, LONGEST_SLEEP, Scheduler
 from webapp.jobspecs import JOBS, Queue, rq_queue
 
@@ -65,3 +69,25 @@ def test_the_jobs_run(app: Flask, run_jobs) -> None:
     ran = run_jobs()
     assert {"sweep", "purge"} <= {job.meta["name"] for job in ran}
     assert _waiting(app) == []
+
+
+def test_scheduling_goes_on_after_any_error(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+    works = Event()
+
+    class Shaky(Scheduler):
+        def enqueue_jobs(self) -> list[CronJob]:
+            tries.append(1)
+            if len(tries) == 1:
+                raise ValueError("a date that nobody can read")
+            works.set()
+            return []
+
+        def calculate_sleep_interval(self) -> float:
+            return 0.01
+
+    monkeypatch.setattr(schedule, "Scheduler", Shaky)
+    monkeypatch.setattr(schedule, "PAUSE", 0.01)
+    monkeypatch.setattr(schedule, "open_redis", lambda *_, **__: app.extensions["redis"])
+    with schedule.beside():
+        assert works.wait(30)

@@ -17,6 +17,7 @@ from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
+from webapp.memories.rules.state import Moment, latest
 from webapp.memories.rules.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
@@ -37,11 +38,14 @@ class Waiting:
     @property
     def is_earlier(self) -> bool:
         """Return whether the memory in review was said before the other, which is used in the meantime."""
-        return self.other is not None and _time_of(self.memory) < _time_of(self.other)
+        mine, theirs = _last_moment(self.memory, self.evidence), _last_moment(self.other, self.other_evidence)
+        return mine is not None and theirs is not None and mine < theirs
 
 
-def _time_of(row: Memory) -> datetime:
-    return row.valid_from or row.created_at
+def _last_moment(row: Memory | None, evidence: Sequence[Quoted]) -> Moment | None:
+    """Return when a memory was last said or written, which is what settles it, too."""
+    said = [(quoted.row.said_at, quoted.row.message_id, quoted.row.start) for quoted in evidence]
+    return latest(said, row.asserted_at) if row else None
 
 
 def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Waiting]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +17,12 @@ from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
 from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.tombstones import Graveyard
 from webapp.text.canonical import plain_text
+from webapp.text.sentences import sentences_of
 from webapp.text.words import words
 
 CONFIDENCE = 0.5
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def propose(
         alike[_start(held.content)].append(held)
     for item, piece in pieces:
         fact = fact_in(item, piece, alike[_start(piece)])
-        outcome = "empty" if not piece else _refusal(piece, known, yard.forbids(piece))
+        outcome = "empty" if not piece else _refusal(piece, fact, known, yard)
         if fact and outcome == "proposed" and any(fact.says(held) for held in facts):
             outcome = "known"
         counts[outcome] += 1
@@ -149,12 +149,13 @@ def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _refusal(piece: str, known: set[str], is_forgotten: bool) -> str:
+def _refusal(piece: str, fact: KeyedFact | None, known: set[str], yard: Graveyard) -> str:
+    key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in known:
         return "known"
-    if is_forgotten:
+    if yard.forbids(piece, key, value):
         return "forgotten"
-    return "secret" if find_secret(piece) else "proposed"
+    return "secret" if find_secret(piece, key, value) else "proposed"
 
 
 def _known(user_id: int, hashes: list[str]) -> set[str]:
@@ -171,9 +172,11 @@ def _pieces(text: str) -> list[str]:
     if len(whole) <= CONTENT_MAX:
         return [whole]
     found: list[str] = []
-    for sentence in _SENTENCE.split(whole):
-        if found and len(found[-1]) + len(sentence) < CONTENT_MAX:
-            found[-1] += " " + sentence
-        else:
-            found.append(sentence[:CONTENT_MAX])
+    for sentence in sentences_of(whole):
+        for start in range(sentence.start, sentence.end, CONTENT_MAX):
+            part = whole[start : min(start + CONTENT_MAX, sentence.end)]
+            if found and len(found[-1]) + len(part) < CONTENT_MAX:
+                found[-1] += " " + part
+            else:
+                found.append(part)
     return found

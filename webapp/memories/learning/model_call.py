@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from webapp.database import db
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import Part, schema_of
 from webapp.llm.structured import complete_items, none_is_empty
@@ -75,6 +76,8 @@ def ask(reading: Reading) -> Answer:
 
     A cut-off answer counts as far as it goes, if it contains a whole statement.
     """
+    policy = trust.policy()
+    db.session.remove()
     cut_at = None
     model = ""
     usage: tuple[int | None, int | None] = (None, None)
@@ -93,7 +96,6 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    policy = trust.policy()
     said = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
     operations = tuple(worded(operation, said, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from webapp.memories.rules.state import AddEvidence, Close, Effect, Insert, MemoryRef, Origin, Revise
+from webapp.memories.rules.state import AddEvidence, Close, Effect, Flag, Insert, MemoryRef, Origin, Revise
 
 
 def for_review(
@@ -16,13 +16,16 @@ def for_review(
     `proposed` are memories that are themselves waiting in review: later statements may reword, confirm and close them.
     Anything weaker than what is known is dropped.
     """
+    effects = list(effects)
     found: list[Effect] = []
     mine = set(proposed)
+    # A memory in use would wait from here on beside the new one: it stays, and the new one waits beside it.
+    beside = {effect.contradicts: effect.ref for effect in effects if isinstance(effect, Flag) and effect.ref > 0}
     for effect in effects:
         if isinstance(effect, Insert):
             if effect.overruled_by is None:
                 is_known = effect.contradicts in mine or (effect.contradicts or 0) > 0
-                contradicts = effect.contradicts if is_known else None
+                contradicts = effect.contradicts if is_known else beside.get(effect.ref)
                 draft = replace(effect.draft, origin=origin)
                 found.append(replace(effect, draft=draft, needs_review=True, contradicts=contradicts))
                 mine.add(effect.ref)

@@ -89,6 +89,12 @@ class Draft:
         return canonical_value(self.fact_value, self.content)
 
 
+def latest(said: Iterable[Moment], asserted_at: datetime | None) -> Moment | None:
+    """Return when something was last said, or written by hand at `asserted_at`; None if neither is known."""
+    written = [] if asserted_at is None else [(asserted_at, _LAST, 0)]
+    return max([*said, *written], default=None)
+
+
 @dataclass(frozen=True)
 class KnownMemory(Draft):
     """A stored memory, closed ones included, with what decisions need to know.
@@ -129,10 +135,7 @@ class KnownMemory(Draft):
     @property
     def last_moment(self) -> Moment | None:
         """When it was last said or written."""
-        moments = [item.moment for item in self.evidence]
-        if self.asserted_at is not None:
-            moments.append((self.asserted_at, _LAST, 0))
-        return max(moments, default=None)
+        return latest((item.moment for item in self.evidence), self.asserted_at)
 
     def has_said(self, content: str) -> bool:
         """Whether this is its statement, or was before it was reworded."""
