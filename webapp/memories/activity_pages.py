@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, safe_next, signed_in
@@ -21,7 +21,7 @@ from webapp.memories import change_sets, dependents, reviewing, service, switche
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.uses import Uses, uses_of
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.memories.pages import CHANGED
+from webapp.memories.pages import CHANGED, fragment
 from webapp.memories.review_groups import apart_from, groups_of
 from webapp.memories.review_queue import asked_spot, decide_next, go_to, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
@@ -272,9 +272,3 @@ def _switched(then: str, conversation_id: int | None) -> ViewResult:
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
     state = switches.switches(current_user_id(), conversation)
     return fragment("memories/_here.html", switches=state, conversation=conversation)
-
-
-def fragment(template: str, **shown: Any) -> ViewResult:
-    response = make_response(render_template(template, **shown))
-    response.headers["HX-Trigger"] = CHANGED
-    return response

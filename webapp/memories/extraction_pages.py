@@ -7,9 +7,9 @@ from flask import Blueprint, flash, redirect, render_template, url_for
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.service import get_conversation
 from webapp.languages.speaking import gettext as _
-from webapp.memories.activity_pages import fragment
 from webapp.memories.learning import requests
 from webapp.memories.learning.results import COUNTS
+from webapp.memories.pages import fragment
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memory_extraction", __name__)

@@ -151,7 +151,7 @@ def create() -> ViewResult:
         flash(_("Remembered."), "message")
         return redirect(url_for(".page"), 303)
     card = cards.card(current_user_id(), row.memory_id)
-    return _fragment("memories/_added.html", card=card, note="Remembered")
+    return fragment("memories/_added.html", card=card, note="Remembered")
 
 
 @blueprint.get("/memories/<int:memory_id>")
@@ -239,7 +239,7 @@ def forget(memory_id: int) -> ViewResult:
     shown = {"memory_id": memory_id, "report": report}
     if not wants_partial():
         return render_template("memories/forgotten.html", **shown)
-    return _fragment("memories/_forgotten.html", **shown)
+    return fragment("memories/_forgotten.html", **shown)
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -278,10 +278,11 @@ def _done(memory_id: int, note: str) -> ViewResult:
     if not wants_partial():
         flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
-    return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
+    return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
 
 
-def _fragment(template: str, **shown: Any) -> ViewResult:
+def fragment(template: str, **shown: Any) -> ViewResult:
+    """Render part of a page, and tell the rest of it that memory has changed."""
     response = current_app.make_response(render_template(template, **shown))
     response.headers["HX-Trigger"] = CHANGED
     return response

@@ -12,7 +12,7 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.speaking import gettext as _
 from webapp.memories import proposals
-from webapp.memories.activity_pages import fragment
+from webapp.memories.pages import fragment
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memory_proposals", __name__)

@@ -61,7 +61,6 @@ class Proposal:
     since: datetime
     evidence: Sequence[Quoted] = ()
     replaced: Memory | None = None
-    replaced_evidence: Sequence[Quoted] = ()
     message_id: int | None = None
 
 
@@ -122,7 +121,7 @@ def accept(user_id: int, key: str) -> Settled:
 
 
 def discard(user_id: int, key: str) -> Settled:
-    """Leave everything as it was; what was to be kept is not learned again. Raises NotFound, Conflict."""
+    """Leave the earlier one in use, if there is one; anything else is not learned again. Raises NotFound, Conflict."""
     found = _find(user_id, key)
     if isinstance(found, ForgetProposal):
         db.session.delete(found)
@@ -201,7 +200,7 @@ def _of_memories(waiting: Sequence[Waiting]) -> list[Proposal]:
             continue
         sides = [(item.memory, item.evidence), (item.other, item.other_evidence)]
         earlier, later = sides if item.is_earlier else reversed(sides)
-        found.append(Proposal(key, "conflict", Why.CONFLICT, later[0], item.memory.updated_at, later[1], *earlier))
+        found.append(Proposal(key, "conflict", Why.CONFLICT, later[0], item.memory.updated_at, later[1], earlier[0]))
     return found
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from webapp.memories.rules.evidence import (
     find_quote,
     has_substance,
-    injected_into,
     injected_spans,
     user_words,
 )
@@ -123,15 +122,3 @@ def test_substance(quote, message, enough):
 def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text: str) -> None:
     assert find_quote(text, text) == (0, len(text))
     assert find_quote(f"  {text} ", f"Well: {text}") == (6, 6 + len(text))
-
-
-def test_what_a_prompt_holds_of_others_is_in_its_blocks():
-    prompt = [
-        "Be kind.\n<files>\n<file name='a'>\nzeppelin\n</file>\n</files>\nAnswer briefly.",
-        "<reference>\nelephant\n</reference>\n\nWho is it?",
-        "<request>\nContext: moth",
-        "<said on='Monday'>mine</said>",
-    ]
-    read = " ".join(injected_into(prompt))
-    assert all(word in read for word in ("zeppelin", "elephant", "moth"))
-    assert not any(word in read for word in ("kind", "briefly", "Who", "mine"))

@@ -26,11 +26,9 @@ INJECTED_TAGS = (
     "document",
     "tool_result",
 )
-_BLOCK = r"<(?P<tag>{})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)"
-_INJECTED = re.compile(_BLOCK.format("|".join(INJECTED_TAGS)), re.DOTALL | re.IGNORECASE)
-# In prompts also files, and what a program says about its request.
-_READ_TAGS = (*INJECTED_TAGS, "files", "file_pages", "request", "client")
-_READ = re.compile(_BLOCK.format("|".join(_READ_TAGS)), re.DOTALL)
+_INJECTED = re.compile(
+    rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _PUT_AROUND = re.compile(
     r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
 )
@@ -80,11 +78,6 @@ def is_whole(quote: str, message: str) -> bool:
 def injected_spans(message: str) -> list[Span]:
     """Return the marked blocks of `message` that are not the user's words; an unclosed block extends to the end."""
     return [Span(*match.span()) for match in _INJECTED.finditer(message)]
-
-
-def injected_into(prompt: Iterable[str]) -> list[str]:
-    """Return what is in the marked blocks of a prompt, given by its messages."""
-    return [found.group() for text in prompt for found in _READ.finditer(text)]
 
 
 def user_words(message: str) -> str:
