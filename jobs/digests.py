@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.runner import job
 from webapp.digests import batches, generation
-from webapp.models.catalogue import is_demonstration
+from webapp.models.catalogue import has_worker
 
 
 @job("digest")
@@ -18,6 +18,6 @@ def request_digests(
     user_id: int | None = None, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> dict[str, list[int] | list[str]]:
     """Queue the digests that are needed: for everybody, as every night, or for one user."""
-    if is_demonstration():
+    if not has_worker():
         return {"conversation_ids": [], "job_ids": []}
     return batches.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)

@@ -8,7 +8,7 @@ from jobs.runner import follow_with, job, report
 from webapp.database import now
 from webapp.memories.learning import examiner, extraction, requests, tidying
 from webapp.memories.proposals import set_aside
-from webapp.models.catalogue import is_demonstration
+from webapp.models.catalogue import has_worker
 from webapp.queueing import enqueue
 
 
@@ -48,7 +48,7 @@ def examine_model(model: str) -> bool:
 def request_tidying() -> int:
     """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
     set_aside(now())
-    people = [] if is_demonstration() else tidying.people_to_tidy()
+    people = tidying.people_to_tidy() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
     return len(people)

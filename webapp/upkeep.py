@@ -19,7 +19,7 @@ from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
-from webapp.models.catalogue import is_demonstration
+from webapp.models.catalogue import has_worker
 from webapp.models.grades import models_to_examine
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
@@ -60,7 +60,7 @@ def sweep() -> dict[str, int]:
         "deliver": delivering.owed(),
         "exam": models_to_examine(),
     }
-    if is_demonstration():
+    if not has_worker():
         owed |= dict.fromkeys(READ_BY_A_MODEL, ())
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}

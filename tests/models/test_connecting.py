@@ -11,12 +11,13 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from fakemodel.testing import ServerHandle
 from tests.models.ollama import Ollama, ollama
 from tests.support.people import ApiClient, Person, csrf_token, post_form
 from tests.support.processes import free_port
 from tests.support.waiting import finished
 from webapp.extensions import app_settings
-from webapp.models.catalogue import catalogue
+from webapp.models.catalogue import catalogue, has_worker
 from webapp.models.providers import PROVIDERS
 
 pytestmark = pytest.mark.once  # about other servers, not about the database
@@ -220,3 +221,30 @@ def test_loading_a_model_does_not_count_as_reading(
     first, second = server.asked[:2]
     assert first["max_tokens"] == 1 and not first.get("stream")
     assert second["stream"] and len(second["messages"][0]["content"]) > 1_000
+
+
+def test_a_model_for_background_work_alone_does_it(
+    tour: None, model_server: ServerHandle, boss: Person, api: Callable[[Person], ApiClient], app: Flask
+) -> None:
+    with app.app_context():
+        assert not has_worker()
+    body = {"name": "Clerk", "base_url": model_server.base_url, "models": [], "background_model": "test-background"}
+    assert api(boss).post("/api/connections", json=body).status_code == 201
+    catalogue.forget()
+    with app.app_context():
+        assert has_worker()
+
+
+def test_who_may_use_no_model_is_offered_what_the_tour_can_do(
+    tour: None,
+    server: Ollama,
+    boss: Person,
+    api: Callable[[Person], ApiClient],
+    login: Callable[[Person], FlaskClient],
+    user: Person,
+) -> None:
+    body = {"name": "Ours", "base_url": server.base_url, "models": [{"model": "aged-7b", "audience": "admins"}]}
+    assert api(boss).post("/api/connections", json=body).status_code == 201
+    catalogue.forget()
+    assert "Show me" not in login(boss).get("/").text
+    assert "Show me" in login(user).get("/").text

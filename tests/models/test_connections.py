@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 
 from tests.support.people import post_form
 from webapp.database import db
+from webapp.models import probing
 from webapp.models.catalogue import catalogue
+from webapp.models.providers import PROVIDERS
 
 KEY = "sk-very-secret-0123456789"
 
@@ -65,6 +68,54 @@ def test_connections_are_changed_and_deleted(admin, model_server):
     assert moved["key_set"] is False
     assert admin.delete(place).status_code == 204
     assert admin.get(place).status_code == 404
+
+
+@pytest.mark.parametrize("stored", [{"api_key": KEY}, {"api_key": "", "headers": {"X-Key": KEY}}])
+@pytest.mark.parametrize("role", [{}, {"background_model": "other-chat"}, {"embedding_model": "other-chat"}])
+def test_what_one_server_was_given_is_never_sent_to_another(admin, model_server, monkeypatch, stored, role):
+    made = _connect(admin, model_server, **stored)
+    asked = []
+    for name in ("trouble_with", "trouble_working"):
+        monkeypatch.setattr(probing, name, lambda settings, *_, **__: asked.append(settings))
+    moved = {"base_url": "https://elsewhere.example/v1"} | role
+    refused = admin.patch(f"/api/connections/{made['connection_id']}", json=moved)
+    assert refused.status_code == 422 and "must be entered again" in refused.text and asked == []
+    again = moved | {name: value if name == "api_key" else {"X-Key": "new"} for name, value in stored.items()}
+    assert admin.patch(f"/api/connections/{made['connection_id']}", json=again).status_code == 200
+    assert [KEY in str(settings.headers) for settings in asked] == [False] * len(role)
+
+
+def test_a_provider_is_asked_with_the_key_that_is_to_be_stored(admin, model_server, monkeypatch):
+    anthropic = replace(PROVIDERS["anthropic"], base_url=model_server.base_url)
+    monkeypatch.setitem(PROVIDERS, "anthropic", anthropic)
+    made = _connect(admin, model_server)
+    asked = []
+    monkeypatch.setattr(probing, "trouble_working", lambda settings, _model: asked.append(dict(settings.headers)))
+    changes = {"background_model": "other-chat", "api_key": "sk-new", "headers": {"X-Team": "one"}}
+    assert admin.patch(f"/api/connections/{made['connection_id']}", json=changes).status_code == 200
+    assert asked == [anthropic.headers_with("sk-new") | {"X-Team": "one"}]
+
+
+def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(admin, model_server, monkeypatch):
+    made = _connect(admin, model_server)
+    place = f"/api/connections/{made['connection_id']}"
+    moved = {"base_url": "https://elsewhere.example/v1", "api_key": KEY}
+
+    def moves_meanwhile(*_args):
+        assert admin.patch(place, json=moved).status_code == 200
+        return {"models": {"ok": True, "detail": ""}, "names": ["one-of-the-old-server"]}
+
+    monkeypatch.setattr(probing, "probe", moves_meanwhile)
+    assert admin.post(f"{place}/test", json={}).status_code == 200
+    assert "one-of-the-old-server" not in admin.get(place).text
+
+
+def test_a_deletion_through_the_api_can_be_undone_too(admin, model_server, login):
+    made = _connect(admin, model_server)
+    place = f"/api/connections/{made['connection_id']}"
+    assert admin.delete(place).status_code == 204 and admin.get(place).status_code == 404
+    restored = post_form(login(admin.person), f"/admin/models/{made['connection_id']}/restore", page="/admin/models")
+    assert restored.status_code == 303 and admin.get(place).json["key_set"] is True
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from flask import Blueprint, render_template
 from webapp.accounts.auth import signed_in
 from webapp.chat.starters import FOR_THE_TOUR, Starter, starters
 from webapp.memories.panel_state import has_memory, panel_state
-from webapp.models.catalogue import is_demonstration
+from webapp.models.status import status
 from webapp.spaces.models import Space
 from webapp.web import ViewResult
 
@@ -24,7 +24,7 @@ def _start() -> dict[str, Any]:
 
 def _starters(space: Space | None) -> tuple[Starter, ...]:
     """Return what a new conversation could begin with, in the chosen space or in none."""
-    if is_demonstration():
+    if not status().is_connected:
         return FOR_THE_TOUR
     return starters(is_legacy=space is not None and space.kind == "legacy", has_memory=has_memory())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from webapp import idempotency
@@ -12,8 +11,8 @@ from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.languages.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.models import choosing, connecting, grades, probing, service
-from webapp.models.loading import server_settings
+from webapp.models import choosing, connecting, deletion, grades, probing, service
+from webapp.models.loading import server_settings, settings_at
 from webapp.models.models import ModelConnection
 from webapp.models.schemas import (
     ConnectionChanges,
@@ -87,6 +86,7 @@ def list_connections(query: PageQuery) -> dict[str, Any]:
 @idempotency.idempotent
 def create_connection(body: NewConnection) -> tuple[Any, int]:
     """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
+    db.session.rollback()  # nothing is held while the server answers
     _require(connecting.settings_of(body), body)
     body, result = (body, None) if body.models is not None else connecting.complete(body)
     return idempotency.commit(_out(service.create_connection(body, result)), 201), 201
@@ -111,14 +111,11 @@ def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
     """Change a connection; a model that is to take a role is tested first. Raises NotFound, Invalid."""
     if changes.embedding_model or changes.background_model:
-        settings = server_settings(service.get_connection(connection_id), app_settings().model)
-        db.session.rollback()
-        settings = replace(
-            settings,
-            base_url=changes.base_url or settings.base_url,
-            api_key=settings.api_key if changes.api_key is None else changes.api_key,
-            headers=settings.headers if changes.headers is None else tuple(sorted(changes.headers.items())),
+        row = service.get_connection(connection_id)
+        settings = settings_at(
+            changes.base_url or row.base_url, service.secrets_after(row, changes), app_settings().model
         )
+        db.session.rollback()
         _require(settings, changes)
     return service.update_connection(connection_id, changes)
 
@@ -137,7 +134,7 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
 @admin_only
 def delete_connection(path: ConnectionPath) -> tuple[str, int]:
     """Delete a connection with its models."""
-    service.delete_connection(path.connection_id)
+    deletion.delete_connection(path.connection_id)
     db.session.commit()
     return "", 204
 
@@ -158,7 +155,7 @@ def run_test(connection_id: int) -> ModelConnection:
     model, vectors_by = offers[0].model if offers else None, row.embedding_model
     db.session.rollback()
     result = probing.probe(settings, model, vectors_by)
-    row = service.note_test(connection_id, result)
+    row = service.note_test(connection_id, result, settings.base_url)
     db.session.commit()
     return row
 

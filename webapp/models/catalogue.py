@@ -98,9 +98,9 @@ def known_embeddings() -> ModelSettings | None:
     return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
 
 
-def is_demonstration() -> bool:
-    """Return whether the screen tour answers, because no model is connected."""
-    return app_settings().offline_model and not catalogue.all()
+def has_worker() -> bool:
+    """Return whether a real model does the background work; the screen tour does none."""
+    return not app_settings().offline_model or background_choice() is not None
 
 
 def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:

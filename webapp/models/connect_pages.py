@@ -21,7 +21,7 @@ from webapp.models.api import run_test
 from webapp.models.listing import Choice
 from webapp.models.models import ModelConnection
 from webapp.models.providers import PROVIDERS, Provider
-from webapp.models.schemas import NewConnection, OfferFields
+from webapp.models.schemas import NewConnection, OfferFields, header_lines
 from webapp.models.status import status
 from webapp.models.vault import Secrets, seal, unseal
 from webapp.models.windows import speed_found
@@ -142,13 +142,12 @@ def _fields() -> NewConnection:
     """The connection in the form; what it leaves out is the provider's, and the key may be one entered before."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
-    lines = [line.partition(":") for line in form.get("headers", "").splitlines() if ":" in line]
     try:
         return NewConnection(
             name=form.get("name", "").strip() or (provider.name if provider else ""),
             base_url=form.get("base_url", "").strip() or (provider.base_url if provider else ""),
             api_key=form.get("api_key", "").strip() or before.api_key,
-            headers={name.strip(): content.strip() for name, _colon, content in lines} or before.headers,
+            headers=header_lines(form.get("headers", "")) or before.headers,
         )
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None

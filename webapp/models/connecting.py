@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from webapp.errors import Invalid
@@ -13,9 +12,11 @@ from webapp.llm.errors import from_exception
 from webapp.llm.settings import ModelSettings
 from webapp.models import probing
 from webapp.models.listing import Choice, Listed, choices_of
-from webapp.models.providers import prefers_at, provider_at
+from webapp.models.loading import settings_at
+from webapp.models.providers import prefers_at
 from webapp.models.schemas import NewConnection, OfferFields
 from webapp.models.troubles import why_no_list
+from webapp.models.vault import Secrets
 
 NO_MODELS = N_("The server answers, but it lists no model that can chat.")
 _ABOUT_THE_KEY = ("unauthorized", "missing_key")
@@ -23,17 +24,7 @@ _ABOUT_THE_KEY = ("unauthorized", "missing_key")
 
 def settings_of(fields: NewConnection) -> ModelSettings:
     """Return how to reach the server of a connection that is to be made, with the headers its provider wants."""
-    provider = provider_at(fields.base_url)
-    headers = {**(provider.headers_with(fields.api_key) if provider else {}), **fields.headers}
-    home = app_settings().model
-    return replace(
-        home,
-        base_url=fields.base_url,
-        api_key=fields.api_key,
-        headers=tuple(sorted(headers.items())),
-        embedding_base_url="",
-        embedding_api_key="",
-    )
+    return settings_at(fields.base_url, Secrets(fields.api_key, fields.headers), app_settings().model)
 
 
 def list_models(fields: NewConnection) -> list[Listed]:

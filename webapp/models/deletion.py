@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from redis.exceptions import RedisError
 
-from webapp.database import db
+from webapp.database import after_commit, db
 from webapp.errors import NotFound
 from webapp.extensions import redis
 from webapp.models import service
@@ -70,13 +71,12 @@ def undo_deletion(connection_id: int) -> ModelConnection:
         raise NotFound("It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
         return row  # undone twice
+    after_commit(lambda: _forget(connection_id))
     tested_at = datetime.fromisoformat(kept["tested_at"]) if kept["tested_at"] else None
-    row = service.bring_back(
+    return service.bring_back(
         ModelConnection(connection_id=connection_id, tested_at=tested_at, **kept["row"]),
         [OfferFields.model_validate(offer) for offer in kept["offers"]],
     )
-    redis().delete(_key(connection_id))
-    return row
 
 
 def _read_deleted(connection_id: int) -> dict[str, Any] | None:
@@ -86,6 +86,11 @@ def _read_deleted(connection_id: int) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] | None = json.loads(stored) if isinstance(stored, bytes) else None
     return found
+
+
+def _forget(connection_id: int) -> None:
+    with suppress(RedisError):  # it ends by itself within a minute
+        redis().delete(_key(connection_id))
 
 
 def _key(connection_id: int) -> str:

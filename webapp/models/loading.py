@@ -12,7 +12,7 @@ from webapp.llm.target import Target
 from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.models.providers import provider_at
 from webapp.models.schemas import offer_id
-from webapp.models.vault import unseal
+from webapp.models.vault import Secrets, unseal
 from webapp.models.windows import budget, speed_found, window_found
 
 
@@ -106,12 +106,16 @@ def _sees(connection: ModelConnection, model: str) -> bool | None:
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
     """How to reach the server of a connection; time limits are those of the environment's server."""
-    secrets = unseal(connection.secrets)
-    provider = provider_at(connection.base_url)
+    return settings_at(connection.base_url, unseal(connection.secrets), home)
+
+
+def settings_at(base_url: str, secrets: Secrets, home: ModelSettings) -> ModelSettings:
+    """Return how to reach the server at an address with its key, and the headers its provider wants."""
+    provider = provider_at(base_url)
     headers = {**(provider.headers_with(secrets.api_key) if provider else {}), **secrets.headers}
     return replace(
         home,
-        base_url=connection.base_url,
+        base_url=base_url,
         api_key=secrets.api_key,
         headers=tuple(sorted(headers.items())),
         embedding_base_url="",

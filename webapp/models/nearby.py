@@ -21,7 +21,6 @@ from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
 
 SECONDS = 0.8
 MOST_BYTES = 1_000_000
-MOST_OFFERED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +53,23 @@ def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection
     """
     if name not in places:
         raise NotFound("There is no such server.")
-    found = _look_at(name, places[name])
-    if found is None:
-        raise NotFound("The server is no longer answering.")
-    if model not in found.models:
+    fields = NewConnection(name=name, base_url=places[name])
+    known_id = db.session.scalar(
+        select(ModelConnection.connection_id).where(ModelConnection.base_url == fields.base_url).limit(1)
+    )
+    db.session.rollback()  # nothing is held while the server answers
+    try:
+        rows = connecting.list_models(fields)
+    except Invalid:
+        raise NotFound("The server is no longer answering.") from None
+    found = connecting.choices(fields, rows)
+    if all(choice.name != model for choice in found):
         raise Invalid.field("model", "is not one of this server's models")
-    fields = NewConnection(name=name, base_url=found.base_url)
-    known = db.session.scalar(select(ModelConnection).where(ModelConnection.base_url == found.base_url).limit(1))
-    if known is not None:
-        return _choose(known, model)
-    db.session.rollback()  # nothing is held while the model answers
-    result = connecting.examine(fields, model, [Listed(other) for other in found.models])
-    others = [other for other in found.models if other != model][: MOST_OFFERED - 1]
-    offers = [OfferFields(model=model, is_default=True), *(OfferFields(model=other) for other in others)]
+    if known_id is not None:
+        return _choose(service.get_connection(known_id), model)
+    result = connecting.examine(fields, model, rows)
+    offered = [choice.name for choice in found if choice.is_offered or choice.name == model]
+    offers = [OfferFields(model=other, is_default=other == model) for other in offered]
     return service.create_connection(fields.model_copy(update={"models": offers}), result)
 
 

@@ -21,7 +21,7 @@ from webapp.models.api import choices as model_choices
 from webapp.models.catalogue import environment_embeds, environment_works, home_wins
 from webapp.models.choosing import choice, like
 from webapp.models.models import ModelConnection, ModelOffer
-from webapp.models.schemas import ConnectionChanges, OfferFields, Parameters
+from webapp.models.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
 from webapp.models.status import state_of
 from webapp.models.windows import budget, speed_found, window_found
 from webapp.paging import PageQuery
@@ -106,7 +106,7 @@ def change(connection_id: int) -> ViewResult:
     if request.form.get("api_key", "").strip() or "remove_key" in request.form:
         given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
     if request.form.get("headers", "").strip() or "remove_headers" in request.form:
-        given["headers"] = {} if "remove_headers" in request.form else _headers()
+        given["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
     try:
         service.update_connection(connection_id, ConnectionChanges(**given))
     except ValidationError as error:
@@ -217,11 +217,6 @@ def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
             "fallback_rank": value("fallback"),
         }
     )
-
-
-def _headers() -> dict[str, str]:
-    lines = [line.partition(":") for line in request.form.get("headers", "").splitlines() if ":" in line]
-    return {name.strip(): content.strip() for name, _, content in lines}
 
 
 def _said(error: Invalid) -> dict[str, str]:

@@ -35,6 +35,14 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
 
 
 Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+
+
+def header_lines(text: str) -> dict[str, str]:
+    """Return the headers in a form's text, one `Name: value` a line."""
+    pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, _colon, value in pairs}
+
+
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 ModelName = Annotated[Line, Field(min_length=1, max_length=200)]

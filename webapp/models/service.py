@@ -95,19 +95,13 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     """Change the given fields only; a new address drops what a test found. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
     moves = changes.base_url is not None and changes.base_url != row.base_url
-    if moves and row.key_set and changes.api_key is None:
-        raise Invalid.field("api_key", "must be entered again when the address changes: a key belongs to one server")
+    secrets = secrets_after(row, changes)
     for name in ("name", "base_url", "is_enabled", "builtin_tools"):
         value: Any = getattr(changes, name)
         if value is not None:
             setattr(row, name, value)
     if moves:
         row.test_result = row.tested_at = None
-    secrets = unseal(row.secrets)
-    if changes.api_key is not None:
-        secrets = Secrets(changes.api_key, secrets.headers)
-    if changes.headers is not None:
-        secrets = Secrets(secrets.api_key, changes.headers)
     row.secrets, row.key_set, row.header_names = seal(secrets), bool(secrets.api_key), sorted(secrets.headers)
     _take_roles(row, changes)
     if changes.models is not None:
@@ -116,6 +110,22 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     db.session.flush()
     after_commit(catalogue.forget)
     return row
+
+
+def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
+    """Return the key and headers of a connection after some changes.
+
+    Raises Invalid if it moves and they are not given again: no other server may be sent them.
+    """
+    moves = changes.base_url is not None and changes.base_url != row.base_url
+    for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
+        if moves and is_stored and getattr(changes, name) is None:
+            raise Invalid.field(name, "must be entered again when the address changes: a key belongs to one server")
+    held = unseal(row.secrets)
+    return Secrets(
+        held.api_key if changes.api_key is None else changes.api_key,
+        held.headers if changes.headers is None else changes.headers,
+    )
 
 
 def delete_connection(connection_id: int) -> None:
@@ -146,12 +156,14 @@ def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConn
     return row
 
 
-def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
-    """Store what a test of a connection found, and the windows found before if it found none now.
+def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
+    """Store what a test of a connection found at this address, and the windows found before if it found none now.
 
-    Raises NotFound.
+    Nothing is stored if the connection has another address by now. Raises NotFound.
     """
     row = get_connection(connection_id)
+    if row.base_url != base_url:
+        return row
     before = {name: found for name, found in (row.test_result or {}).items() if name == "windows"}
     row.test_result, row.tested_at = before | result, now()
     db.session.flush()

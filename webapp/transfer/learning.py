@@ -22,7 +22,7 @@ from webapp.extensions import app_settings
 from webapp.languages.marks import N_
 from webapp.llm.errors import MalformedOutput, ModelError, NoModel
 from webapp.memories.learning import reviewed
-from webapp.models.catalogue import background_target, catalogue, is_demonstration
+from webapp.models.catalogue import background_target, catalogue, has_worker
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer.models import Import, ImportedMessage
 from webapp.transfer.schemas import LearnFields
@@ -86,7 +86,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
         raise Conflict(
             "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )
-    if is_demonstration():
+    if not has_worker():
         raise Conflict(NoModel.default_detail)
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())
