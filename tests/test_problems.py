@@ -13,9 +13,11 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.support.people import ApiClient, Person
+from tests.support.queries import count_queries
 from webapp.conversations import listing
 from webapp.database import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
+from webapp.models.catalogue import catalogue
 
 
 def _raise(error: BaseException) -> Any:
@@ -106,3 +108,13 @@ def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Call
     assert page.count("This page does not exist") == 2, "the title and the heading"
     assert "The address may be mistyped" in page
     assert 'id="sidebar"' in page
+
+
+def test_what_every_template_is_given_asks_the_database_nothing(app: Flask) -> None:
+    """Or the page that says that the database is away could not be shown."""
+    with app.test_request_context("/"):
+        catalogue.forget()
+        with count_queries() as asked:
+            for given in app.template_context_processors[None]:
+                given()
+        assert asked == []

@@ -7,7 +7,7 @@ something is done to while it is written is `held` until that is done. `--thrott
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -353,3 +353,14 @@ def scrolls_as_a_whole(page: Page) -> bool:
 def scrolls_sideways(page: Page) -> bool:
     """Whether the page is wider than its window."""
     return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failing test shows what the server wrote last."""
+    report = yield
+    if report.failed and (server := getattr(item, "funcargs", {}).get("live_server")) is not None:
+        report.sections.append(("Log of the live server", server.logged()[-8_000:]))
+    return report

@@ -43,8 +43,15 @@ def _workspace() -> dict[str, Any]:
         "load_sidebar": _load_sidebar,
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
-        "offline_model": not status().is_connected,
+        "has_model": _has_model,
     }
+
+
+def _has_model() -> bool:
+    """Return whether a real model answers the reader; asked once for all parts of a page."""
+    if "has_model" not in g:
+        g.has_model = status().is_connected
+    return cast(bool, g.has_model)
 
 
 def _load_sidebar() -> presenting.Sidebar:
