@@ -76,7 +76,7 @@ class FakeServer:
             await sweeper
         self._executor.shutdown(wait=True)
         if self._embedder is not None:
-            self._embedder.unload()
+            self._embedder.unload_if_idle(0)
 
     async def _unload_when_idle(self) -> None:
         while True:

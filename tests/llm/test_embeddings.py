@@ -26,7 +26,7 @@ TEXTS = [
 def local():
     embedder = LocalEmbedder()
     yield embedder
-    embedder.unload()
+    embedder.unload_if_idle(0)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_model_is_unloaded_when_idle_and_comes_back():
     assert embedder.unload_if_idle(0)
     assert not embedder.loaded
     assert np.array_equal(embedder.embed_query("hello"), before)
-    embedder.unload()
+    embedder.unload_if_idle(0)
 
 
 def test_both_adapters_give_the_same_vectors(local, remote):

@@ -39,7 +39,6 @@ class Face:
 
 
 _SANS = "fontpkg_source_sans_3", "files/SourceSans3[wght].ttf"
-_SANS_ITALIC = "fontpkg_source_sans_3", "files/SourceSans3-Italic[wght].ttf"
 _SERIF = "fontpkg_literata", "files/Literata[opsz,wght].ttf"
 _SERIF_ITALIC = "fontpkg_literata", "files/Literata-Italic[opsz,wght].ttf"
 _ARABIC = "fontpkg_noto_sans_arabic", "files/NotoSansArabic[wdth,wght].ttf"

@@ -66,28 +66,21 @@ class LocalEmbedder:
             self._last_used = time.monotonic()
         return rows
 
-    def unload(self) -> None:
-        """Return the model's memory to the system; the next call loads it again."""
-        with self._lock:
-            self._unload()
-
     def unload_if_idle(self, seconds: float) -> bool:
-        """Unload if nothing was embedded for `seconds`; returns whether it did."""
+        """Return the model's memory to the system if nothing was embedded for `seconds`; whether it did so.
+
+        The next call loads it again.
+        """
         with self._lock:
             if self._loaded is None or time.monotonic() - self._last_used < seconds:
                 return False
-            self._unload()
+            session, tokenizer, handle = self._loaded
+            self._loaded = None
+            tokenizer.free_model(handle)
+            del session
+            gc.collect()
+            return_free_memory()
             return True
-
-    def _unload(self) -> None:
-        if self._loaded is None:
-            return
-        session, tokenizer, handle = self._loaded
-        self._loaded = None
-        tokenizer.free_model(handle)
-        del session
-        gc.collect()
-        return_free_memory()
 
     def _load(self) -> tuple[InferenceSession, Any, int]:
         if self._loaded is None:
