@@ -42,7 +42,7 @@ format: setup ## Format the Python, sort its imports, fix what ruff can fix
 	@$(IN_VENV) -m ruff format .
 
 translations: ## Bring the catalogs of the interface's languages up to date with the sources, and compile them
-	@$(IN_VENV) -m webapp.languages.maintain update
+	@$(IN_VENV) -m webapp.i18n.catalogs update
 
 assets: ## Build static/vendor from the locked npm packages
 	@$(PREPARE) assets

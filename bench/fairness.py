@@ -22,8 +22,8 @@ from bench.chaos.client import Client
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, running
 from tests.transfer.exports import claude_conversation, zipped
+from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import Settings
-from webapp.jobspecs import JobRequest, Queue, push, rq_queue
 
 LINE_SECONDS = 5.0
 """Within this time a line is imported."""

@@ -7,10 +7,10 @@ import random
 import numpy as np
 
 from bench.words import sentence, vocabulary
-from webapp.database import db, write_transaction
-from webapp.llm.embeddings import normalised
-from webapp.memories.keeping.journal import statement_hash
+from webapp.db.base import db, write_transaction
+from webapp.llm.embeddings import normalise_rows
 from webapp.memories.models import Memory
+from webapp.memories.store.journal import statement_hash
 
 BATCH = 1_000
 
@@ -20,7 +20,7 @@ def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int
     maker, numbers, known = random.Random(seed), np.random.default_rng(seed), vocabulary()
     for first in range(0, count, BATCH):
         size = min(BATCH, count - first)
-        vectors = normalised(numbers.standard_normal((size, width)).astype(np.float32))
+        vectors = normalise_rows(numbers.standard_normal((size, width)).astype(np.float32))
         texts = [sentence(maker, known, 12) for _ in range(size)]
         with write_transaction():
             db.session.add_all(

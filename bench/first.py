@@ -24,10 +24,10 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.config import Settings
-from webapp.database import db, write_transaction
-from webapp.models.catalogue import KEPT_SECONDS
-from webapp.models.schemas import NewConnection, OfferFields
-from webapp.models.service import create_connection
+from webapp.db.base import db, write_transaction
+from webapp.providers.catalogue import KEPT_SECONDS
+from webapp.providers.schemas import NewConnection, OfferFields
+from webapp.providers.service import create_connection
 
 ALONE = 60
 WARM_UP = 5

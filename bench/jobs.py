@@ -15,7 +15,7 @@ from bench import load
 from bench.first import MEMORIES, one_more, remember
 from bench.report import table
 from bench.stack import Stack, running
-from jobs.horse import IDLE_SECONDS
+from jobs.work_horse import IDLE_SECONDS
 
 BUSY = (40, 0.4)
 """How often, and how many seconds apart: longer than the jobs take, but shorter than their process stays idle."""

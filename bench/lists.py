@@ -17,9 +17,9 @@ from bench.report import percentile, table, verdict
 from bench.rows import MOST_MEMORIES, fill
 from tests.support.people import Person, browser_client, make_person
 from tests.support.servers import Servers, test_servers
-from webapp.conversations import listing
+from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories import service as memories
 from webapp.memories.schemas import MemoryQuery
 
@@ -106,8 +106,8 @@ def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str,
 
     middle = size // 2
     deep = min(middle, MOST_MEMORIES // 2)
-    listed = listing.keyset_of(person.user_id, ConversationQuery())
-    beside = listing.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
+    listed = lists.keyset_of(person.user_id, ConversationQuery())
+    beside = lists.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
     known = memories.keyset_of(person.user_id, MemoryQuery())
     return {
         "API: conversations": api("conversations?limit=50"),

@@ -17,9 +17,9 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
-from webapp.llm.embeddings import normalised
-from webapp.model_clients import embedder
+from webapp.db.base import db, write_transaction
+from webapp.llm.embeddings import normalise_rows
+from webapp.providers.clients import embedder
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.message_vectors import MessagePiece, store_message_vectors
@@ -93,7 +93,7 @@ def _fill(size: int, known: list[str]) -> int:
             (("user", "assistant")[place % 2], sentence(maker, known, 40), at + timedelta(minutes=place))
             for place in range(PER_CONVERSATION)
         ]
-        vectors = normalised(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
+        vectors = normalise_rows(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
         with write_transaction():
             conversation: Conversation = create_conversation(user_id, NewConversation())
             rows = messages.add_past(conversation, lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 MOST_MEMORIES = 100_000
 """Promises about memories are made up to this number."""

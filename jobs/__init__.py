@@ -1,1 +1,1 @@
-"""Background jobs: ids in, one service call. Web code names them by string (webapp/jobspecs.py)."""
+"""Background jobs: ids in, one service call. Web code names them by string (webapp/background/job_specs.py)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.runner import job
 from webapp.digests import batches, generation
-from webapp.models.catalogue import has_worker
+from webapp.providers.catalogue import has_worker
 
 
 @job("digest")

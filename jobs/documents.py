@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import is_last_try, job
-from webapp.queueing import enqueue
+from webapp.background.queues import enqueue
 from webapp.spaces import documents
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.queueing import enqueue
-from webapp.retrieval import indexing
+from webapp.background.queues import enqueue
+from webapp.retrieval import vector_jobs
 
 
 @job("index")
 def index(user_id: int) -> dict[str, int]:
     """Make the vectors that are owed to a user."""
-    done = indexing.index_user(user_id)
+    done = vector_jobs.index_user(user_id)
     if done.more:
         enqueue("index", user_id=user_id)
     return {"messages": done.messages, "chunks": done.chunks, "memories": done.memories}

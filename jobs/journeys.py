@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobs.runner import job, report
-from webapp.journeys.meaning import embed_points
-from webapp.journeys.report_making import make_report
+from webapp.journeys.relevance import embed_points
+from webapp.journeys.report_job import make_report
 
 
 @job("journey_report")

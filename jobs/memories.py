@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.runner import follow_with, job, report
-from webapp.database import now
-from webapp.memories.learning import examiner, extraction, requests, tidying
-from webapp.memories.proposals import set_aside
-from webapp.models.catalogue import has_worker
-from webapp.queueing import enqueue
+from webapp.background.queues import enqueue
+from webapp.db.base import now
+from webapp.memories.learning import duplicates, examiner, extraction, requests
+from webapp.memories.store.proposals import archive_expired
+from webapp.providers.catalogue import has_worker
 
 
 @job("extract")
@@ -32,7 +32,7 @@ def extract_memories(conversation_id: int, from_start: bool = False, after: int 
 @job("tidy")
 def tidy_memories(user_id: int) -> int:
     """Set aside what says the same as another memory of a user."""
-    return tidying.tidy(user_id)
+    return duplicates.tidy(user_id)
 
 
 @job("exam")
@@ -47,8 +47,8 @@ def examine_model(model: str) -> bool:
 @job("tidying")
 def request_tidying() -> int:
     """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
-    set_aside(now())
-    people = tidying.people_to_tidy() if has_worker() else []
+    archive_expired(now())
+    people = duplicates.people_to_tidy() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
     return len(people)

@@ -17,17 +17,20 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from rq.job import Job
 
-from webapp import backoff, conflicts, create_app, jobspecs, logs, tracing
+from webapp import create_app
+from webapp.background import backoff, job_specs
+from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
-from webapp.database import database_is_away, db, expect_writes
+from webapp.db import conflicts
+from webapp.db.base import database_is_away, db, expect_writes
 from webapp.extensions import redis
-from webapp.llm.errors import Interrupted, ModelError, ModelUnavailable, RateLimited
-from webapp.measures import JOB, QUEUE_WAIT, recorder
-from webapp.queueing import enqueue
+from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, RateLimited
+from webapp.telemetry import logs, tracing
+from webapp.telemetry.metrics import JOB, QUEUE_WAIT, recorder
 
 log = logging.getLogger(__name__)
 
-OUTAGES = (ModelUnavailable, RateLimited, Interrupted)
+OUTAGES = (ModelUnavailable, RateLimited, InterruptedAnswer)
 """Failures that say nothing about the work itself: it may be asked for again as soon as the model answers."""
 
 
@@ -51,7 +54,7 @@ def worker_app() -> Flask:
 
 
 def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the job of that name in webapp/jobspecs.py.
+    """Make a function the job of that name in webapp/background/job_specs.py.
 
     It runs in an application context without an open transaction. A model error that a later try may cure, and any
     unexpected error, is raised to RQ, which retries as the spec says; one that no retry cures ends the job, logged.
@@ -114,8 +117,8 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     client = redis()
     run = Run(name)
     if rq_job is not None:
-        key = jobspecs.JobRequest(name, ids).key
-        run.turns = jobspecs.started(client, key, rq_job.id)
+        key = job_specs.JobRequest(name, ids).key
+        run.turns = job_specs.note_start(client, key, rq_job.id)
         run.last_try = not rq_job.retries_left
         run.is_swept = bool(rq_job.meta.get("swept"))
     token = _run.set(run)
@@ -123,9 +126,9 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     expect_writes()
     started, outcome = time.perf_counter(), "failed"
     try:
-        result = conflicts.again(partial(_work, function, ids))
+        result = conflicts.repeat_on_conflict(partial(_work, function, ids))
         # Scheduled jobs are worth a line only when something is wrong.
-        level = logging.DEBUG if jobspecs.JOBS[name].every else logging.INFO
+        level = logging.DEBUG if job_specs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
         _forgive(client, name, ids)
         _settle(client, run)
@@ -169,26 +172,26 @@ def _work(function: Callable[..., Any], ids: dict[str, Any]) -> Any:
 def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job | None) -> None:
     """Report now how long the job took and had waited: its process may end with it."""
     recorder.observe(JOB, seconds, name, outcome)
-    tracing.note({"commonplace.job.outcome": outcome, "commonplace.job.try": _tried(name, rq_job)})
+    tracing.note({"commonplace.job.outcome": outcome, "commonplace.job.try": _attempt_number(name, rq_job)})
     if rq_job is not None and (queued_at := rq_job.enqueued_at) is not None:
         queued_at = queued_at if queued_at.tzinfo else queued_at.replace(tzinfo=UTC)
         waited = (datetime.now(UTC) - queued_at).total_seconds() - seconds
-        queue = jobspecs.JOBS[name].queue.value
+        queue = job_specs.JOBS[name].queue.value
         recorder.observe(QUEUE_WAIT, max(0.0, waited), queue)
         tracing.note({"commonplace.job.queue": queue, "commonplace.job.wait_seconds": max(0.0, waited)})
     recorder.flush(client)
 
 
-def _tried(name: str, rq_job: Job | None) -> int:
+def _attempt_number(name: str, rq_job: Job | None) -> int:
     """The number of this try, from 1."""
     left = rq_job.retries_left if rq_job is not None else None
-    return 1 if left is None else len(jobspecs.JOBS[name].retries) - left + 1
+    return 1 if left is None else len(job_specs.JOBS[name].retries) - left + 1
 
 
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
     """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an external reason."""
     try:
-        backoff.went_well(client, jobspecs.JobRequest(name, ids).key)
+        backoff.note_success(client, job_specs.JobRequest(name, ids).key)
     except RedisError:
         log.warning("sweep not told", extra={"job": name})
 

@@ -21,9 +21,9 @@ from rq.job import Job
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
+from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
 from webapp.config import Settings
-from webapp.jobspecs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
-from webapp.redis_clients import open_redis
+from webapp.redis.clients import open_redis
 
 LOCK = "schedule:lock"
 LOCK_SECONDS = 30
@@ -85,7 +85,7 @@ class Scheduler(CronScheduler):
 
 
 @contextmanager
-def beside() -> Iterator[None]:
+def schedule_in_thread() -> Iterator[None]:
     """Schedule in a thread for as long as the block lasts."""
     is_over = threading.Event()
     thread = threading.Thread(target=_keep, args=(is_over,), name="schedule", daemon=True)

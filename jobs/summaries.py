@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobs.runner import follow_with, job, report
+from webapp.background.queues import enqueue
 from webapp.llm.errors import ModelError
-from webapp.models.catalogue import has_worker
-from webapp.queueing import enqueue
+from webapp.providers.catalogue import has_worker
 from webapp.summaries import overviews, service
 
 
@@ -39,7 +39,7 @@ def make_overview(conversation_id: int) -> bool:
 @job("overviews")
 def request_overviews() -> int:
     """Queue the overviews that are due, for everybody; returns the number of conversations."""
-    owed = overviews.owed_overviews() if has_worker() else []
+    owed = overviews.conversations_awaiting_overview() if has_worker() else []
     for conversation_id in owed:
         enqueue("overview", conversation_id=conversation_id)
     return len(owed)

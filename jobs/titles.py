@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from jobs.runner import job, report
 from webapp.conversations import titles
-from webapp.memories.keeping import burials
+from webapp.memories.store import forget_check
 from webapp.prompts import service as prompts
 
 
 @job("title")
 def generate_title(conversation_id: int) -> bool:
     """Title a conversation that has none; returns whether it did. The title itself is not kept with the job."""
-    title = titles.title_conversation(conversation_id, prompts.active("titles").text, burials.watch)
+    title = titles.title_conversation(conversation_id, prompts.active("titles").text, forget_check.watch)
     if title:
         report("title", {"title": title, "conversation_id": conversation_id})
     return bool(title)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp import upkeep
-from webapp.files.sweeping import sweep_storage
+from webapp.files.orphans import sweep_storage
+from webapp.shell import upkeep
 
 
 @job("sweep")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.webhooks import delivering
+from webapp.webhooks import delivery
 
 
 @job("deliver")
 def deliver(webhook_id: int) -> int:
     """Deliver what a webhook is owed."""
-    return delivering.deliver(webhook_id)
+    return delivery.deliver(webhook_id)

@@ -7,7 +7,7 @@ libraries.
 `--nice 0` gives them normal priority, for a machine whose other programs leave them too little.
 
 Loading the application in each process that runs jobs (horse.py) would take half a second; one that inherited the
-worker's database connections would lose writes silently (webapp/factory.py disposes of them in the child).
+worker's database connections would lose writes silently (webapp/shell/factory.py disposes of them in the child).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from sqlalchemy.orm import configure_mappers
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
 from jobs import digests, documents, indexing, mails, memories, schedule, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
-from jobs.working import PatientWorker
+from jobs.work_loop import PatientWorker
+from webapp.background.job_specs import WORKERS, Queue, rq_queue
 from webapp.cli.launch.processes import lower_priority, take_forks_along
 from webapp.extensions import app_settings, make_redis
-from webapp.jobspecs import WORKERS, Queue, rq_queue
 from webapp.llm.sdk import warm_up
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def work(app: Flask, names: Sequence[Queue], with_schedule: bool = False) -> Non
         job_monitoring_interval=5,
         model=settings.model,
     )
-    with schedule.beside() if with_schedule else nullcontext():
+    with schedule.schedule_in_thread() if with_schedule else nullcontext():
         worker.work(logging_level="WARNING")
 
 

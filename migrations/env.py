@@ -7,9 +7,9 @@ from contextlib import suppress
 from alembic import context
 from flask import current_app
 
-from webapp.database import db, expect_writes
+from webapp.db.base import db, expect_writes
+from webapp.db.migrations import connect_patiently, make_database_file
 from webapp.extensions import app_settings
-from webapp.migrating import connect_patiently, make_database_file
 
 
 def run() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from webapp.database import Key, Timestamp, current_timestamp, one_of
+from webapp.db.base import Key, Timestamp, current_timestamp, one_of
 ${imports if imports else ""}
 
 revision = ${repr(up_revision)}

@@ -31,12 +31,12 @@ from tests.support.tables import empty_tables
 from tests.support.work import work_off
 from webapp import create_app
 from webapp.accounts import passwords
-from webapp.chat.turns import hub, turnlog
+from webapp.chat.turns import stream_hub, turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
-from webapp.database import db
-from webapp.redis_clients import open_redis
-from webapp.webhooks import streaming
+from webapp.db.base import db
+from webapp.redis.clients import open_redis
+from webapp.webhooks import events_api
 
 # Timing never decides a test: a machine that is busy with something else is not a counterexample.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -164,7 +164,7 @@ def _quick_hashes() -> Iterator[None]:
 def _short_streams() -> Iterator[None]:
     """A stream of events ends at once: a test that reads every response to its end would wait for an hour."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "LONGEST", 0.0)
+        patch.setattr(events_api, "LONGEST", 0.0)
         yield
 
 
@@ -219,7 +219,7 @@ def _application(settings: Settings) -> Iterator[Flask]:
         upgrade()
         grade_model(recall=1.0)
     yield app
-    hub.log.disabled = True  # its daemon thread would report the loss of Redis to a closed standard error
+    stream_hub.log.disabled = True  # its daemon thread would report the loss of Redis to a closed standard error
     for client in ("completions", "embedder"):
         app.extensions[client].close()
     with app.app_context():

@@ -22,17 +22,18 @@ from webapp.accounts.access import BROWSER_ONLY
 from webapp.accounts.models import Passkey, UserGroup, UserGroupMember
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.files.models import File
+from webapp.http.views import JSON_PREFIXES
 from webapp.journeys.authoring import create_draft
 from webapp.journeys.definitions import JourneyBody
-from webapp.library.schemas import NewSavedPrompt
-from webapp.library.service import create_prompt
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.models.models import ModelConnection
 from webapp.oauth.models import OAuthClient, OAuthGrant
+from webapp.providers.models import ModelConnection
+from webapp.saved_prompts.schemas import NewSavedPrompt
+from webapp.saved_prompts.service import create_prompt
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.documents import add_document
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -40,7 +41,6 @@ from webapp.spaces.service import create_space
 from webapp.tools.models import ToolServer
 from webapp.transfer.models import Export, Import
 from webapp.usage.models import Quota
-from webapp.web import JSON_PREFIXES
 from webapp.webhooks.models import Webhook
 
 once = pytest.mark.once

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.jobspecs import JOBS, JobSpec, Queue
+from webapp.background.job_specs import JOBS, JobSpec, Queue
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300
@@ -23,10 +23,10 @@ LEVELS = {"public", "user", "admin", "service"}
 DOMAINS = [
     "accounts",
     "audit",
-    "models",
+    "providers",
     "spaces",
     "conversations",
-    "library",
+    "saved_prompts",
     "usage",
     "files",
     "prompts",
@@ -45,7 +45,7 @@ DOMAINS = [
     "webhooks",
     "gateway",
     "oauth",
-    "mcp",
+    "mcp_server",
     "admin",
     "openapi",
 ]
@@ -53,7 +53,7 @@ DOMAINS = [
 # The rooms that are not domains: anybody may use them, and they use no domain.
 SHARED_ROOMS = {
     "cli",  # set-up and launcher: the standard library only; the command for a terminal: that and click
-    "languages",
+    "i18n",
     "llm",
     "markdown",
     "text",
@@ -71,44 +71,48 @@ SKIPS = {
 # Modules that decide can be tested without a server: no web framework, no database. A module not listed here may be
 # pure, too, but nobody relies on it.
 PURE = {
-    "webapp": "dates errors jobspecs paging trace_sending tracing validation",
+    "webapp.i18n": "dates",
+    "webapp": "errors",
+    "webapp.background": "job_specs",
+    "webapp.http": "paging validation",
+    "webapp.telemetry": "otlp tracing",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
     "webapp.chat.context": "blocks budget builder excerpts facts_section sections segments summaries_section values",
-    "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
-    "webapp.files": "citing kinds picture plain",
-    "webapp.gateway": "functions items outgoing wire",
-    "webapp.mcp": "protocol",
+    "webapp.journeys": "guidance evidence_matches assessment_merge report_content report_fonts report_pdf",
+    "webapp.files": "citations kinds picture plain",
+    "webapp.gateway": "functions responses_input responses_output wire",
+    "webapp.mcp_server": "protocol",
     "webapp.oauth": "clients",
-    "webapp.webhooks": "signing",
-    "webapp.memories.learning": "exam points prompt",
-    "webapp.legacies": "categories disputes grounding telling",
-    "webapp.library": "formats variables",
+    "webapp.webhooks": "signatures",
+    "webapp.memories.learning": "exam journey_points prompt",
+    "webapp.legacies": "categories disputes fact_quotes extraction_prompt",
+    "webapp.saved_prompts": "formats variables",
     "webapp.openapi": "document examples",
-    "webapp.prompts": "numbered",
+    "webapp.prompts": "transcript_tags",
     "webapp.tour": "answers",
-    "webapp.tools": "addresses calculator calls days definitions toolset untrusted",
-    "webapp.spaces": "chunking personas",
-    "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
+    "webapp.tools": "urls calculator calls date_arithmetic definitions toolset outside_text",
+    "webapp.spaces": "chunks personas",
+    "webapp.retrieval": "arrays bm25f fusion index names reference_filter passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {
     "webapp.chat": ("context", "turns"),
-    "webapp.memories": ("rules", "keeping"),
+    "webapp.memories": ("rules", "store"),
 }
-SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
+SHARED = {"webapp.chat": "models suggestions redaction", "webapp.memories": "models"}
 """Which modules beside the folders the folders may import."""
 
 # Modules with imports of ours inside functions, and why.
 LAZY = {
     "webapp",  # says so itself: the launcher and the screen tour live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
-    "webapp.files.storing",  # boto3, 35 MB, where a bucket is set
+    "webapp.files.storage",  # boto3, 35 MB, where a bucket is set
     "webapp.tour.server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
-    "webapp.transfer.exporting",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
+    "webapp.transfer.export_jobs",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }
 
 
@@ -244,10 +248,10 @@ def test_every_job_has_a_function_and_limits(name):
 
 
 def test_addresses_of_the_site_are_made_in_one_place():
-    """By `webapp.web.absolute`, which uses SITE_URL: the host of a request is whatever its sender wrote there."""
+    """By `webapp.http.views.absolute`, from SITE_URL: the host of a request is whatever its sender wrote there."""
     made = re.compile(r"request\.(host_url|url_root|root_url|base_url|url)\b|_external")
     files = [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "templates").rglob("*.html")]
-    assert [str(file.relative_to(ROOT)) for file in files if made.search(file.read_text())] == ["webapp/web.py"]
+    assert [str(file.relative_to(ROOT)) for file in files if made.search(file.read_text())] == ["webapp/http/views.py"]
 
 
 def test_every_job_function_has_a_spec():
@@ -326,7 +330,7 @@ def test_the_web_names_jobs_by_string():
 
 def test_models_know_no_domain():
     """The language models' package knows nothing of the application but what any program has."""
-    own = ("webapp.llm", "webapp.process_memory")
+    own = ("webapp.llm", "webapp.telemetry.process_memory")
     found = [
         f"{name} imports {other}"
         for name, imported in IMPORTS.items()
@@ -345,7 +349,7 @@ def test_pure_modules_import_neither_web_nor_database():
         for name in sorted(pure)
         for other in IMPORTS[name]
         if other.split(".")[0] in ("flask", "sqlalchemy", "flask_login", "flask_wtf", "flask_sqlalchemy")
-        or other in ("webapp.database", "webapp.extensions", "webapp.web")
+        or other in ("webapp.db.base", "webapp.extensions", "webapp.http.views")
     ]
     assert not found
 
@@ -429,7 +433,7 @@ def test_what_is_rare_is_not_loaded_at_the_start():
     """Checked in another process, as this one has loaded most of it by now: a bucket's client, passkeys."""
     code = (
         "import sys, os; os.environ['VAR_DIR']='/nonexistent'\n"
-        "import webapp.factory, webapp.files.storing, webapp.routes, jobs.worker\n"
+        "import webapp.shell.factory, webapp.files.storage, webapp.shell.routes, jobs.worker\n"
         "print([name for name in ('boto3', 'botocore', 's3transfer', 'webauthn') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

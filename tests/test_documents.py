@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 
 from tests.test_architecture import DOMAINS
+from webapp.http.views import UPLOADS
 from webapp.templating import asset
-from webapp.web import UPLOADS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [

@@ -14,11 +14,12 @@ from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse, wait_for_end
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
-from webapp import sealing, upkeep
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db import encryption
+from webapp.db.base import db, now, write_transaction
+from webapp.shell import upkeep
 
 
 def _send(client: ApiClient, key: str, path: str = "/api/conversations", **body: Any) -> Any:
@@ -62,7 +63,7 @@ def test_an_answer_that_cannot_be_decrypted_is_not_made_again(
     app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _send(client, "k", title="One")
-    monkeypatch.setattr(sealing, "unseal", lambda _purpose, _stored: None)
+    monkeypatch.setattr(encryption, "unseal", lambda _purpose, _stored: None)
     assert _send(client, "k", title="One").status_code == 409
     assert _rows(app, Conversation) == 1
 

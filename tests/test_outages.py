@@ -22,13 +22,14 @@ from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas, iterate, names
 from tests.support.people import ApiClient
 from tests.support.servers import Servers
-from webapp import create_app, impatience
+from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow
-from webapp.conversations import listing
-from webapp.database import database_is_away, database_is_full, db
-from webapp.engine import engine_options
+from webapp.conversations import lists
+from webapp.db.base import database_is_away, database_is_full, db
+from webapp.db.engine import engine_options
 from webapp.extensions import make_redis
+from webapp.redis import fail_fast
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_a_request_with_a_silent_redis_ends_soon(
         lambda: client.post("/api/conversations", json={"title": "x"}),
         lambda: anonymous.get("/readyz"),
     ):
-        time.sleep(impatience.PAUSE_SECONDS)
+        time.sleep(fail_fast.PAUSE_SECONDS)
         started = time.monotonic()
         answer = ask()
         assert time.monotonic() - started < 4
@@ -97,7 +98,7 @@ def test_a_redis_that_takes_nothing_is_503(client: ApiClient, monkeypatch: Any, 
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(listing, "list_conversations", refuse)
+    monkeypatch.setattr(lists, "list_conversations", refuse)
     answer = client.get("/api/conversations")
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
@@ -110,7 +111,7 @@ def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise OperationalError("INSERT", {}, Exception(words))
 
-    monkeypatch.setattr(listing, "list_conversations", refuse)
+    monkeypatch.setattr(lists, "list_conversations", refuse)
     answer = client.get("/api/conversations")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
 
@@ -169,7 +170,7 @@ def test_the_limiter_leaves_retry_after_alone(settings: Any, app: Flask, user: A
         headers = {"Authorization": f"Bearer {user.token}"}
         unknown = client.post("/api/exports", json={"what": "conversation", "conversation_id": 9}, headers=headers)
         assert (unknown.status_code, unknown.headers.get("Retry-After")) == (404, None)
-        monkeypatch.setattr(listing, "list_conversations", refuse)
+        monkeypatch.setattr(lists, "list_conversations", refuse)
         answer = client.get("/api/conversations", headers={"Authorization": f"Bearer {user.token}"})
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     with limited.app_context():

@@ -10,7 +10,7 @@ import pytest
 
 from webapp import create_app
 from webapp.config import ConfigError, Settings
-from webapp.logs import JsonFormatter, TextFormatter
+from webapp.telemetry.logs import JsonFormatter, TextFormatter
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "TOMBSTONE_KEYS"])

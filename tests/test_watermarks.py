@@ -16,14 +16,14 @@ from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.digests import generation as digests
 from webapp.digests import service as digest_service
-from webapp.memories.keeping import versions
-from webapp.memories.keeping.journal import Journal
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.retrieval import indexing
+from webapp.memories.store import versions
+from webapp.memories.store.journal import Journal
+from webapp.retrieval import vector_jobs
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.models import MessageEmbedding
 from webapp.spaces import documents
@@ -81,8 +81,8 @@ def gaps(app: Flask, user: Person, talks: list[Talk], job: Callable[[Talk], obje
 
 
 def test_every_message_gets_its_vectors(app_context, user, talks) -> None:
-    for gap in gaps(app_context, user, talks, lambda talk: indexing.index_user(user.user_id)):
-        indexing.index_user(user.user_id)
+    for gap in gaps(app_context, user, talks, lambda talk: vector_jobs.index_user(user.user_id)):
+        vector_jobs.index_user(user.user_id)
         rows = db.session.execute(
             select(Message.content, MessageEmbedding.model)
             .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)

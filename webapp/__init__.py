@@ -14,11 +14,11 @@ def create_app(settings: Settings | None = None, *, serving: bool = True) -> Fla
     """The application, wired from `settings` (by default from the environment); without `serving` it has no routes."""
     # Imported here, not above, so that the screen tour and the launcher, which live in this package, do
     # not load the web framework and the database layer into processes that have no use for them.
-    from webapp.factory import build
+    from webapp.shell.factory import build
 
     app = build(settings)
     if serving:
-        from webapp.routes import register
+        from webapp.shell.routes import register
 
         register(app)
     return app

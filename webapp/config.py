@@ -20,9 +20,9 @@ from pydantic import (
 )
 
 from webapp.environment import LaunchError, complete
+from webapp.http.outbound import AllowedHosts
 from webapp.llm.settings import ModelSettings
-from webapp.outbound import Allowed
-from webapp.redis_address import SentinelAddress
+from webapp.redis.urls import SentinelAddress
 
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
@@ -177,7 +177,7 @@ class Settings(BaseModel):
     @field_validator("outbound_allow")
     @classmethod
     def _parses(cls, value: str) -> str:
-        Allowed.parse(value)
+        AllowedHosts.parse(value)
         return value
 
     @field_validator("redis_url")
@@ -205,9 +205,9 @@ class Settings(BaseModel):
         return _groups(self.oidc_spaces)
 
     @property
-    def outbound_allowed(self) -> Allowed:
+    def outbound_allowed(self) -> AllowedHosts:
         """What may be reached even though it is inside this network."""
-        return Allowed.parse(self.outbound_allow)
+        return AllowedHosts.parse(self.outbound_allow)
 
     @field_validator("secret_key", "tombstone_keys")
     @classmethod

@@ -1,10 +1,10 @@
-"""Domain errors that a service may raise; how they are shown is up to webapp/problems.py."""
+"""Domain errors that a service may raise; how they are shown is up to webapp/http/problems.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 
 class DomainError(Exception):

@@ -16,9 +16,9 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from webapp.config import Settings
-from webapp.database import db
-from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS, Impatience
-from webapp.redis_clients import open_redis
+from webapp.db.base import db
+from webapp.redis.clients import open_redis
+from webapp.redis.fail_fast import ANSWER_SECONDS, CONNECT_SECONDS, FailFastRetry
 
 __all__ = [
     "Part",
@@ -50,7 +50,7 @@ def redis_options() -> dict[str, Any]:
         "socket_connect_timeout": CONNECT_SECONDS,
         "socket_timeout": ANSWER_SECONDS,
         "health_check_interval": 30,
-        "retry": Impatience(),
+        "retry": FailFastRetry(),
     }
 
 

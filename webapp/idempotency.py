@@ -11,13 +11,13 @@ from typing import Any, overload
 from flask import Response, g, jsonify, request
 from sqlalchemy.exc import IntegrityError
 
-from webapp import sealing
 from webapp.accounts.access import Decorator, View
 from webapp.accounts.auth import current_user_id
 from webapp.accounts.models import IdempotencyKey
-from webapp.database import db
+from webapp.db import encryption
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 HEADER = "Idempotency-Key"
 CSRF_FIELD = "csrf_token"
@@ -111,12 +111,12 @@ def _fingerprint() -> str:
 
 def seal_answer(payload: Any) -> str:
     """An answer as it is stored: encrypted, since it may hold a secret that is shown once."""
-    return sealing.seal(PURPOSE, json.dumps(payload))
+    return encryption.seal(PURPOSE, json.dumps(payload))
 
 
 def open_answer(stored: Any) -> Any:
     """A stored answer; None if SECRET_KEY has changed since."""
-    text = sealing.unseal(PURPOSE, stored or "")
+    text = encryption.unseal(PURPOSE, stored or "")
     return None if text is None else json.loads(text)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from flask import Blueprint, Response, current_app, render_template, url_for
 
 from webapp.accounts.auth import public
-from webapp.compression import read_asset
+from webapp.http.compression import read_asset
+from webapp.http.views import ViewResult, static_version
 from webapp.templating import asset
-from webapp.web import ViewResult, static_version
 
 blueprint = Blueprint("installing", __name__)
 

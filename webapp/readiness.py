@@ -16,10 +16,10 @@ from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
-from webapp.database import database_is_full, db, expect_writes
-from webapp.engine import database_file
+from webapp.db.base import database_is_full, db, expect_writes
+from webapp.db.engine import database_file
+from webapp.db.migrations import migrate
 from webapp.extensions import app_settings, redis
-from webapp.migrating import migrate
 
 LEAST_FREE = 16 * 1024 * 1024
 """With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
@@ -85,7 +85,7 @@ def newest_revision() -> str:
     return _scripts().get_current_head() or ""
 
 
-def known_revisions() -> set[str]:
+def migration_revisions() -> set[str]:
     """Every migration of this version."""
     return {script.revision for script in _scripts().walk_revisions()}
 

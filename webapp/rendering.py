@@ -11,18 +11,17 @@ from typing import Any
 from flask import Flask, Response, current_app, request, send_from_directory
 from markupsafe import Markup, escape
 
-from webapp import dates
 from webapp.accounts.auth import current_identity
 from webapp.accounts.preferences import THEMES
-from webapp.compression import read_asset, reads_gzip
 from webapp.errors import NotFound
 from webapp.extensions import this_app
-from webapp.languages import LANGUAGES, calendar
-from webapp.languages.marks import N_
-from webapp.languages.scripts import script_words
-from webapp.languages.speaking import FOLDER, init_speaking, language_of
+from webapp.http.compression import read_asset, reads_gzip
+from webapp.i18n import LANGUAGES, calendar, dates
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import FOLDER, init_speaking, language_of
+from webapp.i18n.scripts import script_words
 from webapp.markdown import render_stored
-from webapp.models.catalogue import known_label
+from webapp.providers.catalogue import cached_label
 from webapp.templating import asset, init_templating
 from webapp.tour import answers
 
@@ -36,7 +35,7 @@ def init_rendering(app: Flask) -> None:
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(
-        when=when, day=day, markdown=render_stored, model_name=model_name, lasting=dates.lasting
+        when=time_tag, day=day, markdown=render_stored, model_name=model_name, lasting=dates.describe_duration
     )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
@@ -46,7 +45,7 @@ def init_rendering(app: Flask) -> None:
     app.add_url_rule("/static/v-<version>/words/<code>.js", "words.static", _serve_words)
 
 
-def when(at: datetime | None) -> Markup:
+def time_tag(at: datetime | None) -> Markup:
     """A <time> in everyday words, exact on hover."""
     if at is None:
         return Markup("")
@@ -57,7 +56,7 @@ def when(at: datetime | None) -> Markup:
 
 def day(on: date) -> str:
     """Return a day in the reader's language: "3 May 2026"."""
-    return calendar.in_full(on, language_of(this_app()).code)
+    return calendar.full_date(on, language_of(this_app()).code)
 
 
 @lru_cache(maxsize=8_192)
@@ -65,7 +64,7 @@ def _when(at: datetime, zone: tzinfo, today: date, code: str) -> Markup:
     local = at.astimezone(zone)
     return Markup(  # noqa: S704
         f'<time datetime="{local.isoformat(timespec="seconds")}" title="{escape(calendar.exactly(local, code))}">'
-        f"{escape(calendar.said(local, today, code))}</time>"
+        f"{escape(calendar.describe_moment(local, today, code))}</time>"
     )
 
 
@@ -92,7 +91,7 @@ def _account_language() -> str:
 
 def model_name(name: str) -> str:
     """Return a model's name under a reply; the screen tour, and the demonstration before it, say what they are."""
-    return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else known_label(name)
+    return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else cached_label(name)
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:

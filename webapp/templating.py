@@ -14,10 +14,10 @@ from jinja2 import Template, nodes, pass_environment
 from jinja2.runtime import Context as BaseContext
 from markupsafe import Markup, escape
 
-from webapp.languages import LANGUAGES, SOURCE, figures
-from webapp.languages.folding import Translations, fold
-from webapp.languages.marks import Sentence
-from webapp.languages.speaking import catalog, language_of
+from webapp.i18n import LANGUAGES, SOURCE, numbers
+from webapp.i18n.marks import Sentence
+from webapp.i18n.request_language import catalog, language_of
+from webapp.i18n.template_translation import Translations, fold
 
 STAND_IN = 8_000_000_000_000_000_000
 """Stands in for a number while the address around it is built; no id comes close to it."""
@@ -139,19 +139,19 @@ class Tongues(Environment):
 
 @pass_environment
 def _number(environment: Environment, value: float) -> str:
-    return figures.number(value, environment.language)
+    return numbers.number(value, environment.language)
 
 
 @pass_environment
 def _about(environment: Environment, value: int) -> str:
     """A count to two or three digits, and exact on hover."""
-    shown, exact = figures.number(figures.rounded(value), environment.language), _number(environment, value)
+    shown, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
     return shown if shown == exact else Markup('<span title="{}">{}</span>').format(exact, shown)
 
 
 @pass_environment
 def _dollars(environment: Environment, value: float, places: int = 2) -> str:
-    return figures.dollars(value, places, environment.language)
+    return numbers.dollars(value, places, environment.language)
 
 
 def init_templating(app: Flask) -> None:

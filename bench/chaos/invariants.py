@@ -11,9 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bench.chaos.workload import REPLY, Ledger
 from bench.stack import Stack
+from webapp.background.job_specs import Queue, rq_queue
 from webapp.config import Settings
-from webapp.jobspecs import Queue, rq_queue
-from webapp.redis_clients import open_redis
+from webapp.redis.clients import open_redis
 
 PATIENCE = 150.0
 """Seconds that all work that is due may take once everything is healed, with recovery, the sweep and its back-off."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.report import table, verdict
 from webapp.llm.embeddings import Embedder
-from webapp.llm.local import LocalEmbedder
+from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT, Policy
 from webapp.memories.rules.similarity import Likeness, compare, may_be_same

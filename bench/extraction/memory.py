@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from webapp.llm.local import LocalEmbedder
-from webapp.llm.parts import Part, instructions_of
+from webapp.llm.call_parts import Part, instructions_of
+from webapp.llm.minilm import LocalEmbedder
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules import statements
-from webapp.memories.rules.board import Plan
-from webapp.memories.rules.check import worded
+from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory, State, apply_effects
+from webapp.memories.rules.working_copy import Plan
 from webapp.prompts.catalogue import default_text
 
 BEGAN = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -54,7 +54,7 @@ class Bench:
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
         said = State(call.sources, context=call.context)
-        operations = tuple(worded(operation, said, self.policy) for operation in found.operations)
+        operations = tuple(as_stored(operation, said, self.policy) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(

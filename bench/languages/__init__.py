@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bench.languages import floors
+from bench.languages import relatedness
 from bench.product import product
 from bench.report import table, verdict
 from webapp.accounts.models import User
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
-from webapp.retrieval.indexing import index_user
+from webapp.db.base import db, write_transaction
 from webapp.retrieval.service import search
+from webapp.retrieval.vector_jobs import index_user
 
 FACTS = Path(__file__).with_name("facts.tsv")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
         rows = {row["key"]: row for row in csv.DictReader(lines, delimiter="\t")}
     languages = [name for name in next(iter(rows.values())) if name != "key"]
     if options.floors:
-        return floors.print_floors(rows, languages)
+        return relatedness.print_floors(rows, languages)
     keys = [key for key in rows if not key.endswith("?")]
     found = []
     with product(embedder=options.embedder) as app, app.app_context():

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.product import product
-from bench.recall import fitting
+from bench.recall import weights
 from bench.recall.data import SETS, load
 from bench.recall.measure import Measured, measure
 from bench.recall.store import keep_vectors, store
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
     with product(embedder=options.embedder) as app, app.app_context(), keep_vectors(app, away=options.away):
         stored = {name: [store(account) for account in accounts] for name, accounts in sets.items()}
         if options.fit:
-            return fitting.print_curves(stored, options.every, options.only)
+            return weights.print_curves(stored, options.every, options.only)
         found = {name: measure(name, accounts, options.every) for name, accounts in stored.items()}
     return min([_report(name, measured) for name, measured in found.items()])
 

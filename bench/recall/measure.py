@@ -18,7 +18,7 @@ from webapp.chat.context.builder import Context
 from webapp.chat.context.composition import compose
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.retrieval.service import search
 
 DEPTH = 60

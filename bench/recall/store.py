@@ -17,12 +17,12 @@ from webapp.accounts.models import User
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
-from webapp.llm.choosing import Embeddings
+from webapp.db.base import db, write_transaction
+from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, Vector
 from webapp.llm.errors import ModelUnavailable
-from webapp.retrieval.embedding import make_query_vectors
-from webapp.retrieval.indexing import index_user
+from webapp.retrieval.query_vectors import make_query_vectors
+from webapp.retrieval.vector_jobs import index_user
 
 
 @dataclass

@@ -14,15 +14,15 @@ from flask_wtf.csrf import generate_csrf
 
 from tests.support.servers import Servers
 from tests.support.tables import empty_tables
-from webapp import problems
 from webapp.accounts import auth, service, site, tokens
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands
 from webapp.accounts.schemas import Credentials, NewToken, Registration
 from webapp.config import Settings
-from webapp.database import db, expect_writes, write_transaction
-from webapp.engine import engine_options, prepare_engine
+from webapp.db.base import db, expect_writes, write_transaction
+from webapp.db.engine import engine_options, prepare_engine
 from webapp.extensions import csrf, htmx, login, make_redis
+from webapp.http import problems
 
 PASSWORD = "a quiet winter garden"
 
@@ -43,12 +43,12 @@ def probes() -> Blueprint:
         blueprint.add_url_rule(path, view_func=mark(view) if mark else view, methods=methods)  # type: ignore[operator]
 
     probe("/page/public", auth.public)
-    probe("/page/user", auth.signed_in)
+    probe("/page/user", auth.login_required)
     probe("/page/admin", auth.admin_only)
     probe("/page/forgotten")
     probe("/api/probe/public", auth.public)
-    probe("/api/probe/user", auth.signed_in)
-    probe("/api/probe/either", auth.signed_in(services=True))
+    probe("/api/probe/user", auth.login_required)
+    probe("/api/probe/either", auth.login_required(services=True))
     probe("/api/probe/admin", auth.admin_only)
     probe("/api/internal/probe", auth.service_only)
 
@@ -65,7 +65,7 @@ def probes() -> Blueprint:
         return who()
 
     @blueprint.post("/test-logout")
-    @auth.signed_in
+    @auth.login_required
     def test_logout() -> object:
         auth.end_session()
         return who()

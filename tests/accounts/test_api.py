@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from tests.accounts.conftest import PASSWORD, People
 from webapp.accounts import service
-from webapp.database import db
+from webapp.db.base import db
 
 OTHERS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 

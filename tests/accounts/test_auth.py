@@ -10,7 +10,7 @@ from tests.accounts.conftest import PASSWORD, Browser, People
 from webapp.accounts import auth, service, tokens
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import PasswordChange, UserChanges
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 @pytest.fixture

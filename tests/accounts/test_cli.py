@@ -10,7 +10,7 @@ from tests.accounts.conftest import PASSWORD
 from webapp.accounts import service, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import Credentials
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Unauthenticated
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.people import api_client
-from webapp.languages import LANGUAGES
+from webapp.i18n import LANGUAGES
 
 
 def form_token(browser, path: str) -> str:

@@ -13,8 +13,8 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 from tests.support.processes import free_port
+from webapp.accounts.smtp import MailAway, send
 from webapp.config import Settings
-from webapp.mailing import MailAway, send
 
 
 class Postman:

@@ -20,19 +20,19 @@ from sqlalchemy import func, select, text, update
 
 from tests.support.people import Person, csrf_token, post_form
 from tests.support.processes import free_port
-from webapp import upkeep
 from webapp.accounts import mails, tokens
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose
 from webapp.accounts.models import AccountMail, ApiToken, Passkey, User, UserIdentity
 from webapp.accounts.schemas import NewToken
+from webapp.accounts.smtp import MailAway, send
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
-from webapp.database import db, now, write_transaction
-from webapp.languages import LANGUAGES, SOURCE
-from webapp.languages.speaking import speaking
-from webapp.mailing import MailAway, send
+from webapp.db.base import db, now, write_transaction
+from webapp.i18n import LANGUAGES, SOURCE
+from webapp.i18n.request_language import use_language
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant
+from webapp.shell import upkeep
 from webapp.webhooks.models import Webhook
 
 GOOD = "a heron on the tide mill"
@@ -408,7 +408,7 @@ def test_an_address_that_is_refused_for_good_is_not_tried_again(
     run_jobs()
     with app.app_context():
         mail = db.session.scalars(select(AccountMail)).one()
-        assert mail.is_refused and mail.sent_at is not None and mails.owed() == []
+        assert mail.is_refused and mail.sent_at is not None and mails.overdue_mails() == []
 
 
 def test_old_rows_are_purged(postman: Postman, anonymous: FlaskClient, user: Person, app: Flask) -> None:
@@ -448,7 +448,7 @@ def test_each_mail_is_plain_and_says_what_to_do(app: Flask, kind: str) -> None:
 def test_each_mail_can_be_written_in_every_language(app: Flask, kind: str, language: str) -> None:
     with app.app_context():
         english = compose(kind, SITE, "1.token", "Ann")
-        with speaking(language):
+        with use_language(language):
             written = compose(kind, SITE, "1.token", "Ann")
     assert written.subject != english.subject and "\n" not in written.subject
     said, in_english = (set(text.body.splitlines()) - {""} for text in (written, english))

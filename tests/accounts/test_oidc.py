@@ -12,14 +12,14 @@ from sqlalchemy import func, select
 
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from tests.support.people import PASSWORD, post_form
-from webapp.accounts import closing, linking, second_factor, service
-from webapp.accounts.first import first_account
+from webapp.accounts import deletion, provider_links, second_factor, service
+from webapp.accounts.first_account import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
 from webapp.config import ConfigError, Settings
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.spaces import members
 from webapp.spaces.models import SpaceVersion
 from webapp.spaces.schemas import NewSpace
@@ -213,7 +213,7 @@ def test_linking_waits_for_the_second_step_and_not_for_ever(app, configure, anon
     monkeypatch.setattr(second_factor, "check", lambda _user_id, code: code == "right")
     anonymous.get(at_the_provider(anonymous))
     assert sign_in(anonymous).location.startswith("/login/code")
-    monkeypatch.setattr(linking, "SECONDS", -1)
+    monkeypatch.setattr(provider_links, "SECONDS", -1)
     post_form(anonymous, "/login/code", "/login/code", code="right")
     later = app.test_client()
     assert later.get(at_the_provider(later)).status_code == 403
@@ -480,7 +480,7 @@ def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(
         if has_two_steps:
             second_factor.begin(ann)
             codes = second_factor.confirm(ann, pyotp.TOTP(second_factor.pending_secret(ann)).now())
-        closing.close(ann, PASSWORD)
+        deletion.close(ann, PASSWORD)
     answer = anonymous.get(at_the_provider(anonymous))
     if has_two_steps:
         assert answer.location.endswith("/login/code")

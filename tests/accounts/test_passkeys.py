@@ -19,7 +19,7 @@ from tests.accounts.authenticator import PRESENT, Authenticator
 from tests.support.people import Person, csrf_token, post_form
 from webapp.accounts.models import Passkey, User, UserSession
 from webapp.audit.models import AuditEvent
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 def options_on(page: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 from tests.support.people import post_form
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
-from webapp.accounts.scopes import SCOPES, needed, suffices
-from webapp.database import write_transaction
+from webapp.accounts.scopes import SCOPES, is_sufficient, required_scopes
+from webapp.db.base import write_transaction
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ from webapp.database import write_transaction
     ],
 )
 def test_what_a_request_needs(method, path, access, scopes):
-    assert needed(method, path, access) == scopes
+    assert required_scopes(method, path, access) == scopes
 
 
 def test_a_view_may_say_for_itself():
-    assert needed("POST", "/anything", "user", "mcp") == {"mcp_read", "mcp", "mcp_write"}
+    assert required_scopes("POST", "/anything", "user", "mcp") == {"mcp_read", "mcp", "mcp_write"}
 
 
 def test_a_token_without_scopes_may_do_everything():
-    assert all(suffices(None, {scope}) for scope in SCOPES)
-    assert not any(suffices([], {scope}) for scope in SCOPES)
+    assert all(is_sufficient(None, {scope}) for scope in SCOPES)
+    assert not any(is_sufficient([], {scope}) for scope in SCOPES)
 
 
 @pytest.fixture

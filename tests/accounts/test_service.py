@@ -8,7 +8,7 @@ from argon2 import PasswordHasher
 from flask import Flask
 
 from tests.accounts.conftest import PASSWORD, People
-from webapp.accounts import closing, service, site, tokens
+from webapp.accounts import deletion, service, site, tokens
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -21,7 +21,7 @@ from webapp.accounts.schemas import (
     UserChanges,
     UserQuery,
 )
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 
 
@@ -190,9 +190,9 @@ def test_deleting_an_account_takes_its_tokens_along(people: People) -> None:
     ann = people.user("ann")
     people.token(ann)
     with pytest.raises(Invalid), write_transaction():
-        closing.delete_account(ann, "wrong")
+        deletion.delete_account(ann, "wrong")
     with write_transaction():
-        closing.delete_account(ann, PASSWORD)
+        deletion.delete_account(ann, PASSWORD)
     assert db.session.query(ApiToken).count() == 0
     with pytest.raises(NotFound):
         service.get_user(ann)
@@ -230,7 +230,7 @@ def test_two_admins_cannot_unmake_each_other_at_once(probe_app: Flask) -> None:
 def test_the_last_account_may_go_and_the_next_is_first_again(probe_app: Flask) -> None:
     with write_transaction():
         ann = service.register(registration("ann")).user_id
-        closing.delete_account(ann, PASSWORD)
+        deletion.delete_account(ann, PASSWORD)
     with write_transaction():
         assert service.register(registration("eve")).is_admin
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from tests.support.people import PASSWORD, csrf_token, post_form
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.models import UserSession
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 

@@ -19,14 +19,14 @@ from tests.support.people import ApiClient, Person
 from tests.support.servers import Servers
 from webapp import create_app
 from webapp.accounts.site import has_users
-from webapp.admin.backups import making
+from webapp.admin.backups import backup
 from webapp.admin.backups.archive import BackupError, open_archive, read_table
-from webapp.admin.backups.making import check_backup, make_backup
-from webapp.admin.backups.restoring import restore
+from webapp.admin.backups.backup import check_backup, make_backup
+from webapp.admin.backups.restore import restore
 from webapp.config import Settings
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.files.folder import Folder
-from webapp.files.storing import file_storage
+from webapp.files.storage import file_storage
 
 KEY = "another machine, the same key, and long enough"
 
@@ -129,7 +129,7 @@ def test_a_restored_installation_is_equal(
 def test_it_is_a_snapshot_of_one_moment(
     filled: Flask, tmp_path: Path, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_table, counts = making.write_table, []
+    write_table, counts = backup.write_table, []
 
     def write(archive: zipfile.ZipFile, name: str, columns: Any, rows: Any) -> int:
         if not counts:
@@ -138,7 +138,7 @@ def test_it_is_a_snapshot_of_one_moment(
         counts.append(name)
         return write_table(archive, name, columns, rows)
 
-    monkeypatch.setattr(making, "write_table", write)
+    monkeypatch.setattr(backup, "write_table", write)
     with filled.app_context():
         manifest = make_backup(tmp_path / "b.zip")
     assert manifest.tables["users"] == 1
@@ -172,11 +172,11 @@ def test_an_older_backup_is_brought_to_this_version(
     elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, here, path = "0021", elsewhere("sqlite"), tmp_path / "b.zip"
-    newest = making.newest_revision()
+    newest = backup.newest_revision()
     with here.app_context():
         upgrade(revision=old)
         add_user("old@example.org")
-        monkeypatch.setattr(making, "newest_revision", lambda: old)
+        monkeypatch.setattr(backup, "newest_revision", lambda: old)
         assert make_backup(path).revision == old
         monkeypatch.undo()
         with pytest.raises(BackupError, match="not at this version"):
@@ -184,7 +184,7 @@ def test_an_older_backup_is_brought_to_this_version(
     there = elsewhere("sqlite")
     with there.app_context():
         restore(path)
-        assert making.current_revision() == newest
+        assert backup.current_revision() == newest
         assert db.session.scalar(text("SELECT email FROM users")) == "old@example.org"
     used = elsewhere("sqlite")
     with used.app_context():
@@ -241,7 +241,7 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
             broken.setattr(Folder, "take", full)
             with pytest.raises(BackupError, match="No space"):
                 restore(tmp_path / "a.zip")
-        assert making.current_revision() == ""
+        assert backup.current_revision() == ""
         restore(tmp_path / "a.zip")
         assert has_users()
 
@@ -250,7 +250,7 @@ def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: p
     def fail(*_given: Any) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(making, "write_table", fail)
+    monkeypatch.setattr(backup, "write_table", fail)
     with filled.app_context(), pytest.raises(BackupError, match="No space"):
         make_backup(tmp_path / "b.zip")
     assert list(tmp_path.iterdir()) == []
@@ -328,7 +328,7 @@ def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
         assert done.exit_code == 1 and isinstance(done.exception, SystemExit), (why, done.exception)
         assert "Error: " in done.output and "Traceback" not in done.output, (why, done.output)
         with other.app_context():
-            assert making.current_revision() == "", why
+            assert backup.current_revision() == "", why
             assert list(file_storage().kept()) == [], why
 
     for length in (0, 10, 1_000, whole.stat().st_size // 2, whole.stat().st_size - 30):

@@ -24,10 +24,10 @@ from webapp.admin.doctor.checks import look_at
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
 from webapp.admin.doctor.proxy import proxy
 from webapp.admin.doctor.tables import tables
+from webapp.background.job_specs import JobRequest, Queue, push
 from webapp.config import Settings
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import app_settings, make_redis, redis
-from webapp.jobspecs import JobRequest, Queue, push
 
 
 def found(*looks: Any) -> list[Finding]:

@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.people import post_form
 from webapp.accounts import groups, signals
-from webapp.database import db, write_transaction
-from webapp.models.catalogue import catalogue, offered_to, targets_for
+from webapp.db.base import db, write_transaction
+from webapp.providers.catalogue import catalogue, models_for_user, targets_for
 from webapp.usage import service as usage
-from webapp.usage.limits import Limit, holding
+from webapp.usage.limits import Limit, applicable_limits
 from webapp.usage.schemas import QuotaFields
 
 BOX = {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
@@ -94,7 +94,7 @@ def test_a_model_is_for_the_members_of_a_group(app, api, make_user):
     assert admin.patch(f"/api/connections/{number}", json=bad).status_code == 422
     assert admin.delete(f"/api/groups/{group}").status_code == 204
     with app.app_context():
-        known = {offered.label for offered in offered_to(inside.user_id, is_admin=False)}
+        known = {offered.label for offered in models_for_user(inside.user_id, is_admin=False)}
     assert "big" not in known and "small" in known
 
 
@@ -114,7 +114,7 @@ def test_a_model_is_for_the_members_of_a_group(app, api, make_user):
     ],
 )
 def test_ones_own_limits_hold_else_the_largest_of_the_groups_else_everybodys(limits, held):
-    assert holding(limits) == held
+    assert applicable_limits(limits) == held
 
 
 def test_limits_of_everybody_leave_those_of_groups_alone(app, api, make_user):

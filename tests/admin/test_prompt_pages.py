@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import csrf_token
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 from webapp.prompts import service
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from webapp.accounts import service
-from webapp.accounts.passwords import complaint
+from webapp.accounts.passwords import password_problem
 from webapp.accounts.schemas import UserChanges
 from webapp.admin import users
 from webapp.errors import Conflict
@@ -18,7 +18,7 @@ def test_passwords_are_long_and_acceptable():
     assert users.generate_password(lambda _: next(letters)) == "abcde-fghjk-mnpqr-stuvw"
     made = {users.generate_password() for _ in range(50)}
     assert len(made) == 50
-    assert not any(complaint(password, "somebody@example.org") for password in made)
+    assert not any(password_problem(password, "somebody@example.org") for password in made)
 
 
 def test_the_last_admin_stays_when_two_unmake_each_other(app_context, make_user):

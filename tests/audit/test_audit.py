@@ -14,7 +14,7 @@ from webapp.audit.actions import WORDS, Action
 from webapp.audit.actors import Actor
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 def actions(client):
@@ -92,7 +92,7 @@ def test_what_repeats_is_recorded_once_in_a_while(app, user):
 
 
 def test_what_was_rolled_back_is_recorded_the_next_time(app, user):
-    """A request that lost against another one is begun again (webapp/conflicts.py): its look is still a look."""
+    """A request that lost against another one is begun again (webapp/db/conflicts.py): its look is still a look."""
     with app.app_context():
         actor = Actor("user", user.user_id, "Ada", None)
         for end in (db.session.rollback, db.session.commit, db.session.commit):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 
 from .conftest import PHONE, held, replies, scrolls_sideways, send, serious_findings, until
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.models.ollama import Ollama, ollama
+from tests.providers.ollama import Ollama, ollama
 from tests.support.people import Person
-from webapp.models.catalogue import catalogue
+from webapp.providers.catalogue import catalogue
 
 from .conftest import PHONE, Tab, scrolls_sideways, serious_findings
 

@@ -14,7 +14,7 @@ from flask import Flask
 
 from tests.openapi.existing import Existing
 from tests.support.people import Person, api_client, browser_client
-from webapp.jobspecs import Queue
+from webapp.background.job_specs import Queue
 
 from .conftest import Tab, look_over
 

@@ -21,12 +21,12 @@ from tests.support.live import LiveServer
 from tests.support.people import Person, api_client
 from tests.support.poison import ELEMENTS, LONG, MARK, SHORT, one_attack, poison
 from webapp.conversations.models import Message, MessageFeedback, MessageReasoning
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.digests.models import ConversationMemory
 from webapp.files.models import MessageFile
 from webapp.memories.models import Memory, MemoryEvidence
-from webapp.models.models import ModelOffer
 from webapp.oauth.models import OAuthClient, OAuthGrant
+from webapp.providers.models import ModelOffer
 from webapp.tools.models import ToolServer
 from webapp.usage.models import UsageRecord
 from webapp.webhooks.models import WebhookDelivery

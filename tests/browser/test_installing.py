@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from webapp.accounts import sessions
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 
 from .conftest import DESKTOP, PHONE, held, replies, scrolls_sideways, send, serious_findings, sign_in, until
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.people import api_client
-from webapp.database import write_transaction
-from webapp.library.schemas import NewSavedPrompt
-from webapp.library.service import create_prompt
+from webapp.db.base import write_transaction
+from webapp.saved_prompts.schemas import NewSavedPrompt
+from webapp.saved_prompts.service import create_prompt
 
 from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, serious_findings
 

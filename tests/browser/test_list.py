@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 from .conftest import PHONE, held, replies, send, until
 

@@ -9,10 +9,10 @@ from playwright.sync_api import Page, expect
 
 from tests.memories.conversing import answers, name, operation
 from tests.memories.learning.test_tools import calls_tool
-from webapp.database import write_transaction
-from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.db.base import write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
+from webapp.memories.store.outside_proposals import Proposal, propose
 
 from .conftest import PHONE, look_over, replies, scrolls_sideways, send, serious_findings
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conversations.rows import add_conversation, add_messages
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.prompts import service as prompts

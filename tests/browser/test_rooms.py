@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 from webapp.accounts.models import UserSession
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
 

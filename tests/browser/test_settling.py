@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from tests.support.processes import wait_until
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 
 from .conftest import held, replies, script_title, send
 

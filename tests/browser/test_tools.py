@@ -17,10 +17,10 @@ from tests.support.live import LiveServer
 from tests.support.people import Person
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import serve
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
+from webapp.tools.server_check import try_server
 from webapp.tools.servers import create_server, update_server
-from webapp.tools.trying import try_server
 
 from .conftest import PHONE, replies, script_title, send, serious_findings
 

@@ -12,7 +12,7 @@ from flask import Flask
 from tests.support.processes import wait_until
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.people import browser_client, post_form
-from webapp.models.catalogue import catalogue
+from webapp.providers.catalogue import catalogue
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from webapp.chat import service
 from webapp.chat.turns import finish, recovery, turn, turnlog
 from webapp.chat.turns.finish import Outcome
 from webapp.conversations.models import Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.errors import Unavailable
 
 FAULTS = [

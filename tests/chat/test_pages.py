@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tests.conversations.test_paging import queries
 from tests.support.people import csrf_token, post_form
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
-from webapp.validation import MAX_TEXT_BYTES
+from webapp.db.base import db, write_transaction
+from webapp.http.validation import MAX_TEXT_BYTES
 
 HTMX = {"HX-Request": "true"}
 
@@ -334,7 +334,7 @@ def test_a_long_conversation_is_shown_from_its_end(app, browser, user, model):
     from webapp.conversations import messages
     from webapp.conversations.schemas import NewConversation
     from webapp.conversations.service import create_conversation
-    from webapp.database import write_transaction
+    from webapp.db.base import write_transaction
 
     with app.app_context(), write_transaction():
         row = create_conversation(user.user_id, NewConversation(title="Long"))

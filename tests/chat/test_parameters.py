@@ -13,9 +13,9 @@ from fakemodel.testing import ServerHandle
 from tests.chat.helpers import parse
 from tests.support.people import ApiClient, Person, post_form
 from webapp.conversations.models import Conversation
-from webapp.database import db
-from webapp.models.catalogue import catalogue
-from webapp.parameters import Parameters, of_one_reply
+from webapp.db.base import db
+from webapp.llm.parameters import Parameters, reply_parameters
+from webapp.providers.catalogue import catalogue
 
 CHOSEN = {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low", "system": "Answer in one sentence."}
 
@@ -191,7 +191,7 @@ def test_nothing_chosen_is_nothing_kept() -> None:
 def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(
     question: Any, reply: Any, sent: dict[str, Any]
 ) -> None:
-    assert of_one_reply({"parameters": question}, {"parameters": reply}) == sent
+    assert reply_parameters({"parameters": question}, {"parameters": reply}) == sent
 
 
 def test_the_panel_chooses_for_one_message_only(

@@ -15,7 +15,7 @@ from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
-from webapp.database import db
+from webapp.db.base import db
 from webapp.transfer import account
 
 THOUGHT = "Greets me. I should greet back."

@@ -9,21 +9,21 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from tests.models.ollama import Ollama, ollama
+from tests.providers.ollama import Ollama, ollama
 from tests.support.people import ApiClient, Person
-from webapp import model_clients
 from webapp.chat.livehtml import html_events
 from webapp.chat.turns.turnlog import Entry
-from webapp.conversations.current import is_answering
+from webapp.conversations.current_messages import is_answering
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.llm.errors import Silent
 from webapp.llm.events import TextDelta
 from webapp.llm.pool import ChatPool
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
-from webapp.models.catalogue import catalogue
-from webapp.models.models import ModelConnection
+from webapp.providers import clients
+from webapp.providers.catalogue import catalogue
+from webapp.providers.models import ModelConnection
 
 SPEED = 10.0
 
@@ -74,14 +74,14 @@ def test_background_work_waits_while_a_slow_model_answers(
                 row.status = "complete"
 
     target = Target("1/slow", "slow", ModelSettings(), prompt_speed=SPEED)
-    monkeypatch.setattr(model_clients, "background_target", lambda: target)
-    monkeypatch.setattr(model_clients.time, "sleep", sleep)
+    monkeypatch.setattr(clients, "background_target", lambda: target)
+    monkeypatch.setattr(clients.time, "sleep", sleep)
     with app.app_context():
         with write_transaction():
             db.session.add(Message(conversation_id=talk, role="assistant", content="", status="streaming"))
-        assert model_clients.idle_target(is_answering) is target
-        assert looks == [model_clients.LOOK_SECONDS]
-        model_clients.idle_target(is_answering)
+        assert clients.idle_target(is_answering) is target
+        assert looks == [clients.LOOK_SECONDS]
+        clients.idle_target(is_answering)
         assert len(looks) == 1  # nothing is being written any more
 
 

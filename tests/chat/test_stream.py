@@ -16,8 +16,8 @@ from tests.support.processes import wait_until
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
-from webapp.chat.turns.hub import Hub
-from webapp.database import db
+from webapp.chat.turns.stream_hub import Hub
+from webapp.db.base import db
 from webapp.extensions import make_redis
 
 SLOW = {"token_delay": 0.03}

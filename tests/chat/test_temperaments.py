@@ -17,9 +17,9 @@ from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
 from tests.support.people import ApiClient
-from webapp.database import db
-from webapp.llm.thinking import ROOM
-from webapp.model_clients import completions
+from webapp.db.base import db
+from webapp.llm.reasoning_tokens import ROOM
+from webapp.providers.clients import completions
 from webapp.usage.models import UsageRecord
 
 FOR_ONE_REPLY = {"top_p": 0.8, "seed": 7, "stop": ["END"]}

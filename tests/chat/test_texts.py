@@ -11,7 +11,7 @@ from fakemodel.testing import ServerHandle
 from tests.chat.helpers import deltas
 from tests.chat.test_stream import ask
 from tests.support.people import ApiClient
-from webapp.validation import MAX_TEXT_BYTES
+from webapp.http.validation import MAX_TEXT_BYTES
 
 
 @pytest.mark.parametrize("character", ["a", "é", "🌊"])

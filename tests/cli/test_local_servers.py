@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.models.ollama import ollama
+from tests.providers.ollama import ollama
 from tests.support.processes import free_port
 from webapp import config
 from webapp.cli.launch.local_servers import LOCAL_SERVERS, line_about_servers

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import ROOT
-from webapp.cli.prepare import assets, database, installing, locking, machine, packages, shell, venv
+from webapp.cli.prepare import assets, database, installers, lockfile, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 from webapp.environment import env_file
@@ -33,8 +33,8 @@ def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:
 
 def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(installing, "_has_uv", lambda: True)
-    monkeypatch.setattr(installing, "run", lambda *_args, **_options: False)
+    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "run", lambda *_args, **_options: False)
     with pytest.raises(SetupError, match="continues where it stopped"):
         packages._install_requirements(packages.RUNTIME, "packages")
     assert list(tmp_path.iterdir()) == []
@@ -42,12 +42,12 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_lock_holds_what_is_pinned_with_hashes() -> None:
     """`make lock` after a change."""
-    locked = locking.locked()
+    locked = lockfile.locked_packages()
     pins = {}
     for path in (packages.RUNTIME, packages.CONSTRAINTS):
         for line in path.read_text().splitlines():
             if found := re.match(r"([A-Za-z0-9_.-]+)(?:\[\w,]+)?==([^\s;]+)", line):
-                pins[locking.normal(found[1])] = found[2]
+                pins[lockfile.normal(found[1])] = found[2]
     versions = {name: block.split("==")[1].split()[0].rstrip(";") for name, block in locked.items()}
     assert {name: versions.get(name) for name in pins} == pins
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in locked.values())
@@ -64,9 +64,9 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str
         return True
 
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(installing, "_pip_configuration", dict)
-    monkeypatch.setattr(installing, "_has_uv", lambda: True)
-    monkeypatch.setattr(installing, "run", run)
+    monkeypatch.setattr(installers, "_pip_configuration", dict)
+    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "run", run)
     monkeypatch.delenv("REQUIRE_HASHES", raising=False)
     return asked
 
@@ -113,9 +113,9 @@ def test_an_index_with_files_of_its_own_is_used_without_hashes(
 
 def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"find-links": "here there", "timeout": "9", "constraint": "c"}
-    monkeypatch.setattr(installing, "_pip_configuration", told.copy)
-    installing.install_file("flask==1\n")
-    installing.install_file("flask==1\n", "--require-hashes")
+    monkeypatch.setattr(installers, "_pip_configuration", told.copy)
+    installers.install_file("flask==1\n")
+    installers.install_file("flask==1\n", "--require-hashes")
     assert all("--find-links here --find-links there" in command for command, _ in installed)
     assert ["--constraint c" in command for command, _ in installed] == [True, False]
 
@@ -123,12 +123,12 @@ def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypat
 def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"index-url": "https://me:secret@one", "extra-index-url": "https://two\nhttps://three", "cert": "c.pem"}
     asked: list[tuple[str, dict[str, str]]] = []
-    monkeypatch.setattr(installing, "_pip_configuration", told.copy)
-    monkeypatch.setattr(installing, "_has_uv", lambda: True)
-    monkeypatch.setattr(installing, "run", lambda command, env: asked.append((str(command), env)) or True)
+    monkeypatch.setattr(installers, "_pip_configuration", told.copy)
+    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "run", lambda command, env: asked.append((str(command), env)) or True)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("UV_INDEX", "https://wished")
-    assert installing.install_file("flask==1\n")
+    assert installers.install_file("flask==1\n")
     ((command, environment),) = asked
     assert "secret" not in command
     assert environment["UV_DEFAULT_INDEX"] == "https://me:secret@one"
@@ -139,23 +139,23 @@ def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pyte
 def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(
     installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installing, "_pip_configuration", lambda: {"client-cert": "ours.pem"})
-    assert installing.install_file("flask==1\n")
+    monkeypatch.setattr(installers, "_pip_configuration", lambda: {"client-cert": "ours.pem"})
+    assert installers.install_file("flask==1\n")
     assert ["-m pip install" in command for command, _ in installed] == [True]
 
 
 def test_pip_installs_what_uv_could_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(installing, "_pip_configuration", dict)
-    monkeypatch.setattr(installing, "_has_uv", lambda: True)
-    monkeypatch.setattr(installing, "run", lambda command, **_: asked.append(str(command[0])) or "uv" not in asked[-1])
-    assert installing.install_file("flask==1\n")
+    monkeypatch.setattr(installers, "_pip_configuration", dict)
+    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "run", lambda command, **_: asked.append(str(command[0])) or "uv" not in asked[-1])
+    assert installers.install_file("flask==1\n")
     assert [Path(program).name for program in asked] == ["uv", "python"]
     assert "trying pip" in capsys.readouterr().out
 
 
 def test_the_lock_is_made_by_the_same_uv() -> None:
-    assert f"uv=={installing.UV_VERSION}\n" in (ROOT / "Makefile").read_text()
+    assert f"uv=={installers.UV_VERSION}\n" in (ROOT / "Makefile").read_text()
 
 
 def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_INDEX_URL", "https://environment")
-    told = installing._pip_configuration.__wrapped__()
+    told = installers._pip_configuration.__wrapped__()
     assert (told["index-url"], told["timeout"]) == ("https://environment", "7")
     assert "no-index" not in told
 

@@ -16,10 +16,10 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from tests.gateway.test_completions import talks
-from tests.mcp.test_tools import memory, token
+from tests.mcp_server.test_tools import memory, token
 from tests.support.live import LiveServer
 from tests.support.people import Person
-from webapp.mcp.schemas import TOOLS
+from webapp.mcp_server.schemas import TOOLS
 
 HERE = Path(__file__).parent
 SECONDS = 120

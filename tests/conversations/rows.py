@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 def add_conversation(app: Flask, user_id: int, *, at: datetime | None = None, **fields: Any) -> int:

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import ApiClient, Person
-from webapp.conversations import listing
+from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
-from webapp.validation import MAX_METADATA_BYTES
+from webapp.http.validation import MAX_METADATA_BYTES
 
 ROUTES = [
     ("GET", "/api/conversations", None),
@@ -274,7 +274,7 @@ def test_bad_queries_of_the_list(client: ApiClient, query: str) -> None:
 
 @pytest.mark.parametrize("key", [[10**30, 1], [-(10**30), 1], [0, 10**30], [0, -(10**30)], [2**62, 2**62], [0, 0]])
 def test_forged_cursors_are_never_an_error_of_ours(client: ApiClient, user: Person, key: list[int]) -> None:
-    forged = listing.keyset_of(user.user_id, ConversationQuery()).cursor(*key)
+    forged = lists.keyset_of(user.user_id, ConversationQuery()).cursor(*key)
     response = client.get("/api/conversations", query_string={"cursor": forged})
     assert response.status_code in (200, 422)
 

@@ -11,7 +11,7 @@ from tests.support.people import api_client, browser_client, post_form
 from webapp.audit.models import AuditEvent
 from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 SECRET = "my zanzibar quokka"
 

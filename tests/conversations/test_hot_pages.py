@@ -11,7 +11,7 @@ from bench.lists import views
 from bench.rows import fill
 from tests.conversations.test_paging import queries
 from tests.support.people import Person
-from webapp.models import catalogue
+from webapp.providers import catalogue
 from webapp.tools.web import service as web
 from webapp.usage import service as usage
 

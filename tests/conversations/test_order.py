@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.support.people import post_form
-from webapp.conversations import listing, taking_back
+from webapp.conversations import bulk_undo, lists
 from webapp.conversations.schemas import ConversationQuery
 
 
@@ -122,7 +122,7 @@ def test_pinned_conversations_come_first_in_the_sidebar_page_by_page(app_context
     found, cursor = [], None
     while True:
         query = ConversationQuery(limit=2, cursor=cursor)
-        page = listing.list_conversations(user.user_id, query, pinned_first=True)
+        page = lists.list_conversations(user.user_id, query, pinned_first=True)
         found += [row.title for row in page.items]
         cursor = page.next_cursor
         if cursor is None:
@@ -245,7 +245,7 @@ def test_without_redis_it_is_done_and_no_undo_is_offered(client, login, user, mo
 
     ids = [_talk(client)["conversation_id"]]
     browser = login(user)
-    monkeypatch.setattr(taking_back, "redis", away)
+    monkeypatch.setattr(bulk_undo, "redis", away)
     assert post_form(browser, "/organise", page="/organise", id=ids, wish="archive").status_code == 303
     page = browser.get("/organise").text
     assert "Archived 1 conversation." in page and "/organise/undo/" not in page

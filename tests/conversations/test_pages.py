@@ -13,7 +13,7 @@ from tests.support.people import csrf_token, post_form
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 HTMX = {"HX-Request": "true"}
 

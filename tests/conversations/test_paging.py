@@ -15,10 +15,10 @@ from sqlalchemy import event, text
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import ApiClient, Person
 from tests.support.queries import count_queries
-from webapp.conversations import listing, messages
+from webapp.conversations import lists, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
-from webapp.database import db
+from webapp.db.base import db
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHARED = settings(
@@ -52,7 +52,7 @@ def test_walking_the_pages_gives_each_conversation_once(
     found: list[int] = []
     cursor = None
     while True:
-        page = listing.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
+        page = lists.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
         found += [row.conversation_id for row in page.items]
         assert len(page.items) == limit or page.next_cursor is None
         if page.next_cursor is None:
@@ -158,7 +158,7 @@ def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person,
         cursor, read = None, []
         for _page in range(30):
             db.session.execute(text("FLUSH STATUS"))
-            page = listing.list_conversations(user.user_id, ConversationQuery(limit=40, cursor=cursor))
+            page = lists.list_conversations(user.user_id, ConversationQuery(limit=40, cursor=cursor))
             status = db.session.execute(text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
             read.append(sum(int(value) for _, value in status))
             cursor = page.next_cursor
@@ -198,12 +198,12 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
     if pinned_first:
         wanted.sort(key=lambda number: not rows[number].is_pinned)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "SEARCHED_AT_ONCE", at_once)
+        patch.setattr(lists, "SEARCHED_AT_ONCE", at_once)
         found: list[int] = []
         cursor = None
         while True:
             query = ConversationQuery(limit=limit, cursor=cursor, q="tide mill")
-            page = listing.list_conversations(user.user_id, query, pinned_first=pinned_first)
+            page = lists.list_conversations(user.user_id, query, pinned_first=pinned_first)
             found += [row.conversation_id for row in page.items]
             assert len(page.items) == limit or page.next_cursor is None
             if page.next_cursor is None:
@@ -215,11 +215,11 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
 def test_no_statement_of_a_search_looks_through_more_than_some_conversations(
     app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "SEARCHED_AT_ONCE", 2)
+    monkeypatch.setattr(lists, "SEARCHED_AT_ONCE", 2)
     for number in range(5):
         add_messages(app, add_conversation(app, user.user_id, at=NOON + timedelta(seconds=number)), 2)
     with app.app_context(), count_queries() as sent:
-        assert listing.list_conversations(user.user_id, ConversationQuery(q="nowhere said")).items == []
+        assert lists.list_conversations(user.user_id, ConversationQuery(q="nowhere said")).items == []
     asked = [statement for statement in sent if "messages.content LIKE" in statement]
     assert len(asked) == 3
     assert all("messages.conversation_id IN (" in statement for statement in asked)

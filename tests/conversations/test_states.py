@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import update
 
 from tests.support.people import csrf_token, post_form
-from webapp.conversations.listing import list_conversations
+from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 @pytest.fixture

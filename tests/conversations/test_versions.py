@@ -24,7 +24,7 @@ from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import delete_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, NotFound
 
 
@@ -33,7 +33,7 @@ def _context(app_context: Flask) -> Iterator[None]:
     yield
 
 
-def _finish(started: service.Started, status: str = "complete") -> None:
+def _finish(started: service.StartedTurn, status: str = "complete") -> None:
     db.session.commit()
     finish_turn(started.reply.message_id, Outcome(status, f"reply {started.reply.message_id}"))
     db.session.commit()
@@ -57,7 +57,7 @@ class Conversing(RuleBasedStateMachine):
         self.conversation_id = started.conversation.conversation_id
         self._note(started, keep=0)
 
-    def _note(self, started: service.Started, keep: int) -> None:
+    def _note(self, started: service.StartedTurn, keep: int) -> None:
         if keep < len(self.path):
             self.paths[self.path[keep]] = self.path[keep:]
         new = [m.message_id for m in (started.asked, started.reply) if m is not None]

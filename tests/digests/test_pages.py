@@ -6,7 +6,7 @@ import pytest
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import post_form
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData
 

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import WAYS_OUT, put_back, put_out_of_use
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 
 DATA = {"main_topics": ["tides"], "action": ["look them up"], "typical_observation": "Asks why."}

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.errors import NotFound

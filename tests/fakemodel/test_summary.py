@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fakemodel.tasks import conversation_summary
 from fakemodel.tasks.request import TaskRequest
-from webapp.legacies.telling import fact_task
+from webapp.legacies.extraction_prompt import fact_task
 
 
 def asked(*turns: tuple[str, str]) -> TaskRequest:

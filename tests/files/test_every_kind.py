@@ -18,8 +18,8 @@ import pytest
 
 from tests.files.test_files import docx, office, pdf
 from tests.files.test_pictures import photo
-from webapp.files.bounded import run_bounded
-from webapp.files.kinds import Refused, kind_of, safe_name
+from webapp.files.kinds import FileRejected, kind_of, safe_name
+from webapp.files.subprocesses import run_bounded
 
 SECRET = "root:x:0:0"
 DAMAGED = "damaged"
@@ -241,7 +241,7 @@ def _done(tmp_path: Path, module: str, name: str, data: bytes, *more: str) -> di
 
 @pytest.mark.parametrize("name", READ)
 def test_the_good_are_read(tmp_path: Path, name: str) -> None:
-    answer = _done(tmp_path, "webapp.files.reading", name, READ[name]())
+    answer = _done(tmp_path, "webapp.files.text_extraction", name, READ[name]())
     pages = answer.get("pages")
     assert isinstance(pages, list), answer
     assert "Bees dance." in " ".join(" ".join(pages).split())
@@ -252,14 +252,14 @@ def test_the_good_are_read(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", SEEN)
 def test_pictures_are_seen(tmp_path: Path, name: str) -> None:
     wish = '[{"page": 0, "edge": 100, "words": ""}]'
-    answer = _done(tmp_path, "webapp.files.drawing", name, SEEN[name](), wish)
+    answer = _done(tmp_path, "webapp.files.previews", name, SEEN[name](), wish)
     assert "pictures" in answer, answer
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_bad_say_why_and_harm_nothing(tmp_path: Path, name: str) -> None:
     make, words = BROKEN[name]
-    answer = _done(tmp_path, "webapp.files.reading", name, make())
+    answer = _done(tmp_path, "webapp.files.text_extraction", name, make())
     if words:
         assert words in str(answer["error"])
     else:  # some are read as far as they go: what counts is that nothing is fetched, grows or hangs
@@ -270,13 +270,13 @@ def test_the_bad_say_why_and_harm_nothing(tmp_path: Path, name: str) -> None:
 def test_pictures_that_cannot_be_seen_say_why(tmp_path: Path, name: str) -> None:
     make, words = UNSEEN[name]
     wish = '[{"page": 0, "edge": 100, "words": ""}]'
-    assert words in str(_done(tmp_path, "webapp.files.drawing", name, make(), wish)["error"])
+    assert words in str(_done(tmp_path, "webapp.files.previews", name, make(), wish)["error"])
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_document_is_refused_before_it_is_opened(name: str) -> None:
     make, words = REFUSED[name]
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(FileRejected, match=words):
         _kind(name, make())
 
 

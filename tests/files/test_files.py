@@ -19,13 +19,13 @@ from fakemodel.testing import ServerHandle
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.processes import wait_until
 from webapp.accounts.service import delete_user
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
-from webapp.files import bounded, kinds, reading, taking
+from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
 from webapp.files.plain import text_of_html
-from webapp.files.prompting import whole_room
-from webapp.files.storing import file_storage, key_of
+from webapp.files.prompt_parts import whole_room
+from webapp.files.storage import file_storage, key_of
 
 
 def pdf(*pages: str, password: str = "") -> bytes:
@@ -122,7 +122,7 @@ def test_the_same_key_and_file_give_the_first_answer(client):
 
 
 def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
-    read, answers, gate = taking.run_bounded, [], threading.Barrier(2)
+    read, answers, gate = uploads.run_bounded, [], threading.Barrier(2)
 
     def read_together(*args: str) -> Any:
         gate.wait(30)
@@ -131,7 +131,7 @@ def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
     def send() -> None:
         answers.append(_send(client, b"Bees dance.", **{"Idempotency-Key": "k"}).get_json())
 
-    monkeypatch.setattr(taking, "run_bounded", read_together)
+    monkeypatch.setattr(uploads, "run_bounded", read_together)
     threads = [threading.Thread(target=send) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -222,7 +222,7 @@ def test_what_turns_out_unreadable_says_why_and_harms_nothing(client, data, name
 
 
 def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
-    monkeypatch.setattr(bounded, "SECONDS", 0.001)
+    monkeypatch.setattr(subprocesses, "SECONDS", 0.001)
     file = _send(client, b"words", "a.txt").get_json()
     assert (file["status"], file["reason"]) == ("unreadable", "It takes too long to read.")
 
@@ -269,14 +269,14 @@ def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client,
 
 def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkeypatch):
     """Somebody deletes the last other file of the same content while this one is being read."""
-    read = taking._read
+    read = uploads._read
 
     def work(path, media_type):
         found = read(path, media_type)
         path.unlink()
         return found
 
-    monkeypatch.setattr(taking, "_read", work)
+    monkeypatch.setattr(uploads, "_read", work)
     number = _send(client, b"same words").get_json()["file_id"]
     with client.get(f"/api/files/{number}/content") as file:
         assert file.data == b"same words"
@@ -376,8 +376,8 @@ def test_a_long_text_without_pages_is_searched_by_its_parts(client, model):
 
 @pytest.mark.parametrize("text", ["蜂" * 9_001, "bees dance\n" * 900, "word " * 3_000, "short"])
 def test_pieces_are_small_and_lose_nothing(text):
-    found = list(reading.pieces(text, reading.PAGE))
-    assert all(0 < len(piece) <= reading.PAGE for piece in found)
+    found = list(text_extraction.pieces(text, text_extraction.PAGE))
+    assert all(0 < len(piece) <= text_extraction.PAGE for piece in found)
     assert "".join("".join(found).split()) == "".join(text.split())
 
 
@@ -488,7 +488,7 @@ def test_a_content_that_could_not_be_read_once_is_read_when_it_comes_again(
     model.script(reply="Read.", times=None)
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     with monkeypatch.context() as busy:
-        busy.setattr(taking, "run_bounded", lambda *_: {"error": "It took too long."})
+        busy.setattr(uploads, "run_bounded", lambda *_: {"error": "It took too long."})
         numbers = [_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"]]
     numbers.append(_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"])
     for number in numbers:

@@ -17,10 +17,10 @@ from tests.files.test_files import _send, pdf
 from tests.support.people import ApiClient, Person
 from tests.support.work import work_off
 from webapp.extensions import app_settings
-from webapp.files import drawing, pictures
+from webapp.files import pictures, previews
 from webapp.files.kinds import PDF
 from webapp.files.picture import picture_tokens
-from webapp.files.storing import file_storage, key_of, picture_key
+from webapp.files.storage import file_storage, key_of, picture_key
 
 
 def photo(width: int = 400, height: int = 200, form: str = "JPEG", *, turned: bool = False, mode: str = "RGB") -> bytes:
@@ -90,7 +90,7 @@ def test_a_picture_goes_to_the_model_small_upright_and_without_its_place(
 def test_what_is_see_through_stands_on_white() -> None:
     out = io.BytesIO()
     PIL.Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(out, "PNG")
-    (made,) = drawing.draw(out.getvalue(), "image/png", [{"page": 0, "edge": 20, "words": ""}])
+    (made,) = previews.draw(out.getvalue(), "image/png", [{"page": 0, "edge": 20, "words": ""}])
     assert PIL.Image.open(io.BytesIO(base64.b64decode(made["data"]))).getpixel((9, 9)) == (255, 255, 255)
 
 
@@ -232,7 +232,7 @@ def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.
     digest = "f" * 64
     file_storage().write(key_of(digest), data)
     for page in range(1, 6):
-        pictures.drawn(digest, PDF, pictures.Wish(page, 100))
+        pictures.draw_picture(digest, PDF, pictures.Wish(page, 100))
     assert len(list(file_storage().kept(picture_key(digest)))) == 3
     file_storage().delete(key_of(digest))
     assert not list(file_storage().kept(picture_key(digest)))

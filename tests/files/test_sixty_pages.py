@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from fakemodel.testing import ServerHandle
 from tests.files.test_files import pdf
 from tests.support.people import ApiClient, Person, post_form
-from webapp.database import db
+from webapp.db.base import db
 from webapp.usage.models import UsageRecord
 
 NEEDLE = "The ferry Adelheid sank on 4 March 1911 with a cargo of walnuts."

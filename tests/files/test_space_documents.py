@@ -20,16 +20,16 @@ from tests.files.test_pictures import ask, chat_calls, photo, seen
 from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.work import work_off
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
 from webapp.files import service as files
-from webapp.files import taking
-from webapp.files.citing import Citable, cited
+from webapp.files import uploads
+from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.keys import digest_of
+from webapp.files.orphans import sweep_storage
 from webapp.files.pages import place_of
-from webapp.files.storing import file_storage
-from webapp.files.sweeping import sweep_storage
+from webapp.files.storage import file_storage
 from webapp.spaces.models import SpaceDocument
 
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")
@@ -158,7 +158,7 @@ def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask,
     assert client.get(f"/api/files/{file_id}").status_code == 404
     assert client.get(f"/api/spaces/{space}/documents/{made.document_id}/content").data == HIVE
     with app.app_context():
-        taking._drop(hashlib.sha256(HIVE).hexdigest())  # as by a deletion that looked before the document was there
+        uploads._drop(hashlib.sha256(HIVE).hexdigest())  # as by a deletion that looked before the document was there
     assert client.get(f"/api/spaces/{space}/documents/{made.document_id}/content").data == HIVE
 
 
@@ -316,6 +316,6 @@ def test_a_reply_in_the_space_links_the_page_it_names(app: Flask, client: ApiCli
         assert citable_documents(user.user_id + 1_000, talk) == []
     said = "“Seventeen hives” (bees.pdf, page 2).</p><p>And page 3 of something else."
     with app.test_request_context():
-        linked = cited(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], place_of)
+        linked = link_citations(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], place_of)
     assert f"/spaces/{space}/documents/{made}/pages/2?words=Seventeen+hives" in linked
     assert linked.count("<a ") == 1

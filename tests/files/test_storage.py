@@ -22,19 +22,19 @@ from tests.files.test_pictures import photo
 from tests.support.buckets import SECRET, BucketServer, bucket_server, stored_in
 from tests.support.people import ApiClient, Person
 from webapp.accounts.service import delete_user
-from webapp.admin.backups.making import check_backup, make_backup
+from webapp.admin.backups.backup import check_backup, make_backup
 from webapp.admin.doctor.checks import files as look_at_files
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings
 from webapp.files import bucket as buckets
-from webapp.files import taking
+from webapp.files import uploads
 from webapp.files.bucket import Bucket
 from webapp.files.folder import Folder
 from webapp.files.models import File
-from webapp.files.storing import Storage, file_storage, key_of
-from webapp.files.sweeping import sweep_storage
-from webapp.transfer import leaving
+from webapp.files.orphans import sweep_storage
+from webapp.files.storage import Storage, file_storage, key_of
+from webapp.transfer import account_erasure
 
 KEY = f"ab/ab{'0' * 62}"
 
@@ -262,7 +262,7 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(
     assert client.get(f"/api/files/{gone}").status_code == 404 and len(stored.held()) == 2
     with app.app_context():
         assert sweep_storage() == 0  # it is young: its row might not be committed yet
-        monkeypatch.setattr("webapp.files.sweeping.YOUNG_SECONDS", -5)
+        monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
         assert sweep_storage() == 1 and sweep_storage() == 0
     assert len(stored.held()) == 1
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
@@ -272,7 +272,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
     app: Flask, server: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.empty()
-    monkeypatch.setattr("webapp.files.sweeping.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
     with stored_in(app, server.settings | {"s3_prefix": ""}, tmp_path), app.app_context():
         server.client.put_object(Bucket="files", Key="backups/commonplace.zip", Body=b"dear")
         upload = server.client.create_multipart_upload(Bucket="files", Key="backups/next.zip")
@@ -287,7 +287,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
 def test_a_sweep_spares_what_is_taken_in_while_it_deletes(
     app: Flask, client: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.files.sweeping.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
     with stored_in(app, {}, tmp_path), app.app_context():
         storage = file_storage()
         first, second = sorted((hashlib.sha256(words).hexdigest(), words) for words in (b"some words", b"other words"))
@@ -329,29 +329,29 @@ def test_an_account_is_not_gone_before_its_files_are(
 ) -> None:
     person = make_user()
     _send(api(person), b"mine alone", "a.txt")
-    monkeypatch.setattr(leaving.closing, "begin", lambda user_id: True)
+    monkeypatch.setattr(account_erasure.closing, "begin", lambda user_id: True)
     reports: list[dict[str, Any]] = []
-    monkeypatch.setattr(leaving.closing, "concluded", lambda user_id, report: reports.append(report))
+    monkeypatch.setattr(account_erasure.closing, "concluded", lambda user_id, report: reports.append(report))
     with app.app_context():
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch), pytest.raises(Unavailable):
-            leaving.delete_account(person.user_id)
+            account_erasure.delete_account(person.user_id)
         db.session.rollback()
         assert db.session.query(File).count() == 1 and reports == []
-        assert leaving.delete_account(person.user_id) == "done"
+        assert account_erasure.delete_account(person.user_id) == "done"
     assert stored.held() == [] and reports[0]["files_left"] == 0
 
 
 def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
     stored: BucketServer, client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = taking._read
+    read = uploads._read
 
     def work(path: Path, media_type: str) -> Any:
         found = read(path, media_type)
         stored.empty()
         return found
 
-    monkeypatch.setattr(taking, "_read", work)
+    monkeypatch.setattr(uploads, "_read", work)
     number = _send(client, b"same words", "a.txt").get_json()["file_id"]
     assert client.get(f"/api/files/{number}/content").data == b"same words"
 
@@ -392,13 +392,13 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
         request.getfixturevalue("stored")
     with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
         first = _send(client, b"same words", "a.txt").get_json()["file_id"]
-        read = taking._read
+        read = uploads._read
 
         def work(path: Path, media_type: str) -> Any:
             assert client.delete(f"/api/files/{first}").status_code == 204
             return read(path, media_type)
 
-        monkeypatch.setattr(taking, "_read", work)
+        monkeypatch.setattr(uploads, "_read", work)
         second = _send(client, b"same words", "b.txt").get_json()
         assert (second["status"], second["pages"]) == ("ready", 1)
         assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"
@@ -419,7 +419,7 @@ def test_backups_and_exports_hold_what_is_in_the_bucket(
         digest = db.session.get_one(File, file["file_id"]).digest
     stored.empty()
     with app.app_context(), zipfile.ZipFile(tmp_path / "backup.zip") as archive:
-        from webapp.admin.backups.restoring import _restore_files
+        from webapp.admin.backups.restore import _restore_files
 
         _restore_files(archive)
         assert file_storage().read(key_of(digest)) == b"Bees dance."

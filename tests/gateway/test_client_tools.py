@@ -15,7 +15,7 @@ from tests.gateway.test_completions import ask, official, said, talks  # noqa: F
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import Memory
 
 WEATHER: dict[str, Any] = {

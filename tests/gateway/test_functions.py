@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from webapp.gateway.functions import Unsupported, read_tools
+from webapp.gateway.functions import UnsupportedRequest, read_tools
 from webapp.gateway.wire import Completion, read
 from webapp.llm.events import ToolCall
-from webapp.tools.of_clients import (
+from webapp.tools.client_tools import (
     MOST_RESULT,
     ClientTools,
     arguments_of,
     call_id,
-    handed,
+    client_call_record,
     result_of,
     rounds_as_prompt,
     with_clients,
@@ -65,7 +65,7 @@ def nested(levels: int) -> dict[str, Any]:
     ],
 )
 def test_what_no_server_would_take_is_refused_by_its_place(tools: list[Any], choice: Any, param: str) -> None:
-    with pytest.raises(Unsupported) as refused:
+    with pytest.raises(UnsupportedRequest) as refused:
         read_tools(tools, choice)
     assert refused.value.param == param
 
@@ -105,7 +105,7 @@ def test_theirs_stand_behind_ours_and_a_clash_is_told_apart() -> None:
 
 def test_a_call_is_kept_under_an_id_of_its_own() -> None:
     offered = with_clients(Toolset(), ClientTools([tool()])).tools[0]
-    record = handed(ToolCall("call_1", "weather", '{"city": "Porto"}'), offered, 7, 0).record
+    record = client_call_record(ToolCall("call_1", "weather", '{"city": "Porto"}'), offered, 7, 0).record
     assert record == {
         "tool_name": "weather",
         "input": {"city": "Porto"},
@@ -114,9 +114,9 @@ def test_a_call_is_kept_under_an_id_of_its_own() -> None:
         "call_id": call_id(7, 0),
     }
     assert arguments_of(record) == '{"city": "Porto"}'
-    broken = handed(ToolCall("call_1", "weather", '{"city": '), offered, 7, 1).record
+    broken = client_call_record(ToolCall("call_1", "weather", '{"city": '), offered, 7, 1).record
     assert arguments_of(broken) == '{"city": '
-    assert arguments_of(handed(ToolCall("", "weather", ""), offered, 7, 2).record) == "{}"
+    assert arguments_of(client_call_record(ToolCall("", "weather", ""), offered, 7, 2).record) == "{}"
     ids = [call_id(turn, number) for turn in range(50) for number in range(4)]
     assert len(set(ids)) == len(ids)
     assert all(len(one) == 9 and one.isalnum() for one in ids)
@@ -178,6 +178,6 @@ def test_answers_are_read_with_their_question() -> None:
     ],
 )
 def test_calls_without_answers_and_answers_without_calls_are_refused(messages: list[dict[str, Any]]) -> None:
-    with pytest.raises(Unsupported) as refused:
+    with pytest.raises(UnsupportedRequest) as refused:
         read(asked(*messages))
     assert refused.value.param == "messages"

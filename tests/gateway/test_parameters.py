@@ -11,7 +11,7 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from tests.gateway.test_completions import ask
 from tests.support.people import ApiClient
-from webapp.model_clients import completions
+from webapp.providers.clients import completions
 
 SET = {
     "temperature": 0.2,

@@ -19,7 +19,7 @@ from tests.support.people import ApiClient, Person
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.files.models import File
 
 TOOL: dict[str, Any] = {"type": "function", **WEATHER["function"]}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from webapp.gateway.functions import Unsupported
-from webapp.gateway.matching import IMAGE, PICTURE, fingerprint, says_the_same
+from webapp.gateway.fingerprints import IMAGE, PICTURE, fingerprint, says_the_same
+from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.wire import Completion, read, split_model
 
 GONE = "[forgotten]"
@@ -69,7 +69,7 @@ def test_images_that_come_along_are_seen() -> None:
         there = {"type": "image_url", "image_url": {"url": url}}
         asked = read(request(("user", [{"type": "text", "text": "What is this?"}, there])))
         assert (asked.question, asked.pictures) == (f"What is this?\n{IMAGE}", ())
-    with pytest.raises(Unsupported):
+    with pytest.raises(UnsupportedRequest):
         read(request(("user", [part(b"x")] * 11)))
 
 
@@ -98,14 +98,14 @@ def test_a_history_is_the_same_with_its_images_and_without() -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(fields: dict[str, Any], param: str) -> None:
-    with pytest.raises(Unsupported) as error:
+    with pytest.raises(UnsupportedRequest) as error:
         read(request(("user", "Hello"), **fields))
     assert error.value.param == param
 
 
 @pytest.mark.parametrize("last", [("assistant", "Hi."), ("user", "  "), ("user", None), ("user", [{"type": "file"}])])
 def test_there_has_to_be_a_question(last: tuple[str, Any]) -> None:
-    with pytest.raises(Unsupported):
+    with pytest.raises(UnsupportedRequest):
         read(request(("user", "Hello"), last))
 
 

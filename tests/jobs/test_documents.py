@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.people import ApiClient
-from webapp import slices
+from webapp.background import time_slices
 
 
 def test_a_long_document_lets_others_go_first(
     client: ApiClient, run_jobs: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "SECONDS", 0)
-    monkeypatch.setattr(slices, "FEW", 3)
+    monkeypatch.setattr(time_slices, "SECONDS", 0)
+    monkeypatch.setattr(time_slices, "FEW", 3)
     place = f"/api/spaces/{client.post('/api/spaces', json={'kind': 'project', 'name': 'Mill'}).get_json()['space_id']}"
     content = "\n\n".join(f"Hive {n} stands behind the mill. " + "The bees fly to the limes. " * 40 for n in range(5))
     number = client.post(f"{place}/documents", json={"title": "Bees", "content": content}).get_json()["document_id"]

@@ -19,9 +19,9 @@ from tests.memories.conversing import answers, converse, current, memories_of, o
 from tests.support.dialogue import START, write_dialogue
 from tests.support.live import LiveServer
 from tests.support.processes import wait_until
-from webapp import jobspecs
+from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import MemoryChangeSet
 from webapp.retrieval.models import ConversationChunk
 
@@ -69,7 +69,7 @@ def long_talk(app, user) -> int:
 
 def push(app, name: str, **ids) -> str:
     """Queue a job; its id."""
-    job_id = jobspecs.push(app.extensions["redis"], jobspecs.JobRequest(name, ids))
+    job_id = job_specs.push(app.extensions["redis"], job_specs.JobRequest(name, ids))
     assert job_id
     return job_id
 
@@ -87,7 +87,7 @@ def until_ended(app, job_id: str) -> None:
 def run_again(app, job_id: str) -> None:
     """Run a job once more, as RQ does with one that it finds abandoned, and wait for its end."""
     job = fetch(app, job_id)
-    jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.TURN).enqueue_job(job)
+    job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN).enqueue_job(job)
     until_ended(app, job_id)
 
 

@@ -18,11 +18,11 @@ from tests.support.dialogue import START, add_turn, write_dialogue
 from tests.support.people import ApiClient, Person
 from tests.support.work import InProcessWorker
 from tests.transfer.exports import claude_conversation, zipped
-from webapp import jobspecs, slices
+from webapp.background import job_specs, time_slices
+from webapp.background.job_specs import JOBS, WORKERS, JobRequest, Queue, push, rq_queue
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
-from webapp.jobspecs import JOBS, WORKERS, JobRequest, Queue, push, rq_queue
-from webapp.transfer import importing, looking
+from webapp.db.base import db, write_transaction
+from webapp.transfer import import_jobs, preview
 from webapp.transfer.models import Import
 
 
@@ -92,15 +92,15 @@ class Lane:
 @pytest.fixture
 def lane(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lane]:
     """Slices of one portion each."""
-    monkeypatch.setattr(slices, "SECONDS", 0)
+    monkeypatch.setattr(time_slices, "SECONDS", 0)
     yield Lane(app)
     lose()
 
 
 def lose() -> None:
     """Give up what this process is in the middle of, as when it ends."""
-    while slices._unfinished:
-        slices._unfinished.popitem()[1][1].close()
+    while time_slices._unfinished:
+        time_slices._unfinished.popitem()[1][1].close()
 
 
 def bring(client: ApiClient, content: bytes, name: str) -> int:
@@ -138,7 +138,7 @@ def test_nobody_waits_for_all_that_another_has_asked_for(
     assert lane.others_before(other, "index") <= 1
     with app.app_context():
         assert not db.session.get(Conversation, talk.conversation_id).index_due
-        jobspecs.push(app.extensions["redis"], JobRequest("import", {"import_id": large}, person=one.user_id))
+        job_specs.push(app.extensions["redis"], JobRequest("import", {"import_id": large}, person=one.user_id))
     line = mine.post("/api/imports", json={"text": "I keep bees on the roof."}).get_json()["import_id"]
     for name, until in (("look_at_import", "ready"), ("import", "done")):
         while mine.get(f"/api/imports/{line}").get_json()["status"] != until:
@@ -171,9 +171,9 @@ def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app: Flask, cl
 def test_an_import_goes_on_where_it_was_whichever_process_has_it(
     app: Flask, client: ApiClient, lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "BATCH", 2)
     read: list[str] = []
-    opened = importing.Upload
+    opened = import_jobs.Upload
 
     def counted(path, filename):
         read.append(filename)
@@ -181,7 +181,7 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(
 
     number = bring(client, many(8), "export.zip")
     finished(lane, "look_at_import")
-    monkeypatch.setattr(importing, "Upload", counted)
+    monkeypatch.setattr(import_jobs, "Upload", counted)
     client.post(f"/api/imports/{number}/start", json={})
     lane.next()
     lane.next()
@@ -194,22 +194,22 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(
 
 
 def test_two_jobs_of_one_import_write_nothing_twice(app: Flask, client: ApiClient, lane: Lane, monkeypatch) -> None:
-    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "BATCH", 2)
     number = bring(client, many(6), "export.zip")
     finished(lane, "look_at_import")
     client.post(f"/api/imports/{number}/start", json={})
-    bringing = importing._bring
+    bringing = import_jobs._bring
 
     def overtaken(*args):
-        monkeypatch.setattr(importing, "_bring", bringing)
-        kept = dict(slices._unfinished)
-        slices._unfinished.clear()
+        monkeypatch.setattr(import_jobs, "_bring", bringing)
+        kept = dict(time_slices._unfinished)
+        time_slices._unfinished.clear()
         with app.app_context():
-            importing.run(number)
-        slices._unfinished.update(kept)
+            import_jobs.run(number)
+        time_slices._unfinished.update(kept)
         return bringing(*args)
 
-    monkeypatch.setattr(importing, "_bring", overtaken)
+    monkeypatch.setattr(import_jobs, "_bring", overtaken)
     finished(lane, "import")
     shown = client.get(f"/api/imports/{number}").get_json()
     assert (shown["status"], shown["counts"]["conversations imported"]) == ("done", 6)
@@ -223,7 +223,7 @@ def test_a_file_that_is_no_longer_wanted_is_read_no_further(app: Flask, client: 
     client.post(f"/api/imports/{number}/cancel", json={})
     finished(lane, "look_at_import")
     with app.app_context():
-        assert looking.look_at(number) == "cancelled"
+        assert preview.look_at(number) == "cancelled"
 
 
 def test_a_turn_is_indexed_between_two_portions_of_a_message(app: Flask, make_user, lane: Lane) -> None:

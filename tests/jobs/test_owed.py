@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from tests.memories.conversing import answers, converse, operation
-from webapp import backoff, jobspecs, upkeep
+from webapp.background import backoff, job_specs
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.memories.learning import extraction
+from webapp.shell import upkeep
 
 TEA = operation("I prefer green tea", "Prefers green tea.", memory_type="preference")
 
@@ -31,7 +32,7 @@ def sweep(app, talk: int, *, due: bool = True) -> None:
 
 
 def key(talk: int) -> str:
-    return jobspecs.JobRequest("extract", {"conversation_id": talk}).key
+    return job_specs.JobRequest("extract", {"conversation_id": talk}).key
 
 
 def pause(app, talk: int) -> int:
@@ -65,7 +66,7 @@ def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, tal
         assert extractions(run_jobs) == 1
         assert pause(app, talk) <= backoff.FIRST_SECONDS
         elapse(app, talk)
-    failed = jobspecs.FailedJobRegistry(queue=jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.TURN))
+    failed = job_specs.FailedJobRegistry(queue=job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN))
     assert failed.get_job_count(cleanup=False) == 0, "an outage is nothing somebody has to look at, job by job"
     model.reset()
     answers(model, TEA)
@@ -104,7 +105,7 @@ def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jo
 
 
 def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, model) -> None:
-    jobspecs.push(app.extensions["redis"], jobspecs.JobRequest("extract", {"conversation_id": talk}))
+    job_specs.push(app.extensions["redis"], job_specs.JobRequest("extract", {"conversation_id": talk}))
     sweep(app, talk)
     assert pause(app, talk) == 0
     answers(model, TEA)
@@ -114,12 +115,12 @@ def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, mode
 def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs) -> None:
     """24 jobs stood as failed that the sweep had done long ago."""
     redis = app.extensions["redis"]
-    queue = jobspecs.rq_queue(redis, jobspecs.Queue.TURN)
+    queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     model.script(match="memory_operations", reply="I will not.")
     sweep(app, talk)
     (failed,) = run_jobs(failures=True)
-    assert failed.id in jobspecs.FailedJobRegistry(queue=queue)
-    jobspecs.note_failure(redis, key(talk), failed.id)
-    jobspecs.forget_failures(redis, queue, key(talk))
-    assert failed.id not in jobspecs.FailedJobRegistry(queue=queue)
+    assert failed.id in job_specs.FailedJobRegistry(queue=queue)
+    job_specs.note_failure(redis, key(talk), failed.id)
+    job_specs.forget_failures(redis, queue, key(talk))
+    assert failed.id not in job_specs.FailedJobRegistry(queue=queue)
     assert not redis.exists(f"rq:job:{failed.id}")

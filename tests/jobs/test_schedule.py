@@ -11,7 +11,7 @@ from rq.cron import CronJob
 
 from jobs import schedule
 from jobs.schedule import LOCK, LOCK_SECONDS, LONGEST_SLEEP, Scheduler
-from webapp.jobspecs import JOBS, Queue, rq_queue
+from webapp.background.job_specs import JOBS, Queue, rq_queue
 
 
 def _waiting(app: Flask) -> list[str]:
@@ -89,5 +89,5 @@ def test_scheduling_goes_on_after_any_error(app: Flask, monkeypatch: pytest.Monk
     monkeypatch.setattr(schedule, "Scheduler", Shaky)
     monkeypatch.setattr(schedule, "PAUSE", 0.01)
     monkeypatch.setattr(schedule, "open_redis", lambda *_, **__: app.extensions["redis"])
-    with schedule.beside():
+    with schedule.schedule_in_thread():
         assert works.wait(30)

@@ -15,13 +15,13 @@ from fakemodel.testing import ServerHandle
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import Person
 from tests.support.processes import wait_until
-from webapp import upkeep
+from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
 from webapp.chat.turns import turnlog
-from webapp.conversations import naming, service
+from webapp.conversations import default_titles, service
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
-from webapp.database import db, write_transaction
-from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.db.base import db, write_transaction
+from webapp.shell import upkeep
 
 TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the moon"}}
 
@@ -213,7 +213,7 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
             db.session.execute(
                 db.text("UPDATE messages SET content = '', status = 'stopped' WHERE message_id = :id"), {"id": reply}
             )
-        assert list(service.owed_titles(since=datetime(2020, 1, 1, tzinfo=UTC))) == [answered]
+        assert list(service.conversations_without_title(since=datetime(2020, 1, 1, tzinfo=UTC))) == [answered]
 
 
 @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
     ],
 )
 def test_tidying(raw: str, title: str) -> None:
-    assert naming.tidy(raw) == title
+    assert default_titles.tidy(raw) == title
 
 
 def test_the_first_words() -> None:
-    assert naming.from_words("Short  one") == "Short one"
-    assert naming.from_words("one two three four five six seven") == "one two three four five six…"
-    assert len(naming.from_words("x" * 5_000)) <= 61
-    assert naming.from_words("  \n ") == ""
+    assert default_titles.title_from_words("Short  one") == "Short one"
+    assert default_titles.title_from_words("one two three four five six seven") == "one two three four five six…"
+    assert len(default_titles.title_from_words("x" * 5_000)) <= 61
+    assert default_titles.title_from_words("  \n ") == ""

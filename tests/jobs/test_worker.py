@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jobs import worker
-from webapp.jobspecs import WORKERS
+from webapp.background.job_specs import WORKERS
 
 
 def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ LATIN = frozenset({*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x202
 def _fonts_cut_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Most summaries are in Latin letters: their fonts are cut to all of those once, which takes a second otherwise."""
     made: dict[report_fonts.Face, Path] = {}
-    cut = report_fonts.cut
+    cut = report_fonts.write_subsets
 
     def cut_once(
         faces: Iterable[report_fonts.Face], points: set[int], folder: Path
@@ -32,7 +32,7 @@ def _fonts_cut_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             yield face, made[face]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_fonts, "cut", cut_once)
+        patch.setattr(report_fonts, "write_subsets", cut_once)
         yield
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from flask import Flask
 
 from tests.support.people import ApiClient
-from webapp.database import write_transaction
-from webapp.journeys.loading import FIXTURES, load_journeys
+from webapp.db.base import write_transaction
+from webapp.journeys.journey_files import FIXTURES, load_journeys
 
 SMALL: dict[str, Any] = {
     "slug": "garden",

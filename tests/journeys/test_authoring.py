@@ -17,7 +17,7 @@ from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.service import delete_user
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 
 SHORT = {
     "title": "My week",

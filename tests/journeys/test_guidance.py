@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.journeys.evidence_matches import assign, assign_data, keyword_count
 from webapp.journeys.guidance import PointGuide, directive
-from webapp.journeys.matching import assign, assign_data, bearing_on
 
 GUIDE = PointGuide(
     "Clarify your values",
@@ -74,7 +74,7 @@ def test_no_statement_is_lost_or_doubled(statements: list[str], quotes: list[str
 
 
 def test_keywords_match_in_any_form() -> None:
-    assert bearing_on("I take painkillers and exercised daily.", ["painkiller", "exercise", "yoga"]) == 2
-    assert bearing_on("My lower back hurts", ["lower back"]) == 1
-    assert bearing_on("back to the lower floor", ["lower back"]) == 0
-    assert bearing_on("because of that", ["because", "…"]) == 0
+    assert keyword_count("I take painkillers and exercised daily.", ["painkiller", "exercise", "yoga"]) == 2
+    assert keyword_count("My lower back hurts", ["lower back"]) == 1
+    assert keyword_count("back to the lower floor", ["lower back"]) == 0
+    assert keyword_count("because of that", ["because", "…"]) == 0

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from fakemodel.testing import ServerHandle
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from tests.support.people import ApiClient, Person, csrf_token
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 
 QUOTE = "a balcony of six square metres"

@@ -15,7 +15,7 @@ from tests.conversations.test_paging import queries
 from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.journeys.progress import JourneyProgress, journeys_with_progress
 
 QUOTE = "a balcony of six square metres"

@@ -19,14 +19,14 @@ from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
+from webapp.i18n import LANGUAGES
 from webapp.journeys.models import ConversationReport, JourneyGuide
 from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
+from webapp.journeys.report_labels import texts_in
 from webapp.journeys.report_pdf import make_pdf
-from webapp.journeys.report_wording import wording_in
-from webapp.languages import LANGUAGES
-from webapp.upkeep import purge, sweep
+from webapp.shell.upkeep import purge, sweep
 
 once = pytest.mark.once
 """About how a report is written and printed; what is stored of it, and owed, is asked of both databases."""
@@ -292,7 +292,7 @@ def test_it_speaks_the_language_of_its_person(
 def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp_path: Path) -> None:
     answer = Answer("One", "", ["A statement"], [Quotation("Said", AT)], [("Size", "6 m²")], unclear=["6 / 7"])
     with app.app_context():
-        wording = wording_in(code)
+        wording = texts_in(code)
     for words in (wording.heading, wording.open, wording.aside, wording.foot, wording.in_full(DAY)):
         assert printable(words) == words
     assert (wording == ENGLISH) == (code == "en") or code == "en"

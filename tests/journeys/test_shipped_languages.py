@@ -12,12 +12,12 @@ from tests.journeys.rows import SMALL, load
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
+from webapp.i18n import LANGUAGES, SOURCE
+from webapp.journeys.builtin import DEFAULT_QUESTIONS, FORMER, texts_in, translate_text
 from webapp.journeys.definitions import definition_of
-from webapp.journeys.loading import read_fixtures
+from webapp.journeys.journey_files import read_fixtures
 from webapp.journeys.reports import source_of
-from webapp.journeys.shipped import DEFAULT_QUESTIONS, FORMER, in_language, texts_in
-from webapp.languages import LANGUAGES, SOURCE
 
 CODES = [code for code in LANGUAGES if code != SOURCE]
 GERMAN = {"Accept-Language": "de"}
@@ -44,8 +44,8 @@ def test_no_text_is_left_out_and_none_is_left_over(code: str) -> None:
 
 
 def test_a_journey_loaded_earlier_reads_like_one_loaded_now() -> None:
-    assert in_language("Why you go", "en") == "Why you're going"
-    assert in_language("Why you go", "de") == "Warum du hingehst"
+    assert translate_text("Why you go", "en") == "Why you're going"
+    assert translate_text("Why you go", "de") == "Warum du hingehst"
     shown = _shown()
     former = texts_in(FORMER)
     assert [new for new in former.values() if new not in shown] == []
@@ -53,8 +53,8 @@ def test_a_journey_loaded_earlier_reads_like_one_loaded_now() -> None:
 
 
 def test_what_is_not_shipped_stays_as_it_was_written() -> None:
-    assert in_language(str(SMALL["title"]), "de") == SMALL["title"]
-    assert in_language("Weekly review", "en") == in_language("Weekly review", "xx") == "Weekly review"
+    assert translate_text(str(SMALL["title"]), "de") == SMALL["title"]
+    assert translate_text("Weekly review", "en") == translate_text("Weekly review", "xx") == "Weekly review"
 
 
 def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(

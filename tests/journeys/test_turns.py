@@ -18,7 +18,7 @@ from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load,
 from tests.memories.conversing import operation
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"

@@ -6,11 +6,11 @@ import pytest
 
 from tests.spaces.helpers import converse, fill, make_space
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.legacies.disputes import topic_of
-from webapp.legacies.learning import Proposed, Vectors, keep_facts, known_facts
-from webapp.memories.reviewing import review_queue
+from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, known_facts
 from webapp.memories.schemas import MemoryQuery
+from webapp.memories.store.reviews import review_queue
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,9 @@ def told(app, client, user):
         ids = fill(app, talk, *(text for text, _ in said), count=len(said))
         with app.app_context():
             with write_transaction():
-                proposed = [Proposed(kind, worded or text, text, number) for number, (text, kind) in enumerate(said, 1)]
+                proposed = [
+                    ProposedFact(kind, worded or text, text, number) for number, (text, kind) in enumerate(said, 1)
+                ]
                 keep_facts(user.user_id, space_id, talk, "Ylva", proposed, ids, Vectors())
             listed = client.get(f"/api/ai/legacies/{space_id}/facts").get_json()["facts"]
             waiting = review_queue(user.user_id, MemoryQuery()).items

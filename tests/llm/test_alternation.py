@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
-from webapp.llm.alternation import BEGINS, alternating, without_system
+from webapp.llm.alternation import BEGINS, merge_turns, without_system
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient, TextDelta
 
@@ -28,26 +28,26 @@ def said(*turns: str) -> list[dict[str, Any]]:
 
 @given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=12))
 def test_any_conversation_alternates_and_begins_with_the_user(system: list, spoken: list) -> None:
-    result = alternating([*system, *spoken])
+    result = merge_turns([*system, *spoken])
     roles = [message["role"] for message in result]
     assert roles.count("system") == bool(system)
     rest = roles[bool(system) :]
     assert rest == [("user", "assistant")[place % 2] for place in range(len(rest))]
     everything = "".join(message["content"] for message in result).replace(BEGINS, "")
     assert everything.replace("\n\n", "") == "".join(message["content"] for message in [*system, *spoken])
-    assert alternating(result) == result
+    assert merge_turns(result) == result
 
 
 @given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=10), SPOKEN)
 def test_one_more_message_leaves_the_beginning_as_it_was(system: list, spoken: list, more: dict) -> None:
     """A provider's cache keeps what it has: only the last message may grow."""
-    before, after = alternating([*system, *spoken]), alternating([*system, *spoken, more])
+    before, after = merge_turns([*system, *spoken]), merge_turns([*system, *spoken, more])
     assert after[: len(before) - 1] == before[:-1]
     assert after[len(before) - 1]["content"].startswith(before[-1]["content"])
 
 
 def test_an_opening_question_and_messages_sent_in_a_row() -> None:
-    assert alternating(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
+    assert merge_turns(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
         "sBrief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
     )
 
@@ -56,14 +56,14 @@ def test_calls_of_tools_keep_their_answers() -> None:
     calls = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "1"}]}
     answers = [{"role": "tool", "tool_call_id": str(n), "content": "{}"} for n in (1, 2)]
     sent = [*said("uHi"), calls, *answers]
-    assert alternating(sent) == sent
-    again = alternating([*said("uHi", "aSo"), calls, *answers])
+    assert merge_turns(sent) == sent
+    again = merge_turns([*said("uHi", "aSo"), calls, *answers])
     assert again == [*said("uHi"), {**calls, "content": "So\n\nWait."}, *answers]
 
 
 def test_parts_and_words_are_joined_as_parts() -> None:
     picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
-    (joined,) = alternating([picture, *said("uWhat is it?")])
+    (joined,) = merge_turns([picture, *said("uWhat is it?")])
     assert joined["content"] == [*picture["content"], {"type": "text", "text": "What is it?"}]
 
 

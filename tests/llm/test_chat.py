@@ -9,7 +9,7 @@ import pytest
 from tests.llm.helpers import ASK, listen, settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient, TextDelta
-from webapp.llm.errors import Interrupted, ModelUnavailable
+from webapp.llm.errors import InterruptedAnswer, ModelUnavailable
 from webapp.llm.events import Usage
 
 TOOLS = [{"type": "function", "function": {"name": "remember", "parameters": {"type": "object", "properties": {}}}}]
@@ -104,7 +104,7 @@ def test_dropped_connection_is_an_interruption_that_keeps_the_text(server, setti
     server.script(fault={"cut_after": 4}, token_delay=0.002)
     heard = listen(settings)
     assert heard.text == "token0 token1 token2 token3 "
-    assert isinstance(heard.error, Interrupted)
+    assert isinstance(heard.error, InterruptedAnswer)
     assert heard.error.retryable
     assert len(server.calls()) == 1, "a reply that has begun must not be asked for again"
 
@@ -155,7 +155,7 @@ def test_silence_between_tokens_is_an_interruption(server):
     server.script(fault={"hang_after": 2})
     heard = listen(settings_for(server, idle_timeout=0.2))
     assert heard.text == "token0 token1 "
-    assert isinstance(heard.error, Interrupted)
+    assert isinstance(heard.error, InterruptedAnswer)
     server.wait_for(lambda calls: calls[0]["outcome"] == "disconnected")
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from tests.llm.helpers import ASK, settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
-from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, Refused
+from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, RefusedByModel
 
 
 class Item(BaseModel):
@@ -160,7 +160,7 @@ def test_errors_that_are_not_about_the_format_are_not_blamed_on_it(server, compl
 
 def test_refusal(server, completions):
     server.script(reply="I would rather", finish_reason="content_filter")
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedByModel):
         completions.complete_text(ASK)
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalised
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalise_rows
 from webapp.llm.errors import MalformedOutput, ModelError
-from webapp.llm.local import LocalEmbedder
+from webapp.llm.minilm import LocalEmbedder
 
 TEXTS = [
     "The cat sits on the mat.",
@@ -158,4 +158,4 @@ def test_a_changed_length_is_noticed(server, remote):
 
 
 def test_zero_rows_stay_zero():
-    assert normalised(np.zeros((1, 3), dtype=np.float32)).tolist() == [[0.0, 0.0, 0.0]]
+    assert normalise_rows(np.zeros((1, 3), dtype=np.float32)).tolist() == [[0.0, 0.0, 0.0]]

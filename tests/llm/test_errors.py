@@ -7,8 +7,8 @@ from webapp.llm.errors import (
     ModelError,
     RateLimited,
     Unauthorized,
-    from_exception,
-    from_payload,
+    classify_exception,
+    classify_payload,
     parse_retry_after,
 )
 from webapp.llm.retry import retry_delay
@@ -30,7 +30,7 @@ from webapp.llm.settings import ModelSettings
     ],
 )
 def test_payloads(payload, status, code, retryable):
-    error = from_payload(payload, status=status)
+    error = classify_payload(payload, status=status)
     assert (error.code, error.retryable) == (code, retryable)
     assert error.detail.endswith(".")
 
@@ -44,13 +44,15 @@ def test_every_kind_speaks_in_a_sentence(kind):
 
 
 def test_log_fields_hold_no_free_text():
-    error = from_payload({"error": {"message": "secret", "code": "my secret sentence, long", "type": "server_error"}})
+    error = classify_payload(
+        {"error": {"message": "secret", "code": "my secret sentence, long", "type": "server_error"}}
+    )
     assert error.provider_code == "server_error"
 
 
 def test_own_errors_pass_unchanged():
     error = Unauthorized()
-    assert from_exception(error) is error
+    assert classify_exception(error) is error
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from webapp.llm.floors import floor_of
 from webapp.llm.multilingual import DIM, MultilingualEmbedder
-from webapp.model_clients import packaged_embedder
+from webapp.llm.relatedness import floor_of
+from webapp.providers.clients import packaged_embedder
 
 
 @pytest.fixture(scope="module")

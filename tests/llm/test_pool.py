@@ -10,7 +10,7 @@ import pytest
 
 from webapp.llm.errors import Silent
 from webapp.llm.events import Event, Finish, TextDelta
-from webapp.llm.pool import ChatPool, Switched
+from webapp.llm.pool import ChatPool, ModelSwitched
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
 
@@ -49,7 +49,7 @@ def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
             asyncio.run(run())
     else:
         heard = asyncio.run(run())
-        assert [event.target.id for event in heard if isinstance(event, Switched)] == ["1", "2"][:silent]
+        assert [event.target.id for event in heard if isinstance(event, ModelSwitched)] == ["1", "2"][:silent]
     shares = [client.patience for client in clients[: silent + 1]]
     assert all(0 < share <= 300 for share in shares[:2])
     assert len(shares) < 3 or 300 < shares[2] <= 600

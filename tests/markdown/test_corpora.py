@@ -12,7 +12,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from tests.support.html_meaning import meaning
-from webapp.markdown import StreamRenderer, parsing, render, rendering
+from webapp.markdown import StreamRenderer, dialect, render, rendering
 
 SPECIFICATION = Path(__file__).resolve().parents[2] / "node_modules" / "commonmark-spec" / "spec.txt"
 EXAMPLES = 652
@@ -59,8 +59,8 @@ def examples() -> list[Example]:
 @pytest.fixture
 def any_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """Links may lead anywhere: the examples lead to `/url`, and which addresses are allowed is not what they show."""
-    monkeypatch.setattr(parsing, "is_allowed_link", lambda url: True)
-    parser = parsing.make_parser()
+    monkeypatch.setattr(dialect, "is_allowed_link", lambda url: True)
+    parser = dialect.make_parser()
     parser.renderer = rendering._Renderer(parser)
     monkeypatch.setattr(rendering, "_PARSER", parser)
     monkeypatch.setattr(rendering, "_CLEANER", _NoCleaner())
@@ -94,7 +94,7 @@ def test_with_the_addresses_that_are_allowed_too(examples: list[Example]) -> Non
         addresses = [part[1] for part in reference if part[0] == "a"] + re.findall(r"\]:\s*(\S*)", example.source)
         if example.section in RAW_HTML or example.number in DIFFERENT:
             continue
-        if all(parsing.is_allowed_link(address) for address in addresses):
+        if all(dialect.is_allowed_link(address) for address in addresses):
             compared += 1
             assert meaning(render(example.source), ours=True) == reference, example
     assert compared > 400
@@ -119,7 +119,7 @@ def test_html_in_an_example_is_text_and_no_link_leads_into_this_site(examples: l
         elements = _Elements()
         elements.feed(html)
         assert elements.tags <= rendering._TAGS | {"button"}, example
-        assert all(parsing.is_allowed_link(address) for address in elements.addresses), example
+        assert all(dialect.is_allowed_link(address) for address in elements.addresses), example
         if example.section == "Raw HTML":
             assert html.count("&lt;") >= example.source.replace(r"\<", "<").count("<") > 0, example
 

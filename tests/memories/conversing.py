@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory
 
 

@@ -15,18 +15,18 @@ from sqlalchemy import event
 from bench.fill import fill_memories
 from tests.memories.conversing import answers, converse, current, operation
 from tests.support.people import Person
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.memories import service
-from webapp.memories.always import context_memories
-from webapp.memories.keeping import store
-from webapp.memories.learning import extraction, reviewed
+from webapp.memories.learning import extraction, past_conversations
 from webapp.memories.schemas import NewMemory
-from webapp.memories.standing import standing_instructions
-from webapp.model_clients import embedder
-from webapp.retrieval import facts, loading
+from webapp.memories.store import writing
+from webapp.memories.store.always_used import context_memories
+from webapp.memories.store.instructions import standing_instructions
+from webapp.providers.clients import embedder
+from webapp.retrieval import facts, passage_rows
 from webapp.retrieval.changes import position
-from webapp.retrieval.indexing import index_user
 from webapp.retrieval.scope import Scope
+from webapp.retrieval.vector_jobs import index_user
 
 on_sqlite = pytest.mark.skipif(os.environ.get("TEST_DB") != "sqlite", reason="about SQLite's plans and its one writer")
 PET = operation("My parrot is called Coco", "Has a parrot called Coco.", fact_key="pet/name", fact_value="Coco")
@@ -71,8 +71,8 @@ def test_no_look_up_walks_through_all_memories(app: Flask, user: Person, talk: i
         standing_instructions(user.user_id, 1, talk)
         extraction.extract(talk)
         index_user(user.user_id)
-        list(loading.load_memories(user.user_id, [1, 2]))
-        list(loading.load_memories(user.user_id))
+        list(passage_rows.load_memories(user.user_id, [1, 2]))
+        list(passage_rows.load_memories(user.user_id))
         facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
     walking = re.compile(r"SCAN memories|memories USING (COVERING )?INDEX \w+ \(user_id=\?( AND is_archived=\?)?\)$")
     # The scan for what is near, which is of all; the newest, until there are enough; all ids, when the index is built.
@@ -127,7 +127,7 @@ def test_memory_that_changed_since_is_looked_through_again(
     app: Flask, user: Person, talk: int, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scans: list[int] = []
-    nearest, write = store.nearest, extraction._write
+    nearest, write = writing.nearest, extraction._write
 
     def counted(*given: Any) -> dict[int, float]:
         scans.append(1)
@@ -140,7 +140,7 @@ def test_memory_that_changed_since_is_looked_through_again(
             )
         return write(*found)
 
-    monkeypatch.setattr(store, "nearest", counted)
+    monkeypatch.setattr(writing, "nearest", counted)
     answers(model, PET, times=None)
     with app.app_context():
         extraction.extract(talk)
@@ -159,11 +159,11 @@ def test_what_an_import_brought_is_compared_before_anything_is_written(
 ) -> None:
     answers(model, PET)
     with app.app_context():
-        step = reviewed.ask_about(talk, 0)
+        step = past_conversations.ask_about(talk, 0)
         assert step is not None
-        monkeypatch.setattr(store, "nearest", lambda *_given: pytest.fail("scanned in a transaction that writes"))
+        monkeypatch.setattr(writing, "nearest", lambda *_given: pytest.fail("scanned in a transaction that writes"))
         with write_transaction():
-            assert reviewed.write(step).proposed == 1
+            assert past_conversations.write(step).proposed == 1
 
 
 def test_only_what_changed_is_looked_at_for_vectors(app: Flask, user: Person, run_jobs: Callable[..., Any]) -> None:

@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, memories_of, operation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import AdminAccess, MemoryTombstone
 
 

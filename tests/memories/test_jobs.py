@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, current, memories_of, operation, say
-from webapp import jobspecs
+from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.models import MemoryChangeSet
@@ -39,8 +39,8 @@ def change_sets(app) -> int:
 
 
 def push(app, talk: int, **ids) -> str | None:
-    request = jobspecs.JobRequest("extract", {"conversation_id": talk, **ids})
-    return jobspecs.push(app.extensions["redis"], request)
+    request = job_specs.JobRequest("extract", {"conversation_id": talk, **ids})
+    return job_specs.push(app.extensions["redis"], request)
 
 
 def asked(model) -> list[dict]:
@@ -65,7 +65,10 @@ def test_several_requests_wait_for_one_job(app, talk, run_jobs, model) -> None:
     answers(model, TEA)
     first = push(app, talk)
     assert first and push(app, talk) is None
-    assert jobspecs.pending(app.extensions["redis"], jobspecs.JobRequest("extract", {"conversation_id": talk})) == first
+    assert (
+        job_specs.pending_job_id(app.extensions["redis"], job_specs.JobRequest("extract", {"conversation_id": talk}))
+        == first
+    )
     assert len(run_jobs()) == 1
 
 
@@ -129,7 +132,7 @@ def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model,
     push(app, talk)
     servers.flush_redis()
     idle(app, talk)
-    jobspecs.push(app.extensions["redis"], jobspecs.JobRequest("sweep"))
+    job_specs.push(app.extensions["redis"], job_specs.JobRequest("sweep"))
     assert [job.meta["name"] for job in run_jobs()] == ["sweep", "extract"]
     assert current(app, user.user_id) == [TEA["content"]]
     assert state_of(app, talk)[1] is False

@@ -14,16 +14,16 @@ from sqlalchemy import func, select
 from tests.memories.conversing import operation
 from tests.support.people import make_person
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
-from webapp.memories import change_sets, history, reviewing, service
-from webapp.memories.keeping import forgetting
-from webapp.memories.keeping.journal import snapshot
-from webapp.memories.learning import extraction, reading
+from webapp.memories import service
+from webapp.memories.learning import extraction, inputs
 from webapp.memories.learning.model_call import Answer
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
 from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
+from webapp.memories.store import change_sets, forgetting, history, reviews
+from webapp.memories.store.journal import snapshot
 
 VALUES = ("Rome", "Oslo", "Lima")
 KEYS = ("identity/location", "work/city", None)
@@ -78,7 +78,7 @@ class Memories(RuleBasedStateMachine):
                             conversation_id=self.talk, role="user", content=f"By now {quote}, I think", created_at=now()
                         )
                     )
-            found = reading.read(self.talk, 0 if again else None)
+            found = inputs.read(self.talk, 0 if again else None)
             if found is None or not found.call.sources:
                 return
             proposed = operation(
@@ -145,7 +145,7 @@ class Memories(RuleBasedStateMachine):
     def review(self, number: int, decision: str) -> None:
         """Decides about something in review."""
         if (memory_id := self.some(number, needs_review=True)) is not None:
-            self.act(reviewing.decide_review, memory_id, ReviewDecision(decision=decision))
+            self.act(reviews.decide_review, memory_id, ReviewDecision(decision=decision))
 
     @precondition(lambda self: self.last_change() is not None)
     @rule()

@@ -19,9 +19,9 @@ from sqlalchemy.exc import OperationalError
 from tests.support.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
-from webapp.database import db
-from webapp.memories.keeping.journal import statement_hash
-from webapp.migrating import connect_patiently
+from webapp.db.base import db
+from webapp.db.migrations import connect_patiently
+from webapp.memories.store.journal import statement_hash
 from webapp.text.canonical import earlier_statement
 
 # From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
@@ -211,7 +211,7 @@ def test_a_database_that_is_still_starting_is_waited_for(monkeypatch: pytest.Mon
         return "a connection"
 
     monkeypatch.setattr(engine, "connect", connect)
-    monkeypatch.setattr("webapp.migrating.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("webapp.db.migrations.time.sleep", lambda _seconds: None)
     assert connect_patiently(engine, 5) == "a connection"
     asked.clear()
     with pytest.raises(OperationalError):

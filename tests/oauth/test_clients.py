@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from webapp.oauth.clients import Metadata, form_target, is_document_id, is_registered, trouble_with, where_to
+from webapp.oauth.clients import Metadata, form_target, is_document_id, is_registered, redirect_label, trouble_with
 
 GOOD = [
     "https://claude.ai/api/mcp/auth_callback",
@@ -73,9 +73,9 @@ def test_only_the_port_of_the_own_machine_may_differ() -> None:
 
 
 def test_what_people_are_told() -> None:
-    assert where_to("http://localhost:9/cb") == "this computer"
-    assert where_to("https://claude.ai/cb") == "claude.ai"
-    assert where_to("com.example.app:/y") == "an app (com.example.app:)"
+    assert redirect_label("http://localhost:9/cb") == "this computer"
+    assert redirect_label("https://claude.ai/cb") == "claude.ai"
+    assert redirect_label("com.example.app:/y") == "an app (com.example.app:)"
     assert form_target("https://claude.ai:8/cb?x") == "https://claude.ai:8"
     assert form_target("com.example.app:/y") == "com.example.app:"
 

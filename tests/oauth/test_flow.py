@@ -11,14 +11,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.mcp.test_tools import call, memory, post
+from tests.mcp_server.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
 from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
-from webapp import outbound
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
-from webapp.database import db, now, write_transaction
-from webapp.mcp.schemas import TOOLS
+from webapp.db.base import db, now, write_transaction
+from webapp.http import outbound
+from webapp.mcp_server.schemas import TOOLS
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 

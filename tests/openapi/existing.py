@@ -14,8 +14,8 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.sessions import begin
 from webapp.accounts.tokens import create_token
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
-from webapp.journeys.loading import load_journeys
+from webapp.db.base import db, write_transaction
+from webapp.journeys.journey_files import load_journeys
 from webapp.tools.models import ToolServer
 
 

@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.openapi.useful import BODIES, Stocked, bent, body_of
 from webapp import create_app
 from webapp.config import Settings
-from webapp.openapi.docs import published
+from webapp.openapi.docs import openapi_document
 
 pytestmark = pytest.mark.once  # about what is said on HTTP, not about what is asked of the database
 
@@ -49,7 +49,9 @@ NOT_FOR_REAL = {
 }
 ALSO_NAMES = {"/api/journeys/import"}
 
-SCHEMA = schemathesis.openapi.from_dict(published(create_app(Settings(secret_key="only describes, never serves"))))
+SCHEMA = schemathesis.openapi.from_dict(
+    openapi_document(create_app(Settings(secret_key="only describes, never serves")))
+)
 OPERATIONS = sum(1 for path in SCHEMA.raw_schema["paths"].values() for method in path if method in METHODS)
 # `make fuzz` asks for a number of cases in all; each operation gets its share, and other cases each time.
 SLOW = "--slow" in sys.argv

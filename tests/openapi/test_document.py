@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.support import token_routes
-from webapp.openapi.docs import published
+from webapp.openapi.docs import openapi_document
 from webapp.openapi.document import PROBLEMS, ViewFacts, operations, refine
 from webapp.openapi.examples import EXAMPLES
 
@@ -16,7 +16,7 @@ from webapp.openapi.examples import EXAMPLES
 @pytest.fixture
 def document(app):
     """The description of the whole API."""
-    return published(app)
+    return openapi_document(app)
 
 
 def test_it_is_valid_and_public(document, anonymous):
@@ -87,11 +87,11 @@ def test_a_path_of_two_blueprints_keeps_both_operations(document):
 
 
 def test_models_have_plain_names_and_examples_fit(document, app):
-    from webapp import web
     from webapp.accounts import schemas as accounts
     from webapp.chat import schemas as chat
     from webapp.conversations import schemas as conversations
     from webapp.digests import schemas as digests
+    from webapp.http import views
     from webapp.internal import schemas as internal
     from webapp.prompts import schemas as prompts
     from webapp.tasks import schemas as tasks
@@ -101,7 +101,7 @@ def test_models_have_plain_names_and_examples_fit(document, app):
     assert set(schemas["Conversation"]["properties"]) < set(schemas["ConversationWithMessages"]["properties"])
     assert "is_current" not in schemas["Message"]["properties"]
     assert set(EXAMPLES) <= set(schemas)
-    modules = (accounts, chat, conversations, digests, internal, prompts, tasks, web)
+    modules = (accounts, chat, conversations, digests, internal, prompts, tasks, views)
     for name, example in EXAMPLES.items():
         models = (getattr(module, f"{name}Out", getattr(module, name, None)) for module in modules)
         next(model for model in models if hasattr(model, "model_validate")).model_validate(example)

@@ -12,9 +12,9 @@ from tests.journeys.test_authoring import SHORT
 from tests.openapi.existing import Existing
 from tests.support.people import Person
 from webapp.conversations.models import Message, MessageReasoning
-from webapp.database import db, write_transaction
-from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
+from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.spaces.models import SpaceMember
 from webapp.transfer.models import Import
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from webapp.memories.learning.prompt import INSTRUCTIONS, build_extraction
 from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, complaints, default_text, definition_of
-from webapp.prompts.diffing import compare
+from webapp.prompts.diff import compare
 from webapp.prompts.transcript import transcript
 
 

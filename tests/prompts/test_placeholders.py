@@ -16,7 +16,7 @@ from webapp.prompts.placeholders import (
     block,
     fill,
     find,
-    malformed,
+    malformed_placeholders,
     snippet,
 )
 from webapp.text.tokens import estimate_tokens
@@ -147,7 +147,7 @@ def test_finding():
     ],
 )
 def test_what_is_meant_as_a_placeholder(text, found):
-    assert malformed(text) == found
+    assert malformed_placeholders(text) == found
 
 
 PARTS = st.one_of(

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp import upkeep
-from webapp.conflicts import again
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
+from webapp.db.conflicts import repeat_on_conflict
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.prompts import catalogue, service
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
+from webapp.shell import upkeep
 
 
 @pytest.fixture
@@ -96,7 +96,9 @@ def test_admins_at_once_leave_one_active_and_lose_no_version(app, admin):
             start.wait()
             try:
                 for turn in range(3):
-                    again(lambda turn=turn: add(number, turn))  # as at the edge: two of them may wait for each other
+                    repeat_on_conflict(
+                        lambda turn=turn: add(number, turn)
+                    )  # as at the edge: two of them may wait for each other
             except Exception as error:
                 failures.append(error)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 CSS = Path(__file__).resolve().parents[2] / "static" / "css"
 GZIP = {"Accept-Encoding": "gzip, br"}

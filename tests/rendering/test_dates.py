@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.dates import exactly, greeting, said, zone
+from webapp.i18n.dates import describe_moment, exactly, greeting, zone
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
     ],
 )
 def test_said(ago: timedelta, words: str) -> None:
-    assert said(NOW - ago, NOW.date()) == words
+    assert describe_moment(NOW - ago, NOW.date()) == words
 
 
 def test_exactly() -> None:

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from webapp.rendering import asset, highlight, model_name, when
+from webapp.rendering import asset, highlight, model_name, time_tag
 
 
 def test_times_are_the_readers(app) -> None:
     at = datetime(2020, 6, 1, 23, 30, tzinfo=UTC)
     with app.test_request_context(headers={"Cookie": "tz=Asia/Tokyo"}):
-        assert when(at) == (
+        assert time_tag(at) == (
             '<time datetime="2020-06-02T08:30:00+09:00" title="Tuesday, 2 June 2020, 08:30:00">2 June 2020</time>'
         )
     with app.test_request_context(headers={"Cookie": "tz=nonsense"}):
-        assert 'datetime="2020-06-01T23:30:00+00:00"' in when(at)
-        assert when(None) == ""
+        assert 'datetime="2020-06-01T23:30:00+00:00"' in time_tag(at)
+        assert time_tag(None) == ""
 
 
 @pytest.mark.parametrize(

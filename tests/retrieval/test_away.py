@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.waiting import finished
-from webapp.retrieval import embedding
+from webapp.retrieval import query_vectors
 
 HTMX = {"HX-Request": "true"}
 TALK = [("user", "I adopted a greyhound called Comet"), ("assistant", "Welcome, Comet!")]
@@ -17,7 +17,7 @@ BY_WORDS = "Only exact words were searched"
 def vectors(app):
     """The query vectors of the process, as if no other test had asked for any."""
     with app.app_context():
-        made = embedding.query_vectors()
+        made = query_vectors.query_vectors()
     made._failures = 0
     made._kept.clear()
     yield made
@@ -75,6 +75,6 @@ def test_the_administration_says_that_the_embedder_is_away(login, make_user, mod
     browser = login(make_user(is_admin=True))
     assert "Not responding." not in browser.get("/admin").text
     model.script(path="embeddings", fault={"http_status": 503})
-    for number in range(embedding.FAILURES):
+    for number in range(query_vectors.FAILURES):
         browser.get(f"/find?q=word{number}")
     assert "Not responding." in browser.get("/admin").text

@@ -7,10 +7,10 @@ from sqlalchemy import select
 
 from tests.support.queries import count_queries
 from webapp.conversations.service import delete_conversation
-from webapp.database import db, write_transaction
-from webapp.memories.keeping import forgetting
+from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
+from webapp.memories.store import forgetting
 from webapp.retrieval import changes
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import KEPT, Change, Position

@@ -12,7 +12,7 @@ from flask import Flask
 
 from tests.support.people import Person
 from tests.support.queries import count_queries
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import facts

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webapp.retrieval.feedback_search import look_again
 from webapp.retrieval.fusion import (
     best_lending,
     best_rows,
@@ -13,7 +14,6 @@ from webapp.retrieval.fusion import (
     standardise,
     with_neighbours,
 )
-from webapp.retrieval.second_look import look_again
 from webapp.retrieval.weights import FusionWeights
 
 # How busy the machine is never decides a test.

@@ -12,11 +12,11 @@ from webapp.chat.context.values import ReceiptItem
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import hide_conversation, unhide_conversation
-from webapp.database import db, write_transaction
-from webapp.memories.keeping import forgetting
+from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import archive_memory, create_memory
+from webapp.memories.store import forgetting
 from webapp.retrieval import receipts
 from webapp.retrieval.cache import IndexCache
 from webapp.retrieval.hydration import load_passages

@@ -15,14 +15,14 @@ from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, now, write_transaction
-from webapp.retrieval import indexing
+from webapp.db.base import db, now, write_transaction
+from webapp.retrieval import vector_jobs
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.models import MessageEmbedding
 from webapp.retrieval.passages import Filter, Passage
 from webapp.retrieval.scope import Scope
 from webapp.retrieval.service import search
-from webapp.text.pieces import pieces_of
+from webapp.text.message_pieces import pieces_of
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 FILLER = "The weather was fine and nothing much happened on that day. "
@@ -38,7 +38,7 @@ def _say(user_id: int, *texts: str) -> list[int]:
 
 def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, user: Person) -> None:
     long_id, _ = _say(user.user_id, LONG, "Good night.")
-    while indexing.index_user(user.user_id).more:
+    while vector_jobs.index_user(user.user_id).more:
         pass
     best = search(user.user_id, "where is the spare key", kinds=("message",)).items[0]
     assert best.id == long_id
@@ -53,21 +53,21 @@ def test_a_time_by_its_distance_from_now_weighs_by_date(app_context: Flask, user
             conversation = create_conversation(user.user_id, NewConversation())
             said = [("user", "We went on holiday and saw whales.", datetime(told, 8, 5, tzinfo=UTC))]
             messages.add_past(conversation, said)
-    indexing.index_user(user.user_id)
+    vector_jobs.index_user(user.user_id)
     best = search(user.user_id, "where did we go on holiday last year", kinds=("message",)).items[0]
     assert best.at.year == year - 1
 
 
 def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context: Flask, user: Person) -> None:
     long_id, _ = _say(user.user_id, LONG, "Good night.")
-    indexing.index_user(user.user_id)
+    vector_jobs.index_user(user.user_id)
     stored = db.session.scalars(
         select(MessageEmbedding).where(MessageEmbedding.message_id == long_id).order_by(MessageEmbedding.piece)
     ).all()
     assert [(row.from_char, row.to_char) for row in stored] == pieces_of(LONG)
     assert [row.piece for row in stored] == list(range(len(stored)))
     db.session.rollback()
-    assert indexing.index_user(user.user_id).total == 0
+    assert vector_jobs.index_user(user.user_id).total == 0
 
 
 def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
@@ -75,7 +75,7 @@ def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
 ) -> None:
     with app.app_context():
         (long_id,) = _say(user.user_id, LONG)
-        indexing.index_user(user.user_id)
+        vector_jobs.index_user(user.user_id)
         db.session.remove()
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     model.script(match="spare key", reply="There it is.")

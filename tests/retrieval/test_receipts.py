@@ -7,13 +7,13 @@ from sqlalchemy import select
 
 from tests.support.waiting import finished
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
-from webapp.memories.keeping import forgetting
+from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
+from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
-from webapp.retrieval.presenting import UsedCounts, used_counts
+from webapp.retrieval.receipt_views import UsedCounts, used_counts
 
 QUESTION = "Which instrument does my sister Clara play?"
 
@@ -116,7 +116,7 @@ def test_only_what_is_on_the_receipt_and_only_ones_own(app, api, client, make_us
 
 
 def test_uses_are_counted_in_batches(app, client, reply_id, remembered):
-    from webapp.upkeep import sweep
+    from webapp.shell.upkeep import sweep
 
     with app.app_context():
         assert not db.session.get(Memory, remembered).access_count

@@ -6,10 +6,10 @@ import pytest
 
 from tests.spaces.helpers import add_fact, join, make_space
 from tests.support.queries import count_queries
-from webapp.database import db, write_transaction
-from webapp.memories.keeping import forgetting
+from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import create_memory, update_memory
+from webapp.memories.store import forgetting
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import Question, retrieve, scope_of

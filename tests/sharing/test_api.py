@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.service import SHOWN_AT_ONCE
 

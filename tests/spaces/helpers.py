@@ -8,7 +8,7 @@ from flask import Flask
 
 from tests.support.people import ApiClient
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 def make_space(client: ApiClient, name: str = "Grandpa Joe", kind: str = "legacy", **fields: Any) -> int:

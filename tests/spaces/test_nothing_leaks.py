@@ -14,7 +14,7 @@ from sqlalchemy import select
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.support.people import make_person
 from tests.support.tables import empty_tables
-from webapp.accounts import closing
+from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion
 from webapp.accounts.service import delete_user
 from webapp.chat import service as chat
@@ -24,7 +24,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.errors import DomainError, NotFound
 from webapp.legacies import facts
 from webapp.memories import service as memories
@@ -36,7 +36,7 @@ from webapp.spaces import documents, members
 from webapp.spaces import service as spaces
 from webapp.spaces.models import SpaceMember
 from webapp.spaces.schemas import NewDocument, NewSpace
-from webapp.transfer import leaving
+from webapp.transfer import account_erasure
 
 PEOPLE, SPACES = 3, 2
 ASKED = "What about the lighthouse?"
@@ -149,12 +149,12 @@ def close(world: World, who: int, way: str) -> None:
         with write_transaction():
             delete_user(person)
     else:
-        with write_transaction(), patch.object(closing, "AT_ONCE", -1):
+        with write_transaction(), patch.object(deletion, "AT_ONCE", -1):
             if way == "large":
-                closing.end(person)
+                deletion.end(person)
             else:
                 db.session.add(AccountDeletion(user_id=person, secret_hash=str(person), due_at=now()))
-        assert leaving.delete_account(person) == "done"
+        assert account_erasure.delete_account(person) == "done"
         report = db.session.scalars(select(AccountDeletion.report).where(AccountDeletion.user_id == person)).one()
         assert report["left"] == {}
         assert report["replies_of_others"] == told
@@ -287,10 +287,10 @@ def look(world: World) -> None:
                 assert listed == {
                     told.word for told in world.facts if told.space == place and world.may_read(person, told)
                 }
-                previewed = {fact.memory.content.split()[-1] for fact in facts.shared_view(person, place)}
+                previewed = {fact.memory.content.split()[-1] for fact in facts.view_as_member(person, place)}
                 assert previewed == {told.word for told in world.facts if told.space == place and told.shared}
             else:
-                for view in (facts.list_facts, facts.shared_view, members.list_members):
+                for view in (facts.list_facts, facts.view_as_member, members.list_members):
                     with pytest.raises(NotFound):
                         view(person, place)
         for told in world.facts:

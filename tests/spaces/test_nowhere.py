@@ -21,9 +21,9 @@ from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.config import Settings
 from webapp.conversations.models import Message, MessageReasoning
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
-from webapp.webhooks import delivering
+from webapp.webhooks import delivery
 
 FACT = "Ylva must never eat walnuts"
 WORD = "walnut"
@@ -168,7 +168,7 @@ def test_nothing_that_another_member_can_open_tells_it(
     receiver.status = 200
     make_due(app)
     with app.app_context():
-        delivering.deliver(hook["webhook_id"])
+        delivery.deliver(hook["webhook_id"])
     assert any(data.get("message_id") == ids["message_id"] for _, data in receiver.told())
     assert not any(WORD.encode() in body.lower() for _, body in receiver.got)
     assert (WORD in fetched(anna, hers)) is (take_back is withdraw), "what is withdrawn stays hers"

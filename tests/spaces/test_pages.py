@@ -10,7 +10,7 @@ import pytest
 
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
 from tests.support.people import api_client, csrf_token
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 
 

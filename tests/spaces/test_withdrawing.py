@@ -11,7 +11,7 @@ from webapp.chat.context.assembly import assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.retrieval.models import ConversationChunk

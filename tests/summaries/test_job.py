@@ -8,9 +8,9 @@ from tests.support.dialogue import START, add_turn, write_dialogue
 from tests.support.waiting import finished
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.retrieval.models import ConversationChunk
-from webapp.upkeep import sweep
+from webapp.shell.upkeep import sweep
 
 
 def lines(turns: int) -> list[tuple[str, str]]:

@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import select
 
 from tests.memories.conversing import converse
-from webapp import jobspecs
+from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
-from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import create_memory
+from webapp.memories.store import forgetting
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.service import search
 from webapp.summaries import overviews, service
@@ -49,7 +49,7 @@ def levels(app, talk: int) -> dict[int, list[tuple[int, int]]]:
 
 
 def nightly(app, run_jobs) -> None:
-    jobspecs.push(app.extensions["redis"], jobspecs.JobRequest("overviews"))
+    job_specs.push(app.extensions["redis"], job_specs.JobRequest("overviews"))
     run_jobs()
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.prompts.numbered import Said
+from webapp.prompts.transcript_tags import TranscriptMessage
 from webapp.summaries.prompt import CALL_CHARS, build_messages, tidy
-from webapp.text.shortening import MARK, without_middle
+from webapp.text.truncation import MARK, without_middle
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -17,14 +17,14 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=40), st.text(max_size=3_000))
 def test_no_message_can_end_its_block_and_all_are_there(texts, earlier):
-    said = [Said(n, "user", text, AT) for n, text in enumerate(texts, 1)]
+    said = [TranscriptMessage(n, "user", text, AT) for n, text in enumerate(texts, 1)]
     shown = build_messages(said, earlier)[1]["content"]
     assert shown.count("<message ") == shown.count("</message>") == len(texts)
     assert shown.count("</earlier_summary>") == (1 if earlier else 0)
 
 
 def test_very_long_messages_lose_their_middle():
-    said = [Said(n, "user", f"begin {'word ' * 9_000} end{n}", AT) for n in range(20)]
+    said = [TranscriptMessage(n, "user", f"begin {'word ' * 9_000} end{n}", AT) for n in range(20)]
     shown = build_messages(said)[1]["content"]
     assert len(shown) < CALL_CHARS + 3_000
     assert all(f"end{n}<" in shown for n in range(20)) and shown.count(MARK) == 20
@@ -44,7 +44,10 @@ def test_a_small_model_is_told_the_language_last():
         ("3月にグラーツへ引っ越します。", "要約は日本語で書いてください。"),
         ("I am moving to Graz in March.", "</message>"),
     ):
-        said = [Said(1, "user", text, AT), Said(2, "assistant", "The cat, too? What is it called?", AT)]
+        said = [
+            TranscriptMessage(1, "user", text, AT),
+            TranscriptMessage(2, "assistant", "The cat, too? What is it called?", AT),
+        ]
         assert build_messages(said)[1]["content"].endswith(ends)
 
 

@@ -14,11 +14,11 @@ from webapp.chat.context.assembly import assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.service import search
-from webapp.summaries import asking, service
+from webapp.summaries import model_call, service
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SUMMARY = "The user keeps bees near Porto and will harvest on 4 June 2026."
@@ -129,7 +129,7 @@ def test_a_chunk_before_the_change_stays(app, user, model):
 def test_what_changes_while_the_model_writes_is_not_summarised(app, user, model, long_talk, monkeypatch):
     script(model)
     with app.app_context():
-        ask = asking.completions
+        ask = model_call.completions
 
         def edited_meanwhile():
             with write_transaction():
@@ -138,7 +138,7 @@ def test_what_changes_while_the_model_writes_is_not_summarised(app, user, model,
                 messages.supersede_from(conversation, long_talk.ids[0], asked, keep=[reply.message_id])
             return ask()
 
-        monkeypatch.setattr(asking, "completions", edited_meanwhile)
+        monkeypatch.setattr(model_call, "completions", edited_meanwhile)
         assert service.summarise(long_talk.conversation_id) is None and chunks(long_talk.conversation_id) == []
 
 

@@ -14,7 +14,7 @@ from moto.server import ThreadedMotoServer
 
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.files.storing import file_storage, init_storage
+from webapp.files.storage import file_storage, init_storage
 
 SECRET = "bucket-secret-0123456789abcdef"  # noqa: S105 - of a server that lives for a test
 

@@ -11,7 +11,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

@@ -21,10 +21,10 @@ from contextlib import suppress
 
 LOADED = (
     "jobs.worker",
-    "webapp.factory",
+    "webapp.shell.factory",
     "fakemodel.testing",
-    "webapp.routes",
-    "webapp.webhooks.streaming",
+    "webapp.shell.routes",
+    "webapp.webhooks.events_api",
     "flask_migrate",
     "hypothesis",
     "pytest",

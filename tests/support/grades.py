@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from flask import Flask
 from sqlalchemy import delete
 
-from webapp.database import db, write_transaction
-from webapp.models.catalogue import HOME_ID
-from webapp.models.grades import key_of, target_of
-from webapp.models.models import MemoryGrade
+from webapp.db.base import db, write_transaction
+from webapp.providers.catalogue import HOME_ID
+from webapp.providers.grades import key_of, target_of
+from webapp.providers.models import MemoryGrade
 
 
 def grade_model(recall: float) -> None:

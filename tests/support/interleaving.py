@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
-from webapp.database import db
+from webapp.db.base import db
 
 _LOCK_WAIT = 1205
 

@@ -14,7 +14,7 @@ from tests.support.people import ApiClient
 from tests.support.work import work_off
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from webapp.accounts import closing, service
+from webapp.accounts import deletion, service
 from webapp.accounts.models import User
 from webapp.accounts.passwords import hash_password
 from webapp.accounts.schemas import NewToken, UserChanges
 from webapp.accounts.tokens import new_token
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 PASSWORD = "a heron on the tide mill"
 _numbers = count(1)
@@ -72,7 +72,7 @@ def put_out_of_use(app: Flask, person: Person, way: str) -> None:
         if way == "stopped":
             service.update_user(person.user_id, UserChanges(is_active=False))
         else:
-            closing.close(person.user_id, person.password)
+            deletion.close(person.user_id, person.password)
 
 
 def put_back(app: Flask, person: Person, way: str) -> None:
@@ -81,7 +81,7 @@ def put_back(app: Flask, person: Person, way: str) -> None:
         if way == "stopped":
             service.update_user(person.user_id, UserChanges(is_active=True))
         else:
-            closing.keep(person.user_id)
+            deletion.keep(person.user_id)
 
 
 def csrf_token(html: str) -> str:

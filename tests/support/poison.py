@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import JSON, Column, Enum, String, Table, select, update
 
 from tests.support.attacks import ATTACKS
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 LONG = (
     "\"'></textarea></title></style></script><script>window.ran=1</script><img src=x onerror=window.ran=2>"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
-from webapp.database import db
+from webapp.db.base import db
 
 
 @contextmanager

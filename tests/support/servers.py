@@ -15,7 +15,7 @@ from redis import Redis
 from sqlalchemy import create_engine, text
 
 from webapp.config import Settings
-from webapp.redis_clients import open_redis
+from webapp.redis.clients import open_redis
 
 from .mariadb import MariaDB
 from .redis_server import RedisServer

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, Engine, MetaData, text
 
-from webapp.database import expect_writes
+from webapp.db.base import expect_writes
 
 KEPT = frozenset({"memory_grades"})
 """Tables filled once for all tests: the scripted model has passed the exam."""

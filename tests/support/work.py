@@ -9,7 +9,7 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 
-from webapp import jobspecs
+from webapp.background import job_specs
 
 
 class InProcessWorker(SimpleWorker):
@@ -42,7 +42,7 @@ def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
     """
     with app.app_context():
         connection = app.extensions["redis"]
-        queues = [jobspecs.rq_queue(connection, queue) for queue in jobspecs.Queue]
+        queues = [job_specs.rq_queue(connection, queue) for queue in job_specs.Queue]
         worker = InProcessWorker(queues, connection=connection, serializer=JSONSerializer)
         worker.work(burst=True, logging_level="ERROR")
         left = [queue.name for queue in queues if queue.count]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.text.provenance import carried, spans_of_others, without
+from webapp.text.provenance import carry_spans, spans_of_others, without
 
 MAIL = "From: Ann Lee <ann@lee.example>\nSubject: lease\n\nI live in Leeds.\n\nCan she do that?"
 
@@ -71,7 +71,7 @@ def test_spans_are_in_order_and_blanking_keeps_places(message):
 def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail, typed):
     before, span = head + pasted + tail, (len(head), len(head) + len(pasted), "pasted")
     for after in (typed + before, before + typed, head + pasted, pasted + tail):
-        assert [after[start:end] for start, end, _ in carried(before, after, [span])] == [pasted]
+        assert [after[start:end] for start, end, _ in carry_spans(before, after, [span])] == [pasted]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail
     ],
 )
 def test_spans_follow_an_edit(after, kept):
-    spans = carried("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
+    spans = carry_spans("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
     assert "".join(after[start:end] for start, end, _ in spans) == kept

@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 
 from tests.tools.servers import Site, serve
-from webapp.database import write_transaction
-from webapp.tools import reaching
+from webapp.db.base import write_transaction
+from webapp.tools import remote_calls
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.web import service as web
 
@@ -24,8 +24,8 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def open_house(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 counts as an address outside, and no other of this machine does."""
-    judged = reaching.may_reach
-    monkeypatch.setattr(reaching, "may_reach", lambda address: address == "127.0.0.1" or judged(address))
+    judged = remote_calls.may_reach
+    monkeypatch.setattr(remote_calls, "may_reach", lambda address: address == "127.0.0.1" or judged(address))
 
 
 @pytest.fixture

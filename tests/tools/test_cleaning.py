@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.tools.mcp.cleaning import LONGEST, LONGEST_DESCRIPTION, clean_schema
+from webapp.tools.mcp_client.tool_schemas import LONGEST, LONGEST_DESCRIPTION, clean_schema
 
 WORD = {"word": {"type": "string"}}
 LOOP = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "n": {"type": "integer"}}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.chat.turns.progress import Progress
-from webapp.conversations.tool_records import heard, in_short, sources_of
+from webapp.conversations.tool_records import arguments_line, heard, sources_of
 
 CALLS = [
     {"tool_name": "web_search", "output": {"text": "found", "sources": [{"url": "https://a.org/", "title": "A"}] * 2}},
@@ -27,9 +27,9 @@ def test_what_was_heard_is_text_from_outside() -> None:
 
 
 def test_what_was_given_in_a_line() -> None:
-    assert in_short({"query": "grey\n herons"}) == "grey herons"
-    assert in_short({"where": "pond", "many": 3, "empty": ""}) == "where: pond · many: 3"
-    assert in_short(None) == ""
+    assert arguments_line({"query": "grey\n herons"}) == "grey herons"
+    assert arguments_line({"where": "pond", "many": 3, "empty": ""}) == "where: pond · many: 3"
+    assert arguments_line(None) == ""
 
 
 def test_what_goes_out_again_is_counted_where_nobody_reports_it() -> None:

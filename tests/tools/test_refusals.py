@@ -12,10 +12,10 @@ from tests.llm.test_refused_tools import SAID
 from tests.support.people import ApiClient, Person, session_client
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_servers import add, rpc
-from webapp.database import db, write_transaction
-from webapp.model_clients import completions
-from webapp.models.catalogue import catalogue
-from webapp.models.models import ModelConnection, ModelOffer
+from webapp.db.base import db, write_transaction
+from webapp.providers.catalogue import catalogue
+from webapp.providers.clients import completions
+from webapp.providers.models import ModelConnection, ModelOffer
 
 READS = {"readOnlyHint": True}
 GOOD = {"name": "echo", "inputSchema": {}, "annotations": READS}

@@ -23,13 +23,13 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
-from webapp.chat.turns import asking, turnlog
+from webapp.chat.turns import consent, turnlog
 from webapp.config import Settings
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.extensions import limiter
 from webapp.tools import servers
-from webapp.tools.mcp import cleaning, wire
-from webapp.tools.mcp import client as mcp
+from webapp.tools.mcp_client import client as mcp
+from webapp.tools.mcp_client import tool_schemas, wire
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.toolset import ToolFailed
 
@@ -160,7 +160,7 @@ def test_a_tool_that_writes_is_asked_about(
 def test_silence_is_no_permission(
     app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(asking, "ASK_SECONDS", 0.3)
+    monkeypatch.setattr(consent, "ASK_SECONDS", 0.3)
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}), ("Garden_write_note", {"text": "y"}), last="Well.")
     reply = send(client)
@@ -173,8 +173,8 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
 
-    monkeypatch.setattr(asking, "AWAY_SECONDS", 0.3)
-    assert asyncio.run(asking.Asker(Away()).ask(1, 0)) == asking.AWAY  # type: ignore[arg-type]
+    monkeypatch.setattr(consent, "AWAY_SECONDS", 0.3)
+    assert asyncio.run(consent.Asker(Away()).ask(1, 0)) == consent.AWAY  # type: ignore[arg-type]
 
 
 def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
@@ -418,7 +418,7 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
         and len(asked) <= mcp.MOST_PAGES
     )
     assert len(listed[0].description) <= wire.LONGEST_DESCRIPTION and listed[0].description.isprintable()
-    assert all(len(json.dumps(tool.schema)) <= cleaning.LONGEST for tool in listed)
+    assert all(len(json.dumps(tool.schema)) <= tool_schemas.LONGEST for tool in listed)
     assert not listed[5].reads_only and listed[5].name == "hint"
 
 

@@ -22,9 +22,9 @@ from webapp.accounts.preferences import UserSettings
 from webapp.chat.context import assembly
 from webapp.chat.service import start_turn
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
-from webapp.models.catalogue import catalogue
-from webapp.models.models import ModelConnection, ModelOffer
+from webapp.db.base import db, write_transaction
+from webapp.providers.catalogue import catalogue
+from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools.toolset import BUILT_IN
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"

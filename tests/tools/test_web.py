@@ -23,10 +23,10 @@ from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.servers import Asked, Site
 from webapp.chat.turns import turnlog
-from webapp.database import db
-from webapp.tools import reaching
+from webapp.db.base import db
+from webapp.tools import remote_calls
 from webapp.tools.models import WebAccess
-from webapp.tools.reaching import MOST_BYTES, Wish, json_of
+from webapp.tools.remote_calls import MOST_BYTES, RemoteRequest, json_of
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
@@ -167,7 +167,7 @@ def test_addresses_inside_the_network_are_refused(
 )
 def test_no_call_gets_inside_whatever_asks(url: str) -> None:
     with pytest.raises(ToolFailed, match="inside the network"):
-        asyncio.run(json_of(Wish(url)))
+        asyncio.run(json_of(RemoteRequest(url)))
 
 
 def test_names_that_resolve_inside_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +176,9 @@ def test_names_that_resolve_inside_are_refused(monkeypatch: pytest.MonkeyPatch) 
         async def resolve(_host: str, _port: int, found: list[str] = found) -> list[str]:
             return found
 
-        monkeypatch.setattr(reaching, "resolve", resolve)
+        monkeypatch.setattr(remote_calls, "resolve", resolve)
         with pytest.raises(ToolFailed, match="inside the network"):
-            asyncio.run(json_of(Wish("https://example.org/")))
+            asyncio.run(json_of(RemoteRequest("https://example.org/")))
 
 
 def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(
@@ -191,7 +191,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(
         asked.append(host)
         return ["127.0.0.1"] if asked.count(host) == 1 else ["10.0.0.1"]
 
-    monkeypatch.setattr(reaching, "resolve", resolve)
+    monkeypatch.setattr(remote_calls, "resolve", resolve)
     searxng.answer = lambda asked: (302, {"Location": f"http://inside.example:{searxng.port}/secret"}, b"")
     searxng.says(PAGE)
     url = f"http://pages.example:{searxng.port}/a"
@@ -202,7 +202,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(
     async def elsewhere(host: str, _port: int) -> list[str]:
         return ["127.0.0.1"] if host == "pages.example" else ["127.0.0.1", "10.0.0.1"]
 
-    monkeypatch.setattr(reaching, "resolve", elsewhere)
+    monkeypatch.setattr(remote_calls, "resolve", elsewhere)
     searxng.answer = lambda asked: (302, {"Location": f"http://inside.example:{searxng.port}/secret"}, b"")
     calls(model, ("read_page", {"url": url}))
     assert "inside the network" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
@@ -438,7 +438,7 @@ def test_a_tool_that_breaks_is_a_sentence_and_its_words_are_in_no_log(
     async def broken(*_: object) -> Any:
         raise RuntimeError("secret words of the user")
 
-    monkeypatch.setattr("webapp.tools.web.offered.json_of", broken)
+    monkeypatch.setattr("webapp.tools.web.definitions.json_of", broken)
     calls(model, ("web_search", {"query": "herons"}))
     reply = ask(client, "Search")
     assert reply["status"] == "complete" and reply["tool_calls"][0]["output"]["detail"] == "This tool failed."

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.languages import LANGUAGES
+from webapp.i18n import LANGUAGES
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
-from webapp.tour.answers import INTRODUCTION, SHOW_ME, in_language, reply_to, statements_in
+from webapp.tour.answers import INTRODUCTION, SHOW_ME, reply_to, statements_in, tour_text
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
 
@@ -128,7 +128,7 @@ def test_it_says_in_the_readers_language_that_no_model_is_connected(code: str) -
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_an_example_is_shown_to_those_who_ask_for_it(code: str) -> None:
-    question = in_language(SHOW_ME, code)
+    question = tour_text(SHOW_ME, code)
     shown = reply_to([{"role": "user", "content": f"<memories>\n- …\n</memories>\n\n{question}"}], code, is_admin=False)
     assert "```python" in shown and "|:--|" in shown
     assert "```" not in reply_to([{"role": "user", "content": f"{question} In Rust."}], code, is_admin=False)

@@ -17,17 +17,17 @@ from tests.journeys.rows import ask, begin, load, points, write_fixture
 from tests.support.people import ApiClient, Person
 from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
+from webapp.background.job_specs import JOBS, Queue, rq_queue
+from webapp.background.queues import enqueue
 from webapp.chat.starters import FOR_THE_TOUR
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
-from webapp.jobspecs import JOBS, Queue, rq_queue
+from webapp.db.base import db, now, write_transaction
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import NoModel
-from webapp.models.catalogue import catalogue
-from webapp.queueing import enqueue
+from webapp.providers.catalogue import catalogue
+from webapp.shell.upkeep import READ_BY_A_MODEL, sweep
 from webapp.summaries import overviews
 from webapp.tour import answers
-from webapp.upkeep import READ_BY_A_MODEL, sweep
 
 QUESTION = "I'm Sam, I live in Leeds. My daughter is 4 and allergic to peanuts. What could we cook tonight?"
 
@@ -163,7 +163,7 @@ def test_nothing_is_asked_at_night(
     idle = app.extensions["settings"].model_copy(update={"digest_idle_minutes": 0})
     touring.setitem(app.extensions, "settings", idle)
     talk = say(client, "My name is Sam.")["conversation_id"]
-    touring.setattr(overviews, "owed_overviews", lambda: [talk])
+    touring.setattr(overviews, "conversations_awaiting_overview", lambda: [talk])
     run_jobs()
     with app.app_context():
         enqueue(nightly)

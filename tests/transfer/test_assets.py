@@ -12,10 +12,10 @@ import pytest
 from tests.transfer.exports import chatgpt_conversation, claude_conversation, zipped
 from tests.transfer.test_imports import _bring, _said, _talks, _upload
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
-from webapp.files import taking
+from webapp.db.base import db
+from webapp.files import uploads
 from webapp.files.models import File, MessageFile
-from webapp.transfer import importing
+from webapp.transfer import import_jobs
 
 
 def png(shade: int = 0) -> bytes:
@@ -95,7 +95,7 @@ def test_a_picture_alone_is_a_message(client, run_jobs):
 
 
 def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
-    monkeypatch.setattr(taking, "MOST_FILES", 2)
+    monkeypatch.setattr(uploads, "MOST_FILES", 2)
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]
@@ -130,18 +130,18 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
     made = _upload(client, export).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
-    take = importing._take
+    take = import_jobs._take
 
     def killed(*_args):
         raise SystemExit
 
-    monkeypatch.setattr(importing, "_take", killed)
+    monkeypatch.setattr(import_jobs, "_take", killed)
     with app.app_context(), pytest.raises(SystemExit):
-        importing.run(made["import_id"])
-    monkeypatch.setattr(importing, "_take", take)
+        import_jobs.run(made["import_id"])
+    monkeypatch.setattr(import_jobs, "_take", take)
     with app.app_context():
         assert db.session.query(File).count() == 3
-        assert importing.run(made["import_id"]) == "done"
+        assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
     _bring(client, run_jobs, export)
     with app.app_context():

@@ -6,7 +6,7 @@ import zipfile
 
 from tests.transfer.exports import chatgpt_conversation, zipped
 from tests.transfer.test_restore import contents, exported, furnish
-from webapp.database import db
+from webapp.db.base import db
 from webapp.transfer.models import Import
 
 

@@ -15,9 +15,9 @@ from sqlalchemy import select
 from tests.support.people import post_form
 from webapp.accounts.service import delete_user
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction, writing
-from webapp.files.storing import file_storage
-from webapp.transfer import account, exporting, storage
+from webapp.db.base import db, now, write_transaction, writing
+from webapp.files.storage import file_storage
+from webapp.transfer import account, export_jobs, storage
 from webapp.transfer.models import Export
 
 
@@ -253,7 +253,7 @@ def test_files_go_after_their_day(app, client, run_jobs, before):
     assert client.get(f"/api/exports/{shown['export_id']}/download").status_code == 404
     with app.app_context():
         with write_transaction():
-            assert exporting.purge(now()) == 1
+            assert export_jobs.purge(now()) == 1
         assert set(storage.folder().iterdir()) == before
     assert client.get(f"/api/exports/{shown['export_id']}").get_json()["status"] == "expired"
 
@@ -273,8 +273,8 @@ def test_made_twice_one_file_is_kept(app, client, before):
     made = client.post("/api/exports", json={"what": "memories"}).get_json()
     assert client.get(f"/api/exports/{made['export_id']}/download").status_code == 409
     with app.app_context():
-        assert exporting.make(made["export_id"]) == "ready"
-        assert exporting.make(made["export_id"]) == "ready"
+        assert export_jobs.make(made["export_id"]) == "ready"
+        assert export_jobs.make(made["export_id"]) == "ready"
         assert len(set(storage.folder().iterdir()) - before) == 1
 
 

@@ -12,8 +12,8 @@ from tests.support.people import post_form
 from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
-from webapp.database import db, now
-from webapp.transfer import importing, storage
+from webapp.db.base import db, now
+from webapp.transfer import import_jobs, storage
 from webapp.transfer.models import Import
 
 
@@ -200,11 +200,11 @@ def test_undoing_a_second_import_leaves_the_first(client, run_jobs):
 
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
-    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "BATCH", 2)
     made = _upload(client, zipped({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
-    write, calls = importing.write_conversation, []
+    write, calls = import_jobs.write_conversation, []
 
     def killed(*args, **kwargs):
         calls.append(args)
@@ -212,23 +212,23 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
             raise SystemExit
         return write(*args, **kwargs)
 
-    monkeypatch.setattr(importing, "write_conversation", killed)
+    monkeypatch.setattr(import_jobs, "write_conversation", killed)
     with app.app_context(), pytest.raises(SystemExit):
-        importing.run(made["import_id"])
+        import_jobs.run(made["import_id"])
     with app.app_context():
-        assert importing.run(made["import_id"]) == "done"
-        assert importing.run(made["import_id"]) == "done"
+        assert import_jobs.run(made["import_id"]) == "done"
+        assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(Conversation).count() == 6
 
 
 def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
     made = _upload(client, chatgpt).get_json()
     with app.app_context():
-        assert importing.owed("reading") == []
+        assert import_jobs.imports_to_resume("reading") == []
         row = db.session.get(Import, made["import_id"])
-        row.updated_at = now() - 2 * importing.STALE
+        row.updated_at = now() - 2 * import_jobs.STALE
         db.session.commit()
-        assert importing.owed("reading") == [made["import_id"]]
+        assert import_jobs.imports_to_resume("reading") == [made["import_id"]]
 
 
 def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):

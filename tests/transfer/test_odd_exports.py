@@ -9,7 +9,7 @@ import pytest
 
 from tests.transfer import exports
 from tests.transfer.exports import HIDDEN, claude_conversation, zipped
-from webapp.transfer.parts import ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import markdown_of

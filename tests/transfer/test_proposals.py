@@ -12,11 +12,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.support.people import ApiClient, Person, csrf_token, post_form
-from webapp.database import db, write_transaction
-from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
+from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.transfer import proposal_pages
 from webapp.transfer.models import Import
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.transfer import exports
 from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     ReadConversation,
     ReadMemory,
     ReadProject,
@@ -25,7 +25,7 @@ from webapp.transfer.parts import (
 from webapp.transfer.readers import recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.sources import ImportRefused, Upload
 
 
 @pytest.fixture
@@ -364,7 +364,7 @@ def test_notes(read):
     ],
 )
 def test_what_is_no_export_is_refused(read, content, filename):
-    with pytest.raises(Refused, match="not an export"):
+    with pytest.raises(ImportRefused, match="not an export"):
         read(content, filename)
 
 
@@ -373,11 +373,11 @@ def test_bombs_and_broken_zips_are_refused(tmp_path):
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("conversations.json", "w") as member:
         for _ in range(70):
             member.write(b" " * 1024**2)
-    with pytest.raises(Refused, match="larger than an export"):
+    with pytest.raises(ImportRefused, match="larger than an export"):
         Upload(bomb, "bomb.zip")
     broken = tmp_path / "broken.zip"
     broken.write_bytes(bomb.read_bytes()[:-30])
-    with pytest.raises((Refused, OSError)):
+    with pytest.raises((ImportRefused, OSError)):
         recognise(Upload(broken, "broken.zip"))
 
 
@@ -389,7 +389,7 @@ def test_of_a_zip_that_claims_to_be_small_no_more_is_read(tmp_path):
     path.write_bytes(content)
     with (
         Upload(path, "liar.zip") as upload,
-        pytest.raises(Refused, match="broken"),
+        pytest.raises(ImportRefused, match="broken"),
         upload.open("conversations.json") as file,
     ):
         assert len(file.read()) <= 100
@@ -416,14 +416,14 @@ def _patched(content: bytes, *, method: int = 8, version: int = 20, flip: bool =
 )
 def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
     whole = zipped({"conversations.json": [chatgpt_conversation(number) for number in range(9)]})
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(ImportRefused, match=words):
         read(_patched(whole, **patch))
 
 
 def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
     deep = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
     rows = b",".join(json.dumps(chatgpt_conversation(number)).encode() for number in range(2))
-    with pytest.raises(Refused, match="nested deeper"):
+    with pytest.raises(ImportRefused, match="nested deeper"):
         read(b"[" + rows + b"," + deep + b"]", "conversations.json")
 
 

@@ -30,27 +30,27 @@ from tests.support.people import Person, make_person, post_form
 from tests.support.queries import count_queries
 from webapp import create_app
 from webapp.accounts.service import delete_user
+from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.files.documents import take_into_space
-from webapp.files.storing import file_storage, key_of
+from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
-from webapp.library.models import SavedPrompt
-from webapp.memories.keeping import forgetting
-from webapp.memories.keeping.graveyards import graveyard
-from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
+from webapp.memories.store import forgetting
+from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
-from webapp.slices import ENDLESS, Slice, advance
+from webapp.saved_prompts.models import SavedPrompt
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
-from webapp.transfer import exporting, importing, looking, service, storage
-from webapp.transfer.kept import PARTS
+from webapp.transfer import export_jobs, import_jobs, preview, service, storage
+from webapp.transfer.account_tables import PARTS
 from webapp.transfer.models import Import, RestoredRow
-from webapp.transfer.restoring import running, undoing
+from webapp.transfer.restore import job, undo
 from webapp.transfer.schemas import StartImport
 
 IDS = {
@@ -130,7 +130,7 @@ def contents(data: bytes) -> dict[str, Any]:
 
 def exported(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
-    name, _ = advance("an export", partial(exporting._account, user_id), Slice(ENDLESS))
+    name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
     storage.drop(name)
     return data
@@ -139,14 +139,14 @@ def exported(user_id: int) -> bytes:
 def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
     """Upload, look, start and run until it is done; the import."""
     with write_transaction():
-        with storage.writing() as (name, file):
+        with storage.open_new_file() as (name, file):
             file.write(data)
         row = service._add(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
-    assert looking.look_at(import_id) == "ready", db.session.get(Import, import_id).error
+    assert preview.look_at(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():
         service.start(user_id, import_id, StartImport(**wishes))
-    while importing.run(import_id, seconds=slices) == "running":
+    while import_jobs.run(import_id, seconds=slices) == "running":
         pass
     done = db.session.get(Import, import_id)
     assert done.status == "done", done.error
@@ -430,18 +430,18 @@ def changed(data: bytes, name: str, change: Any) -> bytes:
 
 def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monkeypatch):
     person, other = make_user(), make_user()
-    monkeypatch.setattr(running, "LINES", 2)
+    monkeypatch.setattr(job, "LINES", 2)
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
         data = exported(person.user_id)
         with write_transaction():
-            with storage.writing() as (name, file):
+            with storage.open_new_file() as (name, file):
                 file.write(data)
             import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
-        looking.look_at(import_id)
+        preview.look_at(import_id)
         with write_transaction():
             service.start(other.user_id, import_id, StartImport())
-        write, calls = running.write, []
+        write, calls = job.write, []
 
         def killed(*args):
             calls.append(args)
@@ -450,14 +450,14 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
                 raise SystemExit
             return write(*args)
 
-        monkeypatch.setattr(running, "write", killed)
+        monkeypatch.setattr(job, "write", killed)
         for _ in range(100):
             try:
-                if importing.run(import_id, seconds=0) == "done":
+                if import_jobs.run(import_id, seconds=0) == "done":
                     break
             except SystemExit:
                 continue
-        assert importing.run(import_id) == "done"
+        assert import_jobs.run(import_id) == "done"
         assert contents(exported(other.user_id)) == contents(data)
 
 
@@ -526,8 +526,8 @@ def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
 def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
     """A request waits only a few seconds for a statement: what a restore brought goes in many."""
     person, other = make_user(), make_user(name="Other")
-    monkeypatch.setattr(undoing, "CONVERSATIONS", 1)
-    monkeypatch.setattr(undoing, "ROWS", 2)
+    monkeypatch.setattr(undo, "CONVERSATIONS", 1)
+    monkeypatch.setattr(undo, "ROWS", 2)
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four"]], ["Tea"])
         row = restored(other.user_id, exported(person.user_id))

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 
 from tests.support.people import post_form
-from webapp.database import db, now, reads_only, write_transaction
-from webapp.languages.figures import rounded
+from webapp.db.base import db, now, reads_only, write_transaction
+from webapp.i18n.numbers import round_count
 from webapp.llm.complete import Completion
 from webapp.llm.events import Usage
-from webapp.models import catalogue
-from webapp.usage import recording, service
+from webapp.providers import catalogue
+from webapp.usage import records, service
 from webapp.usage.models import UsageRecord
-from webapp.usage.pricing import cost
+from webapp.usage.prices import cost
 from webapp.usage.schemas import QuotaFields
 
 
@@ -75,7 +75,7 @@ def test_people_read_round_numbers_and_the_exact_ones_on_hover(app, client, logi
     [(0, 0), (9_999, 9_999), (10_049, 10_000), (12_350, 12_400), (175_376, 175_000), (1_234_567, 1_230_000)],
 )
 def test_counts_are_rounded_to_three_digits(value, shown):
-    assert rounded(value) == shown
+    assert round_count(value) == shown
 
 
 def test_usage_is_grouped_by_day_model_and_conversation(app, client, user):
@@ -268,10 +268,10 @@ def test_a_writer_that_comes_between_does_not_keep_a_call_from_being_counted(app
             writer.start()
             writer.join(2)
 
-    monkeypatch.setattr(recording, "context", lambda: {"conversation_id": talk})
+    monkeypatch.setattr(records, "context", lambda: {"conversation_id": talk})
     with app.app_context(), reads_only():
         event.listen(db.engine, "after_cursor_execute", write)
-        recording.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
+        records.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
         event.remove(db.engine, "after_cursor_execute", write)
     writer.join()
     assert client.get("/api/usage").get_json()["total"]["calls"] == 2

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 
 from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
 from webapp.accounts import sessions, tokens
-from webapp.database import write_transaction
-from webapp.webhooks import feed, streaming
+from webapp.db.base import write_transaction
+from webapp.webhooks import event_stream, events_api
 
 Event = tuple[str, str, Any]
 
@@ -22,10 +22,10 @@ Event = tuple[str, str, Any]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streams wait shortly, and end when nothing more comes."""
-    monkeypatch.setattr(streaming, "LONGEST", 60.0)
-    monkeypatch.setattr(streaming, "PAUSE", 0.02)
-    monkeypatch.setattr(streaming, "HEARTBEAT", 0.0)
-    monkeypatch.setattr(streaming, "_ending", threading.Event())
+    monkeypatch.setattr(events_api, "LONGEST", 60.0)
+    monkeypatch.setattr(events_api, "PAUSE", 0.02)
+    monkeypatch.setattr(events_api, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(events_api, "_ending", threading.Event())
 
 
 def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
@@ -100,13 +100,13 @@ def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[
         for stream in streams:
             stream.close()
         for other in (make_user(), make_user()):
-            assert list(feed.read(other.user_id, "0-0")) == []
+            assert list(event_stream.read(other.user_id, "0-0")) == []
 
 
 def test_nothing_is_kept_where_nobody_listens(app: Flask, client: ApiClient) -> None:
     remember(client, "Keeps bees")
     with app.app_context():
-        assert list(feed.read(client.person.user_id, "0-0")) == []
+        assert list(event_stream.read(client.person.user_id, "0-0")) == []
 
 
 def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
@@ -118,13 +118,13 @@ def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
 
 
 def test_there_are_only_so_many(client: ApiClient) -> None:
-    streams = [opened(client) for _ in range(streaming.MOST_EACH)]
+    streams = [opened(client) for _ in range(events_api.MOST_EACH)]
     answer = client.get("/api/events")
     assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
     for stream in streams:
         stream.close()
     opened(client).close()
-    assert client.person.user_id not in streaming._open
+    assert client.person.user_id not in events_api._open
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
@@ -132,7 +132,7 @@ def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
     app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """Also before the next heartbeat."""
-    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
     streams = [opened(client), opened(browser_client(app, client.person))]
     remember(client, "Keeps bees")
     put_out_of_use(app, client.person, way)
@@ -144,7 +144,7 @@ def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
 def test_an_open_stream_tells_nothing_once_its_session_has_ended(
     app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "HEARTBEAT", 1_000.0)
+    monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
     stream = opened(browser_client(app, client.person))
     with app.app_context(), write_transaction():
         sessions.end_others(client.person.user_id, None)
@@ -154,12 +154,12 @@ def test_an_open_stream_tells_nothing_once_its_session_has_ended(
 
 
 def test_they_end_with_their_server(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "PAUSE", 600.0)
+    monkeypatch.setattr(events_api, "PAUSE", 600.0)
     stream = opened(client)
     found: list[list[Event]] = []
     reader = threading.Thread(target=lambda: found.append(until(stream, 1)), daemon=True)
     reader.start()
-    streaming.end_all()
+    events_api.end_all()
     reader.join(60)
     assert found == [[]]
     stream.close()

@@ -18,18 +18,18 @@ from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
 from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
-from webapp import slices
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent
+from webapp.background import time_slices
+from webapp.background.events import Kind
 from webapp.config import Settings
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.extensions import app_settings
-from webapp.happenings import Kind
-from webapp.webhooks import delivering, service
+from webapp.webhooks import delivery, service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import ALL, NewWebhook
-from webapp.webhooks.signing import WAITS
+from webapp.webhooks.signatures import WAITS
 
 
 class Receiver(HTTPServer):
@@ -141,11 +141,11 @@ def test_each_kind_is_told(
 
 
 def test_a_summary_of_a_journey_is_told(client: ApiClient, app: Flask, receiver: Receiver, user: Person) -> None:
-    from webapp import happenings
+    from webapp.background import events
 
     hook(client, receiver.url, kinds=[Kind.JOURNEY_SUMMARISED])
     with app.app_context(), write_transaction():
-        happenings.note(user.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": 5})
+        events.note(user.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": 5})
     assert deliveries(app) == [("journey.summarised", "waiting", 0)]
 
 
@@ -188,9 +188,9 @@ def test_failures_are_tried_again_in_order_and_end_it(
     make_due(app)
     receiver.status = 200
     with app.app_context():
-        assert delivering.owed() == [made["webhook_id"]]
-        assert delivering.deliver(made["webhook_id"]) == 2
-        assert delivering.deliver(made["webhook_id"]) == 0
+        assert delivery.due_webhooks() == [made["webhook_id"]]
+        assert delivery.deliver(made["webhook_id"]) == 2
+        assert delivery.deliver(made["webhook_id"]) == 0
     ids = [headers["webhook-id"] for headers, _ in receiver.got]
     assert ids[0] == ids[1] != ids[2]
     receiver.status = 503
@@ -198,7 +198,7 @@ def test_failures_are_tried_again_in_order_and_end_it(
     for _ in range(len(WAITS) + 1):
         make_due(app)
         with app.app_context():
-            delivering.deliver(made["webhook_id"])
+            delivery.deliver(made["webhook_id"])
     found = client.get("/api/webhooks").get_json()["webhooks"][0]
     assert (found["is_active"], "answered 503" in found["disabled_reason"]) == (False, True)
     with app.app_context():
@@ -215,7 +215,7 @@ def test_failures_are_tried_again_in_order_and_end_it(
 def test_more_than_one_run_tells_is_told_by_the_next(
     app: Flask, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "SECONDS", 0)
+    monkeypatch.setattr(time_slices, "SECONDS", 0)
     hook(client, receiver.url, kinds=["memory.changed"])
     for number in range(12):
         client.post("/api/memories", json={"memory_type": "fact", "content": f"Lived at number {number}"})
@@ -237,11 +237,11 @@ def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient,
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     with app.app_context():
         with write_transaction():
-            assert delivering._claim(made["webhook_id"]) is not None
-        assert delivering.deliver(made["webhook_id"]) == 0  # somebody has it
+            assert delivery._claim(made["webhook_id"]) is not None
+        assert delivery.deliver(made["webhook_id"]) == 0  # somebody has it
     make_due(app)
     with app.app_context():
-        assert delivering.deliver(made["webhook_id"]) == 1
+        assert delivery.deliver(made["webhook_id"]) == 1
     assert deliveries(app) == [("memory.changed", "delivered", 2)]
 
 
@@ -274,7 +274,7 @@ def test_an_address_that_turns_out_to_be_within_is_not_asked(
     app_settings.put(app, settings)
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     with app.app_context():
-        assert delivering.deliver(made["webhook_id"]) == 0
+        assert delivery.deliver(made["webhook_id"]) == 0
     assert receiver.got == []
     told = client.get(f"/api/webhooks/{made['webhook_id']}/deliveries").get_json()["deliveries"]
     assert "own network" in told[0]["answer"]
@@ -339,7 +339,7 @@ def test_one_made_by_a_token_ends_with_it(
         tokens.revoke_token(user.user_id, token_id)
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     with app.app_context():
-        assert delivering.deliver(made["webhook_id"]) == 0
+        assert delivery.deliver(made["webhook_id"]) == 0
     assert receiver.got == []
     assert "token" in client.get("/api/webhooks").get_json()["webhooks"][0]["disabled_reason"]
 
@@ -437,10 +437,10 @@ def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards
     put_out_of_use(app, user, way)
     run_jobs()
     with app.app_context():
-        assert delivering.owed() == []
-        assert delivering.deliver(made["webhook_id"]) == 0
+        assert delivery.due_webhooks() == []
+        assert delivery.deliver(made["webhook_id"]) == 0
     assert receiver.got == []
     put_back(app, user, way)
     with app.app_context():
-        assert delivering.owed() == [made["webhook_id"]]
-        assert delivering.deliver(made["webhook_id"]) == 1
+        assert delivery.due_webhooks() == [made["webhook_id"]]
+        assert delivery.deliver(made["webhook_id"]) == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, overload
 
 from webapp.accounts.scopes import Scope
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 BROWSER_ONLY = N_("This needs a signed-in browser: a token cannot do it.")
 """The refusal of a token where only a session counts."""
@@ -27,10 +27,10 @@ def public(view: View) -> View:
 
 
 @overload
-def signed_in(view: View) -> View: ...
+def login_required(view: View) -> View: ...
 @overload
-def signed_in(*, writes: bool = False, services: bool = False, scope: Scope | None = None) -> Decorator: ...
-def signed_in(
+def login_required(*, writes: bool = False, services: bool = False, scope: Scope | None = None) -> Decorator: ...
+def login_required(
     view: Callable[..., Any] | None = None,
     *,
     writes: bool = False,
@@ -67,7 +67,7 @@ def session_only(view: View) -> View:
     return view
 
 
-def recently_proved(view: View) -> View:
+def password_required(view: View) -> View:
     """A session may call this view only shortly after the password was given in it; goes below the access rule."""
     view.recently_proved = True  # type: ignore[attr-defined]
     return view

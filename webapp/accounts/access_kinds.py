@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from webapp.accounts import identities, passkeys, tokens
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 
 @dataclass(frozen=True, slots=True)

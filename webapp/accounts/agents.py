@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 # The more specific first: every browser calls itself Mozilla and most call themselves Safari.
 _BROWSERS = (

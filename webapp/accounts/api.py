@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from webapp.accounts import closing, service, sessions, site, tokens
+from webapp.accounts import deletion, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
     current_identity,
     current_user_id,
     forgive_attempts,
-    recently_proved,
+    login_required,
+    password_required,
     session_only,
-    signed_in,
     start_session,
 )
 from webapp.accounts.models import User
@@ -38,22 +38,22 @@ from webapp.accounts.schemas import (
     UserPath,
     UserQuery,
 )
-from webapp.database import db
-from webapp.paging import PageQuery
-from webapp.web import ViewResult, api_blueprint
+from webapp.db.base import db
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
 
 
 @blueprint.get("/account", responses={200: AccountOut})
-@signed_in
+@login_required
 def get_account() -> ViewResult:
     """Your account."""
     return AccountOut.of(service.get_user(current_user_id())).model_dump(mode="json")
 
 
 @blueprint.put("/account", responses={200: AccountOut})
-@signed_in
+@login_required
 def update_account(body: AccountChanges) -> ViewResult:
     """Change your name or settings."""
     user = service.update_account(current_user_id(), body)
@@ -63,32 +63,32 @@ def update_account(body: AccountChanges) -> ViewResult:
 
 
 @blueprint.delete("/account", responses={204: None})
-@signed_in
+@login_required
 @session_only
 def delete_account(body: PasswordProof) -> ViewResult:
     """Delete your account and everything that is yours, for good."""
-    user_id = _proving()
-    closing.delete_account(user_id, body.password)
+    user_id = _password_attempt()
+    deletion.delete_account(user_id, body.password)
     db.session.commit()
     return "", 204
 
 
 @blueprint.post("/account/password", responses={204: None})
-@signed_in
+@login_required
 @session_only
 def change_password(body: PasswordChange) -> ViewResult:
     """Change your password; your other sessions end."""
-    user = service.change_password(_proving(), body)
+    user = service.change_password(_password_attempt(), body)
     _carry_on(user)
     return "", 204
 
 
 @blueprint.post("/account/proof", responses={204: None})
-@signed_in
+@login_required
 @session_only
 def prove_password(body: PasswordProof) -> ViewResult:
     """Confirm your password in this session, before you create a token or change a role."""
-    user_id, identity = _proving(), current_identity()
+    user_id, identity = _password_attempt(), current_identity()
     service.prove_password(user_id, body.password)
     if identity is not None and identity.session_id is not None:
         sessions.prove(identity.session_id)
@@ -98,18 +98,18 @@ def prove_password(body: PasswordProof) -> ViewResult:
 
 
 @blueprint.post("/account/email", responses={200: AccountOut})
-@signed_in
+@login_required
 @session_only
 def change_email(body: EmailChange) -> ViewResult:
     """Change the address you sign in with; your other sessions end."""
-    user = service.change_email(_proving(), body)
+    user = service.change_email(_password_attempt(), body)
     answer = AccountOut.of(user).model_dump(mode="json")
     _carry_on(user)
     return answer
 
 
 @blueprint.get("/account/tokens", responses={200: TokenList})
-@signed_in
+@login_required
 def list_tokens() -> ViewResult:
     """Your API tokens that can still be used."""
     rows = tokens.list_tokens(current_user_id())
@@ -117,9 +117,9 @@ def list_tokens() -> ViewResult:
 
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
-@signed_in
+@login_required
 @session_only
-@recently_proved
+@password_required
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
@@ -129,7 +129,7 @@ def create_token(body: NewToken) -> ViewResult:
 
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
-@signed_in
+@login_required
 @session_only
 def revoke_token(path: TokenPath) -> ViewResult:
     """Revoke one of your API tokens."""
@@ -139,7 +139,7 @@ def revoke_token(path: TokenPath) -> ViewResult:
 
 
 @blueprint.get("/sessions", responses={200: SessionList})
-@signed_in
+@login_required
 def list_sessions(query: PageQuery) -> ViewResult:
     """List the browsers in which you are signed in, newest first."""
     page = sessions.list_sessions(current_user_id(), query)
@@ -150,7 +150,7 @@ def list_sessions(query: PageQuery) -> ViewResult:
 
 
 @blueprint.delete("/sessions/<int:session_id>", responses={204: None})
-@signed_in
+@login_required
 def end_session(path: SessionPath) -> ViewResult:
     """Sign out in another browser, or in this one."""
     service.end_session(current_user_id(), path.session_id)
@@ -169,7 +169,7 @@ def list_users(query: UserQuery) -> ViewResult:
 @blueprint.post("/users", responses={201: UserOut})
 @admin_only
 @session_only
-@recently_proved
+@password_required
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
@@ -181,7 +181,7 @@ def create_user(body: Registration) -> ViewResult:
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})
 @admin_only
 @session_only
-@recently_proved
+@password_required
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
     user = service.update_user(path.user_id, body)
@@ -206,7 +206,7 @@ def update_site(body: SiteChanges) -> ViewResult:
     return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
 
 
-def _proving() -> int:
+def _password_attempt() -> int:
     """The user who is about to prove the current password; attempts are limited, also for a stolen session."""
     user_id = current_user_id()
     count_attempt("password", str(user_id))

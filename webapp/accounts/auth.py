@@ -14,27 +14,27 @@ from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import linking, proving, scopes, service, sessions, signals, throttle, tokens
+from webapp.accounts import password_check, provider_links, scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import (
     BROWSER_ONLY,
     admin_only,
     cookieless,
+    login_required,
+    password_required,
     public,
-    recently_proved,
     service_only,
     session_only,
-    signed_in,
 )
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.first import init_first_account
-from webapp.accounts.identity import Identity, current_identity, current_user_id, of_session, signed_in_identity
+from webapp.accounts.first_account import init_first_account
+from webapp.accounts.identity import Identity, current_identity, current_user_id, require_identity, session_identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.database import database_is_away, db, expect_writes, now, write_transaction
+from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
-from webapp.languages.marks import say
-from webapp.web import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
+from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
+from webapp.i18n.marks import say
 
 __all__ = [
     "Identity",
@@ -47,12 +47,12 @@ __all__ = [
     "forgive_attempts",
     "init_auth",
     "public",
-    "recently_proved",
+    "password_required",
     "safe_next",
     "service_only",
     "session_only",
-    "signed_in",
-    "signed_in_identity",
+    "login_required",
+    "require_identity",
     "start_session",
 ]
 
@@ -68,14 +68,14 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
 
     `is_renewed`: it replaces a session that ended because they changed their credentials in it.
     """
-    waiting = session.get(linking.WAITING)
+    waiting = session.get(provider_links.WAITING)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
     days = app_settings().session_max_days
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
-    linking.link(user, waiting)
-    identity = of_session(user, row, secret)
+    provider_links.link(user, waiting)
+    identity = session_identity(user, row, secret)
     login_user(identity)
     g.identity = identity
     if is_renewed:
@@ -142,7 +142,7 @@ def _admit() -> Response | None:
             return refusal
         _check_token(view, g.identity, access)
         _check_csrf(g.identity)
-        if asked := proving.what_is_due(view, g.identity, access):
+        if asked := password_check.next_step(view, g.identity, access):
             return asked
         _note(g.identity)
     check_ids()
@@ -196,13 +196,13 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         return
     if getattr(view, "session_only", False):
         raise Forbidden(BROWSER_ONLY)
-    _require_scope(identity, scopes.needed(request.method, request.path, access, getattr(view, "scope", None)))
+    _require_scope(identity, scopes.required_scopes(request.method, request.path, access, getattr(view, "scope", None)))
     if request.args.get("forget"):  # with a conversation or a space also what was learned there
         _require_scope(identity, {"memory"})
 
 
 def _require_scope(identity: Identity, wanted: Collection[str]) -> None:
-    if not scopes.suffices(identity.scopes, wanted):
+    if not scopes.is_sufficient(identity.scopes, wanted):
         if not wanted:
             raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
         raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))
@@ -265,7 +265,7 @@ def _from_session(secret: str) -> Identity | None:
 
         g.note_use = note
     g.account = user  # held, so that code that needs the account in this request finds it in the session
-    return of_session(user, row, str(secret))
+    return session_identity(user, row, str(secret))
 
 
 def _from_token(_request: Request) -> Identity | None:
@@ -282,7 +282,7 @@ def _from_token(_request: Request) -> Identity | None:
     return Identity(
         user_id=found.user_id,
         # A service token has the rights of a service, not those of the admin who made it.
-        is_admin=found.is_admin and not found.is_service and scopes.suffices(granted, {"admin"}),
+        is_admin=found.is_admin and not found.is_service and scopes.is_sufficient(granted, {"admin"}),
         is_service=found.is_service,
         via="token",
         email=found.email,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from flask import request
 
-from webapp import dates
 from webapp.accounts import service
 from webapp.accounts.auth import current_identity
 from webapp.accounts.preferences import UserSettings
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.extensions import this_app
-from webapp.languages.speaking import language_of
+from webapp.i18n import dates
+from webapp.i18n.request_language import language_of
 
 UNSET = "UTC"
 

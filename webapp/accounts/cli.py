@@ -11,12 +11,12 @@ from flask.cli import AppGroup
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from webapp.accounts import closing, second_factor, service, tokens
-from webapp.accounts.first import first_account
+from webapp.accounts import deletion, second_factor, service, tokens
+from webapp.accounts.first_account import first_account
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
 
 users = AppGroup("user", help="Accounts.")
@@ -102,7 +102,7 @@ def reset_two_step(email: str) -> None:
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
     with _sentences(), write_transaction():
-        closing.end(service.find_user(email).user_id)
+        deletion.end(service.find_user(email).user_id)
 
 
 @api_tokens.command("create")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 MAX_EMAIL = 254
 

@@ -9,7 +9,7 @@ from sqlalchemy import Select, delete, func, select
 
 from webapp.accounts import signals
 from webapp.accounts.models import User, UserGroup, UserGroupMember
-from webapp.database import db, get_or_raise
+from webapp.db.base import db, get_or_raise
 from webapp.errors import Conflict, Invalid
 
 MOST_GROUPS = 200

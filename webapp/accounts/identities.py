@@ -13,14 +13,14 @@ from sqlalchemy import delete, select
 from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
-from webapp.database import db, now, rows_changed
+from webapp.db.base import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 MAX_SUBJECT = 255
 
 
-class Unproved(Forbidden):
+class UnprovenIdentity(Forbidden):
     """Somebody whose address has an account that may be another person's: they prove it by signing in to it."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Unproved(Forbidden):
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
+class ProviderClaims:
     """What a provider says about somebody; if it names no groups, they are in none.
 
     `is_email_verified`: None if it does not say.
@@ -47,7 +47,7 @@ class Vouched:
     groups: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], groups_claim: str) -> Vouched:
+    def of(cls, issuer: str, claims: Mapping[str, Any], groups_claim: str) -> ProviderClaims:
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
         if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
@@ -64,7 +64,7 @@ class Vouched:
         )
 
 
-def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
+def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User:
     """The account of this person, who may sign in: known, taken over by its verified address, or new.
 
     With an `admin_group`, exactly its members are admins, once they are in. The caller commits. Raises Forbidden,
@@ -89,7 +89,7 @@ def link(user: User, issuer: str, subject: str, email: str) -> None:
         is_theirs = service.find_user(email).user_id == user.user_id
     except NotFound:
         return
-    if is_theirs and _known(Vouched(issuer, subject)) is None:
+    if is_theirs and _known(ProviderClaims(issuer, subject)) is None:
         _remember(user, issuer, subject)
         user.email_verified_at = user.email_verified_at or now()
 
@@ -105,7 +105,7 @@ def unlink_all(user_id: int) -> int:
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 
-def _known(vouched: Vouched) -> User | None:
+def _known(vouched: ProviderClaims) -> User | None:
     return db.session.scalar(
         select(User)
         .join(UserIdentity, UserIdentity.user_id == User.user_id)
@@ -113,7 +113,7 @@ def _known(vouched: Vouched) -> User | None:
     )
 
 
-def _linked(vouched: Vouched) -> User | None:
+def _linked(vouched: ProviderClaims) -> User | None:
     """The account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
@@ -128,12 +128,12 @@ def _linked(vouched: Vouched) -> User | None:
     if not vouched.is_email_verified:
         raise _unverified()
     if user.email_verified_at is None or vouched.issuer in issuers_of(user.user_id):
-        raise Unproved()
+        raise UnprovenIdentity()
     _remember(user, vouched.issuer, vouched.subject)
     return user
 
 
-def _created(vouched: Vouched) -> User:
+def _created(vouched: ProviderClaims) -> User:
     try:
         # A password that nobody knows: they sign in over there.
         fields = Registration(email=vouched.email, name=vouched.name, password=secrets.token_urlsafe(24))

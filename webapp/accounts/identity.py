@@ -49,7 +49,7 @@ def current_identity() -> Identity | None:
     return identity
 
 
-def signed_in_identity() -> Identity:
+def require_identity() -> Identity:
     """Who is asking, for views that require it. Raises Unauthenticated."""
     identity = current_identity()
     if identity is None:
@@ -59,13 +59,13 @@ def signed_in_identity() -> Identity:
 
 def current_user_id() -> int:
     """The user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
-    identity = signed_in_identity()
+    identity = require_identity()
     if identity.is_service:
         raise Forbidden("A service token belongs to nobody in particular and has no data of its own.")
     return identity.user_id
 
 
-def of_session(user: User, row: UserSession, secret: str) -> Identity:
+def session_identity(user: User, row: UserSession, secret: str) -> Identity:
     """The user whose browser holds the secret of this session."""
     return Identity(
         user_id=user.user_id,

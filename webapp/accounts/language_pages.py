@@ -7,11 +7,11 @@ from flask import Blueprint, redirect, request, url_for
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.languages import LANGUAGES
-from webapp.languages.speaking import COOKIE
-from webapp.web import ViewResult
+from webapp.http.views import ViewResult
+from webapp.i18n import LANGUAGES
+from webapp.i18n.request_language import COOKIE
 
 blueprint = Blueprint("language_pages", __name__)
 

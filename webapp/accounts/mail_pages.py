@@ -10,18 +10,18 @@ from pydantic import BaseModel, ConfigDict
 from webapp.accounts import auth, mails
 from webapp.accounts.access import admin_only
 from webapp.accounts.access_kinds import list_access
-from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
+from webapp.accounts.auth import current_user_id, login_required, password_required, public
 from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
 from webapp.accounts.mails import LinkGone
-from webapp.accounts.passwords import complaint
+from webapp.accounts.passwords import password_problem
 from webapp.accounts.schemas import Email, Password, PersonName
 from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
-from webapp.forms import read_form, sentences
-from webapp.languages.speaking import gettext as _
-from webapp.web import ViewResult
+from webapp.http.forms import read_form, sentences
+from webapp.http.views import ViewResult
+from webapp.i18n.request_language import gettext as _
 
 blueprint = Blueprint("mail_pages", __name__)
 
@@ -176,7 +176,7 @@ def verify() -> ViewResult:
 
 
 @blueprint.post("/settings/verify-email")
-@signed_in
+@login_required
 def ask_to_verify() -> ViewResult:
     """Send the link that confirms the user's address."""
     try:
@@ -191,7 +191,7 @@ def ask_to_verify() -> ViewResult:
 
 @blueprint.post("/admin/invitations")
 @admin_only
-@recently_proved
+@password_required
 def invite() -> ViewResult:
     """Invite somebody by mail."""
     try:
@@ -222,7 +222,7 @@ def _choice(kind: str) -> Choice:
     """What was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
     email = mails.check(kind, _token()).email
     choice = read_form(Choice)
-    if found := complaint(choice.password, email):
+    if found := password_problem(choice.password, email):
         raise Invalid.field("password", found)
     return choice
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import ngettext
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
 
 JOIN, KNOWN, RESET, VERIFY = "join", "known", "reset", "verify"
 KINDS = (JOIN, KNOWN, RESET, VERIFY)

@@ -15,17 +15,16 @@ from datetime import timedelta
 from flask import current_app
 from sqlalchemy import delete, func, select
 
-from webapp import mailing
-from webapp.accounts import access_kinds, service, signals
+from webapp.accounts import access_kinds, service, signals, smtp
 from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compose
 from webapp.accounts.models import AccountMail, User
 from webapp.accounts.schemas import Registration, UserSettings
-from webapp.database import db, get_or_raise, now, rows_changed
+from webapp.background.queues import enqueue_after_commit
+from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.errors import DomainError, Invalid, NotFound, TooMany
 from webapp.extensions import app_settings
-from webapp.languages.marks import N_
-from webapp.languages.speaking import language_of, speaking
-from webapp.queueing import enqueue_after_commit
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import language_of, use_language
 
 log = logging.getLogger(__name__)
 
@@ -84,14 +83,14 @@ def send(mail_id: int) -> str:
     settings = app_settings()
     inviter = db.session.get(User, mail.invited_by) if mail.invited_by else None
     name = (inviter.name or inviter.email) if inviter else ""
-    with speaking(mail.language):
+    with use_language(mail.language):
         text = compose(mail.kind, settings.site_url, token_of(mail), name)
     to = mail.email
     db.session.rollback()
     try:
-        mailing.send(settings, to, text.subject, text.body)
+        smtp.send(settings, to, text.subject, text.body)
         ended = "sent"
-    except mailing.MailRefused as error:
+    except smtp.MailRefused as error:
         log.warning("mail refused", extra={"mail_id": mail_id, "error": str(error)})
         ended = "refused"
     mail = get_or_raise(AccountMail, mail_id)
@@ -100,7 +99,7 @@ def send(mail_id: int) -> str:
     return ended
 
 
-def owed() -> list[int]:
+def overdue_mails() -> list[int]:
     """Mails that were requested a while ago and have not been sent."""
     at = now()
     statement = select(AccountMail.mail_id).where(

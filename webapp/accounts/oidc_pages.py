@@ -7,15 +7,15 @@ from typing import Any
 
 from flask import Blueprint, Flask, current_app, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, linking, signals
+from webapp.accounts import auth, identities, provider_links, signals
 from webapp.accounts.auth import public
-from webapp.accounts.first import first_account
-from webapp.accounts.proving_pages import let_in
+from webapp.accounts.first_account import first_account
+from webapp.accounts.password_check_pages import let_in
 from webapp.config import ConfigError, Settings
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound, Unavailable
 from webapp.extensions import app_settings
-from webapp.web import ViewResult, absolute
+from webapp.http.views import ViewResult, absolute
 
 log = logging.getLogger(__name__)
 
@@ -84,20 +84,20 @@ def callback() -> ViewResult:
     if not claims:
         return _refused("The provider did not say who you are."), 401
     try:
-        vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
+        vouched = identities.ProviderClaims.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
         if user.is_active:
             signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
-        if isinstance(error, identities.Unproved):
-            linking.wait(vouched)
+        if isinstance(error, identities.UnprovenIdentity):
+            provider_links.wait(vouched)
         return _refused(error.detail), 403
     return let_in(user, then)
 
 
-def _creates(vouched: identities.Vouched) -> bool:
+def _creates(vouched: identities.ProviderClaims) -> bool:
     """Whether somebody without an account gets one. The first is an admin's: if its page would ask for the set-up
     token, only a member of the admin group gets it."""
     settings = app_settings()

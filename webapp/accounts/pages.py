@@ -6,18 +6,18 @@ from flask import Blueprint, redirect, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, public
-from webapp.accounts.entrance import login_form, register_form
-from webapp.accounts.first import first_account
-from webapp.accounts.proving_pages import let_in
+from webapp.accounts.first_account import first_account
+from webapp.accounts.password_check_pages import let_in
 from webapp.accounts.schemas import Credentials, Registration
+from webapp.accounts.sign_in_methods import login_form, register_form
 from webapp.accounts.site import has_users
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.extensions import app_settings
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.web import ViewResult
+from webapp.http.forms import read_form, sentences
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 
 blueprint = Blueprint("accounts_pages", __name__)
 

@@ -8,14 +8,14 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 
 from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
+from webapp.accounts.auth import current_user_id, login_required, password_required, public
 from webapp.accounts.passkeys import Place
-from webapp.accounts.proving_pages import let_in
-from webapp.database import db
+from webapp.accounts.password_check_pages import let_in
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import translated
-from webapp.web import ViewResult
+from webapp.http.views import ViewResult
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import translate
 
 blueprint = Blueprint("passkey_pages", __name__)
 
@@ -50,23 +50,23 @@ def sign_in() -> ViewResult:
 
 
 @blueprint.get("/settings/passkeys")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """The passkeys of the user."""
     return _index()
 
 
 @blueprint.get("/settings/passkeys/new")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def new() -> ViewResult:
     """The form for another one; the browser creates the key."""
     return _new()
 
 
 @blueprint.post("/settings/passkeys")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
     challenge = str(session.pop(CHALLENGE, ""))
@@ -82,7 +82,7 @@ def add() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
-@signed_in
+@login_required
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
@@ -91,8 +91,8 @@ def rename(passkey_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""
     passkeys.remove(current_user_id(), passkey_id)
@@ -118,5 +118,5 @@ def _new(problem: str = "") -> str:
         session[CHALLENGE] = challenge
     except Conflict as error:
         asked, problem = "", error.detail
-    suggested = translated(describe_agent(request.headers.get("User-Agent", "")))
+    suggested = translate(describe_agent(request.headers.get("User-Agent", "")))
     return render_template("accounts/passkey_new.html", options=asked, problem=problem, suggested=suggested)

@@ -16,10 +16,10 @@ from sqlalchemy import func, select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
 from webapp.extensions import redis
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 SITE = "Commonplace"
 CHALLENGE_SECONDS = 300

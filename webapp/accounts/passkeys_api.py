@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from webapp.accounts import passkeys
-from webapp.accounts.auth import current_user_id, recently_proved, session_only, signed_in
+from webapp.accounts.auth import current_user_id, login_required, password_required, session_only
 from webapp.accounts.schemas import PasskeyList, PasskeyName, PasskeyOut, PasskeyPath
-from webapp.database import db
-from webapp.web import ViewResult, api_blueprint
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
 
 blueprint = api_blueprint("passkeys_api", __name__, tag="Accounts")
 
 
 @blueprint.get("/account/passkeys", responses={200: PasskeyList})
-@signed_in
+@login_required
 def list_passkeys() -> ViewResult:
     """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that creates them."""
     rows = passkeys.list_passkeys(current_user_id())
@@ -20,7 +20,7 @@ def list_passkeys() -> ViewResult:
 
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>", responses={200: PasskeyOut})
-@signed_in
+@login_required
 @session_only
 def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
     """Rename a passkey; only in a signed-in session."""
@@ -30,9 +30,9 @@ def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>", responses={204: None})
-@signed_in
+@login_required
 @session_only
-@recently_proved
+@password_required
 def remove_passkey(path: PasskeyPath) -> ViewResult:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
     passkeys.remove(current_user_id(), path.passkey_id)

@@ -21,7 +21,7 @@ _AT_ONCE = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
 
 
-def complaint(password: str, email: str = "") -> str | None:
+def password_problem(password: str, email: str = "") -> str | None:
     """What is wrong with a new password, as the rest of a sentence about it; None if nothing is."""
     folded = _canonical(password).casefold()
     if len(folded) < MIN_PASSWORD:
@@ -73,10 +73,10 @@ def _decoy() -> str:
 def _common() -> frozenset[str]:
     """Our own list, and those of the 30,000 most frequent leaked passwords that are long enough to be chosen."""
     ours = Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split()
-    return frozenset(ours) | _leaked()
+    return frozenset(ours) | _leaked_passwords()
 
 
-def _leaked() -> set[str]:
+def _leaked_passwords() -> set[str]:
     """The list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
     package = find_spec("zxcvbn")
     (folder,) = (package.submodule_search_locations or []) if package else []

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.languages import SOURCE, LanguageCode
-from webapp.parameters import Parameters
-from webapp.validation import Flag, Line
+from webapp.http.validation import Flag, Line
+from webapp.i18n import SOURCE, LanguageCode
+from webapp.llm.parameters import Parameters
 
 MAX_INSTRUCTIONS = 8_000
 

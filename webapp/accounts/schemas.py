@@ -9,12 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, Passkey, User, UserSession
-from webapp.accounts.passwords import MAX_PASSWORD, complaint
+from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.paging import PageQuery
-from webapp.validation import Flag, Id, Instant, Line, Whole
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Flag, Id, Instant, Line, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -40,7 +40,7 @@ class Registration(Request):
     @field_validator("password")
     @classmethod
     def _acceptable_password(cls, password: str, info: ValidationInfo) -> str:
-        if found := complaint(password, info.data.get("email", "")):
+        if found := password_problem(password, info.data.get("email", "")):
             raise ValueError(found)
         return password
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, get_args
 
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 Scope = Literal["read", "chat", "memory", "write", "mcp_read", "mcp", "mcp_write", "admin"]
 
@@ -37,7 +37,7 @@ _AREAS: tuple[tuple[str, Scope | Literal["all"]], ...] = (
 )
 
 
-def needed(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
+def required_scopes(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
     """The scopes of which a request needs any one, none of them if it takes a token without scopes; `named` is the
     scope its view asks for, if it does."""
     if access == "admin":
@@ -54,6 +54,6 @@ def needed(method: str, path: str, access: str, named: Scope | None = None) -> f
     return frozenset({area or "write"})
 
 
-def suffices(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
+def is_sufficient(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
     """Whether a token with these scopes may do what needs any of `wanted`; None is a token that may do everything."""
     return scopes is None or not set(wanted).isdisjoint(scopes)

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from webapp.accounts import signals
 from webapp.accounts.models import SecondFactor, User
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 
 ISSUER = "Commonplace"

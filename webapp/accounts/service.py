@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.accounts import sessions, signals, tokens
 from webapp.accounts.emails import normalise_email
 from webapp.accounts.models import AccountDeletion, SiteSetting, User
-from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
+from webapp.accounts.passwords import hash_password, is_outdated, password_problem, verify_password
 from webapp.accounts.schemas import (
     AccountChanges,
     Credentials,
@@ -22,10 +22,10 @@ from webapp.accounts.schemas import (
     UserSettings,
 )
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page
+from webapp.http.paging import Keyset, Page
+from webapp.i18n.marks import say
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 CAN_BE_KEPT = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
@@ -269,7 +269,7 @@ def _prove(user_id: int, password: str, field: str) -> User:
 
 
 def _set_password(user: User, password: str, field: str) -> None:
-    if found := complaint(password, user.email):
+    if found := password_problem(password, user.email):
         raise Invalid.field(field, found)
     user.password_hash = hash_password(password)
     user.must_change_password = False

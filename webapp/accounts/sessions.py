@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
-from webapp.database import Timestamp, db, now, rows_changed
+from webapp.db.base import Timestamp, db, now, rows_changed
 from webapp.errors import NotFound
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, Page, PageQuery
 
 MAX_SECRET = 100
 KEPT_DAYS = 7
@@ -48,7 +48,11 @@ def _by_hash() -> Select[User, UserSession]:
     return (
         select(User, UserSession)
         .join(User, User.user_id == UserSession.user_id)
-        .where(UserSession.secret_hash == bindparam("hash"), User.is_active, *living(bindparam("now", type_=Timestamp)))
+        .where(
+            UserSession.secret_hash == bindparam("hash"),
+            User.is_active,
+            *active_sessions(bindparam("now", type_=Timestamp)),
+        )
     )
 
 
@@ -58,7 +62,7 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
     statement = (
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
-        .where(UserSession.user_id == user_id, *living(now()))
+        .where(UserSession.user_id == user_id, *active_sessions(now()))
         .order_by(UserSession.session_id.desc())
         .limit(query.limit + 1)
     )
@@ -103,7 +107,7 @@ def purge() -> int:
     return rows_changed(delete(UserSession).where(past))
 
 
-def living(at: Any) -> tuple[Any, ...]:
+def active_sessions(at: Any) -> tuple[Any, ...]:
     """The conditions under which a session, joined with its user, has not ended."""
     return (
         UserSession.auth_version == User.auth_version,

@@ -10,19 +10,19 @@ from pydantic import ValidationError
 
 from webapp.accounts import auth, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.auth import current_identity, current_user_id, recently_proved, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required
 from webapp.accounts.pages import blueprint as blueprint
 from webapp.accounts.preferences import THEMES
 from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.paging import PageQuery
-from webapp.problems import field_errors
-from webapp.web import ViewResult, wants_partial
+from webapp.http.forms import read_form, sentences
+from webapp.http.paging import PageQuery
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 
 PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 PROFILE_LABELS = N_({"name": "The name"})
@@ -36,14 +36,14 @@ FULL_ACCESS, CHOSEN_ACCESS = "full", "chosen"
 
 @blueprint.get("/settings")
 @blueprint.get("/settings/general", endpoint="general")
-@signed_in
+@login_required
 def settings() -> ViewResult:
     """The profile, the appearance and the language; on a phone the first address lists the rooms of Settings."""
     return _general()
 
 
 @blueprint.post("/settings/profile")
-@signed_in
+@login_required
 def profile() -> ViewResult:
     """Change the name."""
     try:
@@ -57,7 +57,7 @@ def profile() -> ViewResult:
 
 
 @blueprint.post("/settings/appearance")
-@signed_in
+@login_required
 def appearance() -> ViewResult:
     """Choose the theme, for this browser and as the account's default."""
     theme = request.form.get("theme", "")
@@ -72,14 +72,14 @@ def appearance() -> ViewResult:
 
 
 @blueprint.get("/settings/personalisation")
-@signed_in
+@login_required
 def personalisation() -> ViewResult:
     """Show what every reply is told, and what memory may do."""
     return _personalisation()
 
 
 @blueprint.post("/settings/personalisation")
-@signed_in
+@login_required
 def personalise() -> ViewResult:
     """Change the instructions and the switches."""
     wished = {name: name in request.form.getlist("on") for name in SWITCHES}
@@ -96,14 +96,14 @@ def personalise() -> ViewResult:
 
 
 @blueprint.get("/settings/security")
-@signed_in
+@login_required
 def security() -> ViewResult:
     """The password, the second step and passkeys."""
     return _security()
 
 
 @blueprint.post("/settings/password")
-@signed_in
+@login_required
 def password() -> ViewResult:
     """Change the password; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -120,15 +120,15 @@ def password() -> ViewResult:
 
 
 @blueprint.get("/settings/tokens")
-@signed_in
+@login_required
 def tokens_page() -> ViewResult:
     """The API tokens, and the form for another one."""
     return _tokens()
 
 
 @blueprint.post("/settings/tokens")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def create_token() -> ViewResult:
     """Create an API token; the response is the only page that ever shows it."""
     try:
@@ -141,7 +141,7 @@ def create_token() -> ViewResult:
 
 
 @blueprint.post("/settings/tokens/<int:token_id>/revoke")
-@signed_in
+@login_required
 def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
@@ -151,7 +151,7 @@ def revoke_token(token_id: int) -> ViewResult:
 
 
 @blueprint.get("/settings/sessions")
-@signed_in
+@login_required
 def sessions_page() -> ViewResult:
     """The browsers in which the user is signed in."""
     page = sessions.list_sessions(current_user_id(), PageQuery(limit=SESSIONS_SHOWN))
@@ -161,7 +161,7 @@ def sessions_page() -> ViewResult:
 
 
 @blueprint.post("/settings/sessions/<int:session_id>/end")
-@signed_in
+@login_required
 def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
@@ -171,7 +171,7 @@ def end_session(session_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/sessions/end-others")
-@signed_in
+@login_required
 def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())

@@ -12,7 +12,7 @@ from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.oidc_pages import blueprint as oidc_pages
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.passkey_pages import blueprint as passkey_pages
-from webapp.accounts.proving_pages import blueprint as proving_pages
+from webapp.accounts.password_check_pages import blueprint as proving_pages
 from webapp.accounts.settings_pages import blueprint as accounts_pages
 from webapp.config import Settings
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.accounts.models import SiteSetting, User
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import app_settings
 
 REGISTRATION_OPEN = "registration_open"

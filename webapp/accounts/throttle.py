@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from webapp.config import ConfigError
 from webapp.errors import TooMany
 from webapp.extensions import Part, app_settings, redis
-from webapp.languages.marks import Sentence, say, say_n
+from webapp.i18n.marks import Sentence, say, say_n
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3

@@ -14,9 +14,9 @@ from sqlalchemy import Row, Select, bindparam, or_, select, update
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.database import Timestamp, db, now, rows_changed
+from webapp.db.base import Timestamp, db, now, rows_changed
 from webapp.errors import Conflict, NotFound
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 PREFIX = "cmpl_"
 SERVICE_PREFIX = "cmps_"
@@ -84,7 +84,7 @@ def renew_delegated(token_id: int, expires_at: datetime) -> str:
 
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
     """The usable tokens a user created, newest first."""
-    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable()
+    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable_tokens()
     return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
 
 
@@ -132,7 +132,9 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
             User.settings,
         )
         .join(User, User.user_id == ApiToken.user_id)
-        .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *usable(bindparam("now", type_=Timestamp)))
+        .where(
+            ApiToken.token_hash == bindparam("hash"), User.is_active, *usable_tokens(bindparam("now", type_=Timestamp))
+        )
     )
 
 
@@ -145,7 +147,7 @@ def note_use(token_id: int, before: datetime, address: str = "") -> None:
     )
 
 
-def usable(at: Any = None) -> tuple[Any, ...]:
+def usable_tokens(at: Any = None) -> tuple[Any, ...]:
     """The conditions under which a token is neither revoked nor expired."""
     at = now() if at is None else at
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)

@@ -12,13 +12,13 @@ from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 
 from webapp.admin.backups.archive import BackupError, Manifest
-from webapp.admin.backups.making import check_backup, make_backup
-from webapp.admin.backups.restoring import other_key, restore
+from webapp.admin.backups.backup import check_backup, make_backup
+from webapp.admin.backups.restore import other_key, restore
 from webapp.admin.doctor.checks import ALL, look_at
 from webapp.admin.doctor.findings import in_lines, is_sound
 from webapp.admin.doctor.proxy import proxy
-from webapp.database import db
-from webapp.engine import database_address
+from webapp.db.base import db
+from webapp.db.engine import database_address
 
 backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))

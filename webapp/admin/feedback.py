@@ -7,10 +7,10 @@ from flask import Blueprint, render_template
 from webapp.accounts.auth import admin_only
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS
-from webapp.database import db
-from webapp.languages.speaking import translated
-from webapp.paging import PageQuery
-from webapp.web import ViewResult, asked_cursor
+from webapp.db.base import db
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, requested_cursor
+from webapp.i18n.request_language import translate
 
 blueprint = Blueprint("admin_feedback", __name__)
 
@@ -22,13 +22,13 @@ SHOWN = 20
 @admin_only
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
-    page = feedback.readable(PageQuery(limit=SHOWN, cursor=asked_cursor()))
+    page = feedback.readable(PageQuery(limit=SHOWN, cursor=requested_cursor()))
     answer = render_template(
         "admin/feedback.html",
         counts=feedback.counts(DAYS),
         readable=page.items,
         next_cursor=page.next_cursor,
-        words={reason: translated(word) for words in WORDS.values() for reason, word in words.items()},
+        words={reason: translate(word) for words in WORDS.values() for reason, word in words.items()},
     )
     db.session.commit()
     return answer

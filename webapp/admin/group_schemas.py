@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts import groups
 from webapp.accounts.models import UserGroup
+from webapp.http.validation import Id, Instant, Line
 from webapp.usage import service as usage
 from webapp.usage.schemas import QuotaFields, Quotas
-from webapp.validation import Id, Instant, Line
 
 MEMBERS = "Who is in it, by id."
 QUOTAS = "What each member may spend who has no limits of their own; of several groups the largest holds."

@@ -13,15 +13,15 @@ from webapp.accounts import service as accounts
 from webapp.accounts.auth import admin_only
 from webapp.accounts.models import UserGroup
 from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, GroupPath, NewGroup
-from webapp.database import after_commit, db
+from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import translated
-from webapp.models.catalogue import catalogue
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import translate
+from webapp.providers.catalogue import catalogue
 from webapp.usage import service as usage
-from webapp.usage.pages import given_quotas
-from webapp.validation import parse_id
-from webapp.web import ViewResult, api_blueprint
+from webapp.usage.pages import read_quotas_form
 
 blueprint = api_blueprint("groups_api", __name__, tag="Models")
 pages = Blueprint("admin_groups", __name__, url_prefix="/admin/groups")
@@ -110,7 +110,7 @@ def change(group_id: int) -> ViewResult:
             groups.set_members(group_id, [number for number in there if number != parse_id(form["remove"])])
         else:
             groups.get_group(group_id)
-            usage.set_quotas(None, given_quotas(), group_id=group_id)
+            usage.set_quotas(None, read_quotas_form(), group_id=group_id)
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
@@ -146,7 +146,7 @@ def _name() -> str:
 
 
 def _said(error: DomainError) -> str:
-    return translated((error.errors or [{"msg": error.detail}])[0]["msg"])
+    return translate((error.errors or [{"msg": error.detail}])[0]["msg"])
 
 
 def _change(group_id: int, changes: GroupChanges) -> None:

@@ -25,8 +25,8 @@ from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
 from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
+from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
 from webapp.errors import Conflict, NotFound
-from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
 
 PAGE_LENGTH = 25
 AT_ONCE = 500

@@ -9,13 +9,13 @@ from redis import Redis
 
 from webapp.accounts.auth import admin_only
 from webapp.admin import jobs
+from webapp.background.job_specs import Queue
 from webapp.errors import NotFound
 from webapp.extensions import redis
-from webapp.jobspecs import Queue
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import ngettext
-from webapp.web import ViewResult, wants_partial
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
 
 blueprint = Blueprint("admin_jobs", __name__, url_prefix="/admin/rq")
 

@@ -6,15 +6,15 @@ from flask import Blueprint, flash, redirect, render_template, url_for
 
 from webapp.accounts.auth import admin_only, current_user_id
 from webapp.accounts.service import get_user
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
+from webapp.http.validation import MAX_ID
+from webapp.http.views import ViewResult
+from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
-from webapp.languages.speaking import ngettext
-from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import note_look, view_as_admin
-from webapp.validation import MAX_ID
-from webapp.web import ViewResult
+from webapp.memories.store.profile import get_profile
 
 blueprint = Blueprint("admin_journeys", __name__)
 

@@ -17,11 +17,11 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import and_, case, func, select
 
 from webapp.accounts.models import User
+from webapp.background.job_specs import Queue, rq_queue
 from webapp.conversations.models import Conversation
-from webapp.database import db
-from webapp.jobspecs import Queue, rq_queue
-from webapp.models.status import Status
-from webapp.redis_clients import server_of
+from webapp.db.base import db
+from webapp.providers.status import Status
+from webapp.redis.clients import server_of
 
 # Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.
 ALIVE = timedelta(seconds=90)

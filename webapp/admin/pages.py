@@ -8,23 +8,23 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service, site
-from webapp.accounts.auth import admin_only, current_user_id, recently_proved
+from webapp.accounts.auth import admin_only, current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
 from webapp.admin import overview as state
 from webapp.admin import users as people
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.model_clients import embedder
-from webapp.models.catalogue import background_target
-from webapp.models.status import status
+from webapp.http.forms import read_form, sentences
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.providers.catalogue import background_target
+from webapp.providers.clients import embedder
+from webapp.providers.status import status
 from webapp.readiness import readiness
-from webapp.retrieval.embedding import query_vectors
-from webapp.web import ViewResult, wants_partial
+from webapp.retrieval.query_vectors import query_vectors
 
 blueprint = Blueprint("admin_pages", __name__)
 
@@ -72,7 +72,7 @@ def users() -> ViewResult:
 
 @blueprint.post("/admin/users")
 @admin_only
-@recently_proved
+@password_required
 def add_user() -> ViewResult:
     """Create an account for somebody; its password is shown once."""
     try:
@@ -94,7 +94,7 @@ def user(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
 @admin_only
-@recently_proved
+@password_required
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
@@ -108,7 +108,7 @@ def set_admin(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/active")
 @admin_only
-@recently_proved
+@password_required
 def set_active(user_id: int) -> ViewResult:
     """Deactivate or reactivate an account."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
@@ -122,7 +122,7 @@ def set_active(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/password")
 @admin_only
-@recently_proved
+@password_required
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
     changed, password = people.reset_password(current_user_id(), user_id)
@@ -133,7 +133,7 @@ def reset_password(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @admin_only
-@recently_proved
+@password_required
 def delete_user(user_id: int) -> ViewResult:
     """Delete an account and everything in it, for good."""
     try:

@@ -23,16 +23,16 @@ from webapp.chat.context.values import Message as ContextMessage
 from webapp.config import Settings
 from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, get_or_raise
+from webapp.db.base import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
 from webapp.files.pictures import as_notes
 from webapp.llm.background import BackgroundClient
 from webapp.llm.errors import ModelError
-from webapp.model_clients import completions
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
+from webapp.providers.clients import completions
 from webapp.summaries.service import chunks_of
 from webapp.text.tokens import estimate_tokens
 

@@ -7,23 +7,23 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from sqlalchemy import select
 
-from webapp.accounts.auth import admin_only, current_user_id, signed_in_identity
+from webapp.accounts.auth import admin_only, current_user_id, require_identity
 from webapp.accounts.models import User
 from webapp.admin import prompt_trials as trials
-from webapp.database import db
+from webapp.db.base import db
 from webapp.digests.access import note_look
 from webapp.digests.service import existing_conversation
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_, say
-from webapp.languages.speaking import gettext as _
+from webapp.http.forms import read_form, sentences
+from webapp.http.validation import MAX_ID
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_, say
+from webapp.i18n.request_language import gettext as _
 from webapp.prompts import service
 from webapp.prompts.catalogue import changes_the_prefix
-from webapp.prompts.diffing import compare as compare_texts
+from webapp.prompts.diff import compare as compare_texts
 from webapp.prompts.schemas import NewPromptVersion
-from webapp.validation import MAX_ID
-from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("admin_prompts", __name__, url_prefix="/admin/prompts")
 
@@ -98,9 +98,7 @@ def preview(name: str) -> ViewResult:
     try:
         service.check(name, text)
         conversation_id = _existing(_number(request.form.get("conversation_id")), "conversation")
-        note_look(
-            signed_in_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}"
-        )
+        note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
         shown["preview"] = trials.preview(found.name, text, conversation_id, app_settings())
     except DomainError as error:
         db.session.rollback()
@@ -119,7 +117,7 @@ def replay(name: str) -> ViewResult:
         versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]
         message_id = _existing(_number(request.form.get("message_id")), "reply")
         of = trials.find_reply(message_id).conversation_id
-        note_look(signed_in_identity(), existing_conversation(of).user_id, f"conversation {of}")
+        note_look(require_identity(), existing_conversation(of).user_id, f"conversation {of}")
         shown["replay"] = trials.replay(message_id, versions, app_settings())
     except DomainError as error:
         db.session.rollback()

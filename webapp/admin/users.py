@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from sqlalchemy import func, select
 
-from webapp.accounts import closing, service, tokens
+from webapp.accounts import deletion, service, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, Registration, UserChanges
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 
 # Without letters and digits that look alike: the password is read out or typed.
@@ -49,7 +49,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
         raise Invalid.field("email", "does not belong to this account")
-    closing.end(user_id)
+    deletion.end(user_id)
     return email
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 
 class Action(StrEnum):

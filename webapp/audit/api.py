@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.audit import service
 from webapp.audit.schemas import AuditEventOut, AuditList
-from webapp.paging import PageQuery
-from webapp.web import api_blueprint
+from webapp.http.paging import PageQuery
+from webapp.http.views import api_blueprint
 
 blueprint = api_blueprint("audit_api", __name__, tag="Audit")
 
 
 @blueprint.get("/audit", responses={200: AuditList})
-@signed_in
+@login_required
 def list_audit_events(query: PageQuery) -> dict[str, Any]:
     """List what was read or changed about you, and by whom, newest first."""
     page = service.list_events(current_user_id(), query)

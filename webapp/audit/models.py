@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String, event
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 
 class AuditEvent(Base):

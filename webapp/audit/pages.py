@@ -8,15 +8,15 @@ from typing import Any
 
 from flask import Blueprint, Response, render_template
 
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.audit import service
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
-from webapp.audit.things import conversation_of, thing
-from webapp.database import db
-from webapp.paging import Page, PageQuery
-from webapp.web import asked_cursor, wants_partial
+from webapp.audit.targets import conversation_of, thing
+from webapp.db.base import db
+from webapp.http.paging import Page, PageQuery
+from webapp.http.views import requested_cursor, wants_partial
 
 blueprint = Blueprint("audit_pages", __name__)
 
@@ -25,14 +25,14 @@ DOWNLOADED = 20_000
 
 
 @blueprint.get("/settings/activity")
-@signed_in
+@login_required
 def activity() -> str:
     """What was read or changed about you; for HTMX only the next rows."""
     return _render(service.list_events(current_user_id(), _query()), "audit/activity.html")
 
 
 @blueprint.get("/settings/activity/download")
-@signed_in
+@login_required
 def download() -> Response:
     """The newest events, one JSON object per line."""
     lines = list(_lines(current_user_id()))
@@ -62,7 +62,7 @@ def _render(page: Page[AuditEvent], whole: str) -> str:
 
 
 def _query() -> PageQuery:
-    return PageQuery(limit=PAGE_LENGTH, cursor=asked_cursor())
+    return PageQuery(limit=PAGE_LENGTH, cursor=requested_cursor())
 
 
 def _lines(user_id: int) -> Iterator[str]:

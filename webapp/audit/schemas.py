@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
-from webapp.validation import Instant
+from webapp.http.validation import Instant
 
 
 class AuditActor(BaseModel):

@@ -13,9 +13,9 @@ from sqlalchemy import delete, select
 
 from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
-from webapp.database import after_commit, db, now, rows_changed, waiting_for_commit
+from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, Page, PageQuery
 
 PURGED_AT_ONCE = 5_000
 
@@ -32,7 +32,7 @@ def record(
     """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
 
     `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); words need a
-    line in webapp/audit/things.py, to be shown in other languages. Neither it nor `detail` (ids and counts) ever holds
+    line in webapp/audit/targets.py, to be shown in other languages. Neither it nor `detail` (ids and counts) ever holds
     what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same event by
     the same actor is recorded once in that many seconds, for programs that read all day.
     """
@@ -90,7 +90,7 @@ def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
 
 
 @dataclass(frozen=True)
-class _Noted:
+class _RecordMark:
     """A note to all processes that something is recorded, left once it is committed: a rollback makes it due again."""
 
     key: str
@@ -98,7 +98,7 @@ class _Noted:
 
     def is_known(self) -> bool:
         """Whether it was recorded lately, or is about to be; while Redis is away, only the latter is known."""
-        if self in waiting_for_commit(db.session()):
+        if self in pending_actions(db.session()):
             return True
         try:
             return bool(redis().exists(self.key))
@@ -110,6 +110,6 @@ class _Noted:
             redis().set(self.key, b"1", ex=self.seconds)
 
 
-def _noted(user_id: int, action: str, what: str, by: Actor, seconds: int) -> _Noted:
+def _noted(user_id: int, action: str, what: str, by: Actor, seconds: int) -> _RecordMark:
     parts = repr((user_id, str(action), what, by.kind, by.user_id, by.token_id))
-    return _Noted(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)
+    return _RecordMark(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from webapp.accounts.signals import account_event
-from webapp.audit.programs import init_programs
+from webapp.audit.program_access import init_programs
 from webapp.audit.service import record
 
 

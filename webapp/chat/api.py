@@ -9,9 +9,8 @@ from flask import jsonify, request
 
 from webapp import idempotency
 from webapp.accounts.access import View
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service, sse
-from webapp.chat.answering import answer, pass_on
 from webapp.chat.schemas import (
     Again,
     AttachedFile,
@@ -36,19 +35,20 @@ from webapp.chat.schemas import (
     WaitQuery,
     spans_within,
 )
+from webapp.chat.tool_consent import answer, pass_on
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
-from webapp.chat.turns.gate import starts_turn
 from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.start_queue import starts_turn
 from webapp.chat.turns.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
+from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
-from webapp.web import Responses, ViewResult, api_blueprint
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat")
 
@@ -79,7 +79,7 @@ def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
 
 
 @blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent
 def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
@@ -97,7 +97,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
 
 
 @blueprint.post("/chat/stream", responses=STREAM)
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent(replay=lambda answer, _status: _stream(answer["assistant_message_id"]))
 def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
@@ -118,7 +118,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
 
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
-@signed_in
+@login_required
 def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
     reply = messages.get_message(current_user_id(), path.turn_id)
@@ -126,7 +126,7 @@ def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
-@signed_in
+@login_required
 def stop(path: TurnPath) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), path.turn_id)
@@ -134,7 +134,7 @@ def stop(path: TurnPath) -> ViewResult:
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>", responses={204: None})
-@signed_in
+@login_required
 def decide_tool(path: ToolCallPath, body: ToolDecision) -> ViewResult:
     """Say whether a call that a running turn asks about may be made."""
     answer(current_user_id(), path.turn_id, path.number, body.decision)
@@ -144,7 +144,7 @@ def decide_tool(path: ToolCallPath, body: ToolDecision) -> ViewResult:
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/retry", responses={202: ResponseStarted})
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent
 def retry(path: TurnPath) -> ViewResult:
@@ -153,7 +153,7 @@ def retry(path: TurnPath) -> ViewResult:
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/regenerate", responses={202: ResponseStarted})
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent
 def regenerate(path: TurnPath, body: Again) -> ViewResult:
@@ -166,7 +166,7 @@ def regenerate(path: TurnPath, body: Again) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent
 def edit_message(path: MessagePath, body: EditedMessage) -> ViewResult:
@@ -176,7 +176,7 @@ def edit_message(path: MessagePath, body: EditedMessage) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/versions", responses={200: Versions})
-@signed_in
+@login_required
 def list_versions(path: MessagePath) -> ViewResult:
     """The versions of a message, oldest first."""
     message = messages.get_message(current_user_id(), path.message_id)
@@ -189,7 +189,7 @@ def list_versions(path: MessagePath) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore", responses={200: Restored})
-@signed_in
+@login_required
 def restore_version(path: VersionPath) -> ViewResult:
     """Put an earlier version back, with what followed it then."""
     row = service.restore_version(current_user_id(), path.message_id, path.version_id)
@@ -199,7 +199,7 @@ def restore_version(path: VersionPath) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
-@signed_in
+@login_required
 def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
     """The reply to a message once it is complete, waiting for it if asked to."""
     user_id = current_user_id()
@@ -218,7 +218,7 @@ def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/pipeline_steps", responses={200: PipelineSteps})
-@signed_in
+@login_required
 def get_pipeline_steps(path: MessagePath) -> ViewResult:
     """How a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
     steps = service.pipeline_steps(current_user_id(), path.message_id)
@@ -239,14 +239,14 @@ def get_pipeline_steps(path: MessagePath) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/reasoning", responses={200: Reasoning})
-@signed_in
+@login_required
 def get_message_reasoning(path: MessagePath) -> ViewResult:
     """What the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
     row = get_reasoning(current_user_id(), path.message_id)
     return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms).model_dump(mode="json")
 
 
-def _accepted(started: service.Started) -> ViewResult:
+def _accepted(started: service.StartedTurn) -> ViewResult:
     """Commit a started turn, launch it and say which message will be the reply."""
     answer: dict[str, Any] = {"response_id": started.reply.message_id}
     if started.asked is not None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from flask import Blueprint, redirect, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat.answering import answer, pass_on
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat.schemas import ToolDecision
-from webapp.database import db
-from webapp.forms import read_form
-from webapp.web import ViewResult, wants_partial
+from webapp.chat.tool_consent import answer, pass_on
+from webapp.db.base import db
+from webapp.http.forms import read_form
+from webapp.http.views import ViewResult, wants_partial
 
 blueprint = Blueprint("asking_pages", __name__)
 
 
 @blueprint.post("/turns/<int:message_id>/tools/<int:number>")
-@signed_in
+@login_required
 def decide(message_id: int, number: int) -> ViewResult:
     """Allow a call, allow the tool for good, or don't."""
     decision = read_form(ToolDecision).decision

@@ -6,23 +6,23 @@ from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service
 from webapp.chat.api import limit_turns
-from webapp.chat.pages import launched, place_of
+from webapp.chat.pages import launch_turn, place_of
 from webapp.conversations import messages
 from webapp.conversations.pages import render_conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
-from webapp.languages.speaking import gettext as _
-from webapp.models.choosing import choices
-from webapp.web import wants_partial
+from webapp.db.base import db
+from webapp.http.views import wants_partial
+from webapp.i18n.request_language import gettext as _
+from webapp.providers.model_choice import choices
 
 blueprint = Blueprint("branches", __name__)
 
 
 @blueprint.get("/messages/<int:message_id>/versions")
-@signed_in
+@login_required
 def versions(message_id: int) -> Any:
     """All versions of a message, side by side."""
     message = messages.get_message(current_user_id(), message_id)
@@ -30,7 +30,7 @@ def versions(message_id: int) -> Any:
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
-@signed_in
+@login_required
 def restore(message_id: int, version_id: int) -> Any:
     """Switch the conversation to another version of a message, with what followed it then."""
     restored = service.restore_version(current_user_id(), message_id, version_id)
@@ -42,7 +42,7 @@ def restore(message_id: int, version_id: int) -> Any:
 
 
 @blueprint.post("/messages/<int:message_id>/branch")
-@signed_in
+@login_required
 def branch(message_id: int) -> Any:
     """Branch off at a message into a new conversation."""
     made = service.branch(current_user_id(), message_id)
@@ -52,7 +52,7 @@ def branch(message_id: int) -> Any:
 
 
 @blueprint.get("/turns/<int:message_id>/models")
-@signed_in
+@login_required
 def models(message_id: int) -> Any:
     """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
@@ -62,9 +62,9 @@ def models(message_id: int) -> Any:
 
 
 @blueprint.post("/turns/<int:message_id>/continue")
-@signed_in
+@login_required
 @limit_turns
 def go_on(message_id: int) -> Any:
     """Ask the model to continue a reply that was cut short, in the language of the person asking."""
     words = _("Continue exactly where you stopped.")
-    return launched(service.continue_reply(current_user_id(), message_id, words), redraw=True)
+    return launch_turn(service.continue_reply(current_user_id(), message_id, words), redraw=True)

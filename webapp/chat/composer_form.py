@@ -10,20 +10,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from webapp.chat.schemas import Spans, spans_within
 from webapp.errors import Invalid
-from webapp.parameters import PAYLOAD, RequestParameters
-from webapp.problems import field_errors
-from webapp.validation import parse_id
+from webapp.http.problems import field_errors
+from webapp.http.validation import parse_id
+from webapp.llm.parameters import PAYLOAD, RequestParameters
 
 _SPANS = TypeAdapter(Spans)
 
 
-def attached() -> dict[int, str]:
+def read_attachments() -> dict[int, str]:
     """The attached files by id, with how each is to be used."""
     ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
     return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 
 
-def origins(content: str) -> list[tuple[int, int, str]]:
+def read_origins(content: str) -> list[tuple[int, int, str]]:
     """Return the spans of a message that the composer says were pasted or dictated. Raises Invalid."""
     try:
         return spans_within(content, _SPANS.validate_json(request.form.get("spans") or "[]"))
@@ -31,7 +31,7 @@ def origins(content: str) -> list[tuple[int, int, str]]:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def for_this_message() -> dict[str, Any] | None:
+def read_message_parameters() -> dict[str, Any] | None:
     """The parameters chosen for this message only, as the message keeps them; what cannot be read is left out."""
     try:
         chosen = json.loads(request.form.get("once", "")[:1_000])

@@ -8,15 +8,15 @@ from typing import Any
 from flask import Blueprint, render_template
 from sqlalchemy import select
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.languages.marks import N_
-from webapp.web import ViewResult, wants_partial
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
 
 blueprint = Blueprint("inspector", __name__)
 
@@ -56,10 +56,10 @@ class SectionView:
 @blueprint.app_context_processor
 def _steps() -> dict[str, Any]:
     """What the templates of receipts can call."""
-    return {"looked_up": looked_up}
+    return {"looked_up": retrieval_summary}
 
 
-def looked_up(message_id: int | None) -> dict[str, Any]:
+def retrieval_summary(message_id: int | None) -> dict[str, Any]:
     """How retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was none."""
     if message_id is None:
         return {}
@@ -72,7 +72,7 @@ def looked_up(message_id: int | None) -> dict[str, Any]:
 
 
 @blueprint.get("/messages/<int:message_id>/prompt")
-@signed_in
+@login_required
 def prompt(message_id: int) -> ViewResult:
     """What the model was sent for a reply."""
     user_id = current_user_id()
@@ -108,7 +108,7 @@ def prompt(message_id: int) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/reasoning")
-@signed_in
+@login_required
 def reasoning(message_id: int) -> ViewResult:
     """What the model thought for a reply: for the fold above it, or as a separate page."""
     row = get_reasoning(current_user_id(), message_id)

@@ -14,12 +14,12 @@ from webapp.accounts.auth import current_user_id
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.turnlog import FINAL_KINDS, READING, REASONING, SETTLED, TEXT_KINDS, Entry, order
+from webapp.conversations.message_views import view_of
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.presenting import view_of
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
-from webapp.memories.change_sets import get_change_set
+from webapp.memories.store.change_sets import get_change_set
 
 # How long a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0

@@ -8,30 +8,30 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from redis.exceptions import RedisError
 
 from webapp import idempotency
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
-from webapp.chat.composer_form import attached, for_this_message, origins
+from webapp.chat.composer_form import read_attachments, read_message_parameters, read_origins
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.schemas import EditedMessage, NewMessage
-from webapp.chat.turns import gate, turnlog
+from webapp.chat.turns import start_queue, turnlog
 from webapp.chat.turns.follow import follow, stored_entries
 from webapp.chat.turns.runtime import runtime
-from webapp.conversations import messages, presenting
+from webapp.conversations import message_views, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.pages import CHANGED, render_conversation, render_new
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
+from webapp.http.forms import read_form, sentences
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
-from webapp.models.choosing import check_choice, remember_choice, remembered_parameters
-from webapp.text.provenance import carried
-from webapp.web import ViewResult, wants_partial
+from webapp.providers.model_choice import check_choice, remember_choice, remembered_parameters
+from webapp.text.provenance import carry_spans
 
 blueprint = Blueprint("chat_pages", __name__)
 
@@ -65,20 +65,20 @@ def is_settling(message: Any) -> bool:
         return False
 
 
-def _started_again(answer: dict[str, Any], _status: int) -> ViewResult:
+def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
     """The answer to a message that had already arrived: what it started then."""
     return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
 
 
 @blueprint.post("/conversations")
-@signed_in
+@login_required
 @limit_turns
-@idempotency.idempotent(replay=_started_again)
+@idempotency.idempotent(replay=_repeated_answer)
 def start() -> ViewResult:
     """The first message of a new conversation."""
     try:
         body = read_form(NewMessage)
-        spans = origins(body.content)
+        spans = read_origins(body.content)
     except Invalid as error:
         return _refused(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
@@ -93,46 +93,51 @@ def start() -> ViewResult:
         uses_web="uses_web" in request.form,
     )
     started = service.start_turn(
-        current_user_id(), body.content, new=new, file_ids=attached(), custom_payload=for_this_message(), spans=spans
+        current_user_id(),
+        body.content,
+        new=new,
+        file_ids=read_attachments(),
+        custom_payload=read_message_parameters(),
+        spans=spans,
     )
     remember_choice(body.model)
-    return launched(started, is_new=True)
+    return launch_turn(started, is_new=True)
 
 
 @blueprint.post("/c/<int:conversation_id>/messages")
-@signed_in
+@login_required
 @limit_turns
-@idempotency.idempotent(replay=_started_again)
+@idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
     """A further message."""
     try:
         body = read_form(NewMessage)
-        spans = origins(body.content)
+        spans = read_origins(body.content)
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
     learn_from_browser()
-    return launched(
+    return launch_turn(
         service.start_turn(
             current_user_id(),
             body.content,
             conversation_id=conversation_id,
             model=body.model,
-            file_ids=attached(),
-            custom_payload=for_this_message(),
+            file_ids=read_attachments(),
+            custom_payload=read_message_parameters(),
             spans=spans,
         )
     )
 
 
 @blueprint.get("/c/<int:conversation_id>/news")
-@signed_in
+@login_required
 def news(conversation_id: int) -> ViewResult:
     """What was said elsewhere since a page whose last message is `shown` was rendered; 204 if there is nothing new."""
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
-    found = _since(conversation, request.args.get("shown", type=int))
+    found = _newer_messages(conversation, request.args.get("shown", type=int))
     titled = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
     if not found["messages"] and not found["redraw"] and not titled:
         return "", 204
@@ -143,7 +148,7 @@ def news(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/turns/<int:message_id>/events")
-@signed_in
+@login_required
 def events(message_id: int) -> ViewResult:
     """The HTML stream of a reply: from its current state to its end, and to the end of its background work.
 
@@ -165,7 +170,7 @@ def events(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/turns/<int:message_id>/stop")
-@signed_in
+@login_required
 def stop(message_id: int) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), message_id)
@@ -177,36 +182,36 @@ def stop(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/turns/<int:message_id>/retry")
-@signed_in
+@login_required
 @limit_turns
 def retry(message_id: int) -> ViewResult:
     """Answer again where a reply was not finished."""
-    return launched(service.retry_turn(current_user_id(), message_id), redraw=True)
+    return launch_turn(service.retry_turn(current_user_id(), message_id), redraw=True)
 
 
 @blueprint.post("/turns/<int:message_id>/regenerate")
-@signed_in
+@login_required
 @limit_turns
 def regenerate(message_id: int) -> ViewResult:
     """Write another version of a reply, with an `instruction` and by a `model` if they are given."""
     instruction = request.form.get("instruction", "").replace("\x00", "").strip()[:500]
     model = request.form.get("model", "").strip()[:220] or None
     started = service.regenerate(current_user_id(), message_id, instruction=instruction, model=model)
-    return launched(started, redraw=True)
+    return launch_turn(started, redraw=True)
 
 
 @blueprint.get("/messages/<int:message_id>")
-@signed_in
+@login_required
 def message(message_id: int) -> ViewResult:
     """A message in its place in the conversation."""
     found = messages.get_message(current_user_id(), message_id)
     if not wants_partial():
         return redirect(url_for("conversations_pages.show", conversation_id=found.conversation_id, at=message_id), 303)
-    return render_template("chat/_message.html", view=presenting.view_of(found))
+    return render_template("chat/_message.html", view=message_views.view_of(found))
 
 
 @blueprint.get("/messages/<int:message_id>/edit")
-@signed_in
+@login_required
 def edit(message_id: int) -> ViewResult:
     """A message of the user's, for editing."""
     found = messages.get_message(current_user_id(), message_id)
@@ -216,28 +221,28 @@ def edit(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/edit")
-@signed_in
+@login_required
 @limit_turns
 def resend(message_id: int) -> ViewResult:
     """Send an edited message; what followed is superseded, not lost."""
     before = messages.get_message(current_user_id(), message_id)
     try:
         body = read_form(EditedMessage)
-        spans = origins(body.content)
+        spans = read_origins(body.content)
     except Invalid as error:
         shown = {"message": before, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
         return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **shown), 422
-    spans += carried(before.content, body.content, before.provenance)
-    return launched(service.edit_message(current_user_id(), message_id, body.content, spans), redraw=True)
+    spans += carry_spans(before.content, body.content, before.provenance)
+    return launch_turn(service.edit_message(current_user_id(), message_id, body.content, spans), redraw=True)
 
 
-def launched(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
+def launch_turn(started: service.StartedTurn, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
     """Commit a turn, start it, and show it."""
     answer = {**started.header, "is_new": is_new, "redraw": redraw}
     idempotency.commit(answer, 200)
     service.launch(started)
     if not wants_partial():
-        gate.leave()
+        start_queue.leave()
         _wait(answer["assistant_message_id"])
         return redirect(place_of(answer["conversation_id"], answer["user_message_id"]), 303)
     return _show_sent(started.conversation, answer)
@@ -253,17 +258,19 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
         # Include what was said elsewhere in the meantime, so that nothing is missing before it.
         shown = request.headers.get("Last-Message", type=int)
         response = make_response(
-            render_template("chat/_news.html", conversation=conversation, is_sent=True, **_since(conversation, shown))
+            render_template(
+                "chat/_news.html", conversation=conversation, is_sent=True, **_newer_messages(conversation, shown)
+            )
         )
     response.headers["HX-Trigger"] = CHANGED
     return response
 
 
-def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
+def _newer_messages(conversation: Conversation, shown: int | None) -> dict[str, Any]:
     """What to append to a thread that shows messages up to a certain one: what came after, or all of it again."""
-    views = presenting.since(conversation.conversation_id, shown)
+    views = message_views.messages_since(conversation.conversation_id, shown)
     if views is None:
-        thread = presenting.thread(conversation.conversation_id)
+        thread = message_views.thread(conversation.conversation_id)
         return {
             "redraw": True,
             "messages": thread.messages,

@@ -8,22 +8,22 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat.pages import place_of
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import get_conversation, update_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.llm.parameters import Parameters
 from webapp.llm.target import Target
-from webapp.model_clients import completions
-from webapp.models.choosing import choice, choices, remember_parameters, remembered_parameters
-from webapp.parameters import Parameters
-from webapp.problems import field_errors
-from webapp.web import ViewResult, wants_partial
+from webapp.providers.clients import completions
+from webapp.providers.model_choice import choice, choices, remember_parameters, remembered_parameters
 
 blueprint = Blueprint("parameter_pages", __name__)
 
@@ -55,7 +55,7 @@ class Panel:
 @blueprint.app_context_processor
 def _parameters() -> dict[str, Any]:
     """What the composer of any page can call."""
-    return {"own_parameters": own_parameters, "parameters_in_words": in_words, "parameters_place": place}
+    return {"own_parameters": own_parameters, "parameters_in_words": parameter_summary, "parameters_place": place}
 
 
 def own_parameters(conversation: Conversation | None) -> Parameters:
@@ -70,7 +70,7 @@ def place(conversation: Conversation | None) -> str:
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
 
 
-def in_words(own: Parameters) -> str:
+def parameter_summary(own: Parameters) -> str:
     """What is chosen, in a few words; empty if nothing is."""
     said = []
     if own.temperature is not None:
@@ -85,14 +85,14 @@ def in_words(own: Parameters) -> str:
 
 
 @blueprint.get("/c/<int:conversation_id>/parameters")
-@signed_in
+@login_required
 def of_conversation(conversation_id: int) -> ViewResult:
     """What was chosen in a conversation."""
     return _shown(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/parameters")
-@signed_in
+@login_required
 def choose(conversation_id: int) -> ViewResult:
     """Choose for a conversation, or go back to the defaults."""
     user_id = current_user_id()
@@ -110,14 +110,14 @@ def choose(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/models/parameters")
-@signed_in
+@login_required
 def of_the_next() -> ViewResult:
     """What the next conversation begins with."""
     return _shown(None)
 
 
 @blueprint.post("/models/parameters")
-@signed_in
+@login_required
 def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat import openings, service
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
 from webapp.chat.schemas import ResponseStarted
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys.schemas import PointPath
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory")
 
@@ -18,12 +18,12 @@ blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefi
     responses={202: ResponseStarted},
     strict_slashes=False,
 )
-@signed_in
+@login_required
 @limit_turns
 @idempotency.idempotent
 def initiate_point(path: PointPath) -> ViewResult:
     """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
-    started, is_new = openings.start_point(current_user_id(), path.conversation_id, path.point_slug)
+    started, is_new = opening_messages.start_point(current_user_id(), path.conversation_id, path.point_slug)
     answer = {"response_id": started.reply.message_id}
     idempotency.commit(answer, 202)
     if is_new:

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat import openings, service
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
-from webapp.conversations import messages, presenting
+from webapp.conversations import message_views, messages
 from webapp.conversations.pages import CHANGED
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import this_app
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.request_language import language_of
+from webapp.journeys.builtin import questions_of
 from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point
-from webapp.journeys.shipped import questions_of
-from webapp.languages.speaking import language_of
-from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_points_pages", __name__)
 
 
 @blueprint.post("/journeys/<slug>/start")
-@signed_in
+@login_required
 @limit_turns
 def start(slug: str) -> ViewResult:
     """Open a journey's conversation, begun with the first question; with `over`, a finished journey begins again."""
     language = language_of(this_app()).code
     over = request.form.get("over") == "1"
-    conversation, started = openings.start_journey(current_user_id(), slug[:100], language, over=over)
-    asked = messages.opened_point(started.reply) if started is not None else None
+    conversation, started = opening_messages.start_journey(current_user_id(), slug[:100], language, over=over)
+    asked = messages.point_opened_by(started.reply) if started is not None else None
     place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=asked)
     db.session.commit()
     if started is not None:
@@ -41,12 +41,12 @@ def start(slug: str) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>")
-@signed_in
+@login_required
 @limit_turns
 def initiate(conversation_id: int, slug: str) -> ViewResult:
     """Have the assistant ask about a point; if its question is already there, show that question."""
     user_id = current_user_id()
-    started, is_new = openings.start_point(user_id, conversation_id, slug)
+    started, is_new = opening_messages.start_point(user_id, conversation_id, slug)
     reply_id = started.reply.message_id
     journey = db.session.get(Journey, started.conversation.journey_id)
     point = find_point(started.conversation, slug)
@@ -62,7 +62,7 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
     response = make_response(
         render_template(
             "journeys/_opened.html",
-            messages=presenting.views(conversation_id, [reply], is_end=True) if is_new else [],
+            messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
             active_turn=reply_id if reply.status == "streaming" else None,
             questions=questions,
             conversation=started.conversation,

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
-from webapp.parameters import PAYLOAD, OfOneReply
+from webapp.http.validation import Id, JsonObject, Line, MessageText, Whole
+from webapp.llm.parameters import PAYLOAD, ReplyParameters
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
-from webapp.validation import Id, JsonObject, Line, MessageText, Whole
 
 
 class TurnPath(BaseModel):
@@ -64,7 +64,7 @@ def spans_within(text: str, spans: Sequence[SpanFields]) -> list[tuple[int, int,
 FOR_IT = "For the replies to this message only, before what the conversation and the model set."
 
 
-def _kept(parameters: OfOneReply | None, **said: Any) -> dict[str, Any]:
+def _kept(parameters: ReplyParameters | None, **said: Any) -> dict[str, Any]:
     chosen = parameters.given if parameters else {}
     return {name: value for name, value in {**said, PAYLOAD: chosen}.items() if value}
 
@@ -75,7 +75,7 @@ class NewMessage(BaseModel):
     file_ids: FileIds = []
     purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
     model: Line | None = Field(None, max_length=200)
-    parameters: OfOneReply | None = Field(None, description=FOR_IT)
+    parameters: ReplyParameters | None = Field(None, description=FOR_IT)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class ChatRequest(BaseModel):
     space_id: Id | None = None
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
     model: Line | None = Field(None, max_length=200)
-    parameters: OfOneReply | None = Field(None, description=FOR_IT)
+    parameters: ReplyParameters | None = Field(None, description=FOR_IT)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Again(BaseModel):
 
     instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")
     model: Line | None = Field(None, max_length=220, description="The model that writes this version.")
-    parameters: OfOneReply | None = Field(None, description="For this version only.")
+    parameters: ReplyParameters | None = Field(None, description="For this version only.")
 
 
 class FollowQuery(BaseModel):

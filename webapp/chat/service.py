@@ -11,25 +11,25 @@ from typing import Any
 from redis.exceptions import RedisError
 from sqlalchemy import select
 
-from webapp.chat.context.masking import unmask
+from webapp.chat.context.stored_prompts import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.runtime import runtime
-from webapp.conversations import branching, messages
+from webapp.conversations import branches, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.files import service as files
-from webapp.journeys.guides import heed
-from webapp.models.choosing import check_choice
-from webapp.parameters import PAYLOAD
+from webapp.journeys.guides import apply_request
+from webapp.llm.parameters import PAYLOAD
+from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
 from webapp.retrieval.service import anticipate
 from webapp.text.provenance import Spans
-from webapp.tools.of_clients import ClientTools
+from webapp.tools.client_tools import ClientTools
 from webapp.usage import service as usage
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ WISHES = ("instruction", MODEL, PAYLOAD)
 
 
 @dataclass(slots=True)
-class Started:
+class StartedTurn:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
     `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
@@ -81,7 +81,7 @@ def start_turn(
     custom_payload: dict[str, Any] | None = None,
     file_ids: Mapping[int, str] | None = None,
     spans: Spans = (),
-) -> Started:
+) -> StartedTurn:
     """Add a user message and the reply to be written, in a new conversation when none is named.
 
     Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
@@ -95,7 +95,7 @@ def start_turn(
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
-        heed(conversation, content)
+        apply_request(conversation, content)
     asked, reply = messages.add_exchange(
         conversation,
         content,
@@ -109,10 +109,10 @@ def start_turn(
         names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
         conversation.has_files = True
         asked.custom_payload = {**(custom_payload or {}), "files": names}
-    return Started(conversation, asked, reply, embedded=embedded)
+    return StartedTurn(conversation, asked, reply, embedded=embedded)
 
 
-def retry_turn(user_id: int, reply_id: int) -> Started:
+def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
     """A new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
@@ -128,7 +128,7 @@ def regenerate(
     instruction: str = "",
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> Started:
+) -> StartedTurn:
     """Write a finished reply anew, as an `instruction`, `model` or `parameters` ask; the old one and what followed are
     kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
@@ -139,14 +139,14 @@ def regenerate(
     return _noted(started, {"instruction": instruction, MODEL: model, PAYLOAD: dict(parameters or {})})
 
 
-def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
+def _noted(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
     told = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
     started.reply.custom_payload, started.reply.model = told or None, str(told.get(MODEL) or "")[:200] or None
     db.session.flush()
     return started
 
 
-def continue_reply(user_id: int, reply_id: int, words: str) -> Started:
+def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
     """A turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
@@ -155,15 +155,15 @@ def continue_reply(user_id: int, reply_id: int, words: str) -> Started:
     return start_turn(user_id, words, conversation_id=conversation.conversation_id, custom_payload=payload)
 
 
-def _answer_again(conversation: Conversation, reply: Message) -> Started:
+def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     runtime().runner.require_room()
     usage.require_room(conversation.user_id)
-    if (point := messages.opened_point(reply)) is not None:
+    if (point := messages.point_opened_by(reply)) is not None:
         abandoned = _streaming_after(reply)
         again = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
         messages.supersede_from(conversation, reply.message_id, again)
         db.session.flush()
-        return Started(conversation, None, again, abandoned)
+        return StartedTurn(conversation, None, again, abandoned)
     asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if asked is None or asked.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
@@ -172,7 +172,7 @@ def _answer_again(conversation: Conversation, reply: Message) -> Started:
     again = messages.add_reply(conversation, asked)
     messages.supersede_from(conversation, asked.message_id + 1, again)
     db.session.flush()
-    return Started(conversation, None, again, abandoned, embedded)
+    return StartedTurn(conversation, None, again, abandoned, embedded)
 
 
 def _streaming_after(message: Message) -> Sequence[int]:
@@ -186,7 +186,7 @@ def _streaming_after(message: Message) -> Sequence[int]:
     ).all()
 
 
-def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> Started:
+def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> StartedTurn:
     """Add a new version of a user message with a new reply; what followed is superseded, not lost.
 
     A reply that is being written further down is stopped. Raises NotFound, Conflict, TooMany past a quota.
@@ -210,7 +210,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     if attached := (message.custom_payload or {}).get("files"):
         ids = [file["file_id"] for file in attached]
         files.attach_again(conversation.conversation_id, conversation.conversation_id, {asked.message_id: ids})
-    return Started(conversation, asked, reply, abandoned, embedded)
+    return StartedTurn(conversation, asked, reply, abandoned, embedded)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -223,7 +223,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 def branch(user_id: int, message_id: int) -> Conversation:
     """A new conversation of what was said up to a message, with its files and receipts. Raises as `branching`."""
     source = messages.get_message(user_id, message_id)
-    made, copies = branching.branch(user_id, message_id)
+    made, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}
     named = {number: [file["file_id"] for file in had["files"]] for number, had in payloads.items() if "files" in had}
     if named:
@@ -232,7 +232,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
     return made
 
 
-def launch(started: Started) -> None:
+def launch(started: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     for turn_id in started.abandoned:
         try:

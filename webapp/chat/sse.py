@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, TEXT_KINDS, Entry, before
+from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, TEXT_KINDS, Entry, preceding_id
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -60,6 +60,6 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             if len(content) > length:
                 # A client that resumes from this id has all the text, and lacks the end.
                 missing, length = content[length:], len(content)
-                yield event("delta", {"text": missing}, f"{before(item.id)}:{length}")
+                yield event("delta", {"text": missing}, f"{preceding_id(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
             ended = True

@@ -6,12 +6,12 @@ from typing import Any
 
 from flask import Blueprint, render_template
 
-from webapp.accounts.auth import signed_in
+from webapp.accounts.auth import login_required
 from webapp.chat.starters import FOR_THE_TOUR, Starter, starters
-from webapp.memories.panel_state import has_memory, panel_state
-from webapp.models.status import status
+from webapp.http.views import ViewResult
+from webapp.memories.web.panel_state import has_memory, panel_state
+from webapp.providers.status import status
 from webapp.spaces.models import Space
-from webapp.web import ViewResult
 
 blueprint = Blueprint("start", __name__)
 
@@ -30,14 +30,14 @@ def _starters(space: Space | None) -> tuple[Starter, ...]:
 
 
 @blueprint.get("/help/memory")
-@signed_in
+@login_required
 def about_memory() -> ViewResult:
     """What is kept, where, and how to get rid of it, in plain words."""
     return render_template("help/memory.html")
 
 
 @blueprint.get("/help/new")
-@signed_in
+@login_required
 def whats_new() -> ViewResult:
     """What changed lately."""
     return render_template("help/new.html")

@@ -19,7 +19,7 @@ import gunicorn.util  # type: ignore[import-untyped]
 
 from webapp.config import Settings
 from webapp.llm.sdk import warm_up
-from webapp.process_memory import return_free_memory
+from webapp.telemetry.process_memory import return_free_memory
 
 settings = Settings.from_env()  # completes the environment, which the lines below read
 
@@ -125,7 +125,7 @@ def stay_on_one_core(number: int) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Set a worker up, and let it drain its turns as soon as it is told to stop, not once its last visitor has left."""
-    from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
+    from webapp.telemetry.metrics import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
 
     stay_on_one_core(worker.number)
     warm_up()

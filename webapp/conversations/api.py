@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.conversations import listing, messages, service
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations import lists, messages, service
 from webapp.conversations.schemas import (
     ConversationChanges,
     ConversationLimit,
@@ -19,25 +19,25 @@ from webapp.conversations.schemas import (
     MessagesQuery,
     NewConversation,
 )
-from webapp.database import db
-from webapp.models.choosing import check_choice
-from webapp.web import ViewResult, api_blueprint
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.providers.model_choice import check_choice
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations")
 
 
 @blueprint.get("/conversations", responses={200: ConversationList})
-@signed_in
+@login_required
 def list_conversations(query: ConversationQuery) -> ViewResult:
     """List conversations, newest activity first."""
-    page = listing.list_conversations(current_user_id(), query)
+    page = lists.list_conversations(current_user_id(), query)
     return ConversationList(
         conversations=[ConversationOut.of(row) for row in page.items], next_cursor=page.next_cursor
     ).model_dump(mode="json")
 
 
 @blueprint.post("/conversations", responses={201: ConversationOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def create_conversation(body: NewConversation) -> ViewResult:
     """Create a conversation."""
@@ -47,7 +47,7 @@ def create_conversation(body: NewConversation) -> ViewResult:
 
 
 @blueprint.get("/conversations/current", responses={200: ConversationOut})
-@signed_in(writes=True)
+@login_required(writes=True)
 def current_conversation() -> ViewResult:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
@@ -57,7 +57,7 @@ def current_conversation() -> ViewResult:
 
 
 @blueprint.get("/conversations/<int:conversation_id>", responses={200: ConversationWithMessages})
-@signed_in
+@login_required
 def get_conversation(path: ConversationPath, query: ConversationLimit) -> ViewResult:
     """A conversation with its newest messages."""
     row = service.get_conversation(current_user_id(), path.conversation_id)
@@ -70,7 +70,7 @@ def get_conversation(path: ConversationPath, query: ConversationLimit) -> ViewRe
 
 
 @blueprint.put("/conversations/<int:conversation_id>", responses={200: ConversationOut})
-@signed_in
+@login_required
 def update_conversation(path: ConversationPath, body: ConversationChanges) -> ViewResult:
     """Change title, archive state or metadata."""
     check_choice(body.model)
@@ -81,7 +81,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
 
 
 @blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> ViewResult:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
     service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
@@ -90,7 +90,7 @@ def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) 
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})
-@signed_in
+@login_required
 def list_messages(path: ConversationPath, query: MessagesQuery) -> ViewResult:
     """A page of messages, oldest first: the newest ones, or those before or after an id."""
     row = service.get_conversation(current_user_id(), path.conversation_id)

@@ -12,16 +12,16 @@ from webapp.audit.actions import Action
 from webapp.conversations.feedback_schemas import Count, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.database import db, get_or_raise, now
+from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, NotFound
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, Page, PageQuery
 
 LOOKED_ONCE_IN = 3_600
 """Seconds within which an admin's reading of the same reply is recorded only once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SharedFeedback:
     """A reply that its owner lets admins read, and what they think of it."""
 
     feedback: MessageFeedback
@@ -79,7 +79,7 @@ def counts(days: int) -> list[Count]:
     ]
 
 
-def readable(query: PageQuery) -> Page[Shown]:
+def readable(query: PageQuery) -> Page[SharedFeedback]:
     """What people let admins read, newest first; the owner of a reply is told of each reading. Raises Invalid."""
     keyset = Keyset("readable feedback", query, int)
     statement = (
@@ -93,7 +93,7 @@ def readable(query: PageQuery) -> Page[Shown]:
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(MessageFeedback.message_id < last_id)
-    found = [Shown(row, content) for row, content in db.session.execute(statement)]
+    found = [SharedFeedback(row, content) for row, content in db.session.execute(statement)]
     page = keyset.page(found, lambda item: (item.feedback.message_id,))
     for item in page.items:
         row = item.feedback

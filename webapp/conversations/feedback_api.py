@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import (
     CountQuery,
@@ -15,22 +15,22 @@ from webapp.conversations.feedback_schemas import (
     ReadableList,
 )
 from webapp.conversations.schemas import MessagePath
-from webapp.database import db
-from webapp.paging import PageQuery
-from webapp.web import api_blueprint
+from webapp.db.base import db
+from webapp.http.paging import PageQuery
+from webapp.http.views import api_blueprint
 
 blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
 
 
 @blueprint.get("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
-@signed_in
+@login_required
 def get_feedback(path: MessagePath) -> dict[str, Any]:
     """Your rating of a reply."""
     return FeedbackOut.of(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
 
 
 @blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
-@signed_in
+@login_required
 def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
     """Rate a reply, or change its rating."""
     answer = FeedbackOut.of(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(mode="json")
@@ -39,7 +39,7 @@ def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
 
 
 @blueprint.delete("/messages/<int:message_id>/feedback", responses={204: None})
-@signed_in
+@login_required
 def take_feedback_back(path: MessagePath) -> tuple[str, int]:
     """Remove your rating of a reply."""
     feedback.take_back(current_user_id(), path.message_id)

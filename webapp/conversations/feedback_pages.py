@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from flask import Blueprint, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageFeedback
-from webapp.database import db
-from webapp.languages.speaking import translated
-from webapp.web import ViewResult, wants_partial
+from webapp.db.base import db
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.request_language import translate
 
 blueprint = Blueprint("feedback_pages", __name__)
 
 
 @blueprint.get("/messages/<int:message_id>/feedback")
-@signed_in
+@login_required
 def show(message_id: int) -> ViewResult:
     """The form to change one's rating of a reply."""
     return _form(message_id, feedback.find_feedback(current_user_id(), message_id))
 
 
 @blueprint.post("/messages/<int:message_id>/feedback")
-@signed_in
+@login_required
 def rate(message_id: int) -> ViewResult:
     """A thumb: rates the reply, or removes that rating if it is already set."""
     row = feedback.find_feedback(current_user_id(), message_id)
@@ -41,7 +41,7 @@ def rate(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/feedback/why")
-@signed_in
+@login_required
 def explain(message_id: int) -> ViewResult:
     """Keep the reasons for a rating."""
     row = feedback.require_feedback(current_user_id(), message_id)
@@ -67,7 +67,7 @@ def _form(message_id: int, row: MessageFeedback | None) -> str:
 
 
 def _words(row: MessageFeedback | None) -> dict[str, dict[str, str]]:
-    return {"words": {reason: translated(word) for reason, word in WORDS[row.rating].items()} if row else {}}
+    return {"words": {reason: translate(word) for reason, word in WORDS[row.rating].items()} if row else {}}
 
 
 def _place(message_id: int) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.models import MessageFeedback
-from webapp.languages.marks import N_
-from webapp.validation import Flag, Instant, SearchText
+from webapp.http.validation import Flag, Instant, SearchText
+from webapp.i18n.marks import N_
 
 Reason = Literal["accurate", "helpful", "clear", "wrong", "incomplete", "too_long", "tone", "memory", "refused"]
 WORDS: dict[str, dict[Reason, str]] = {

@@ -6,10 +6,10 @@ from sqlalchemy import Select, func, or_, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, NotFound
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.i18n.marks import say
 
 MOST_FOLDERS = 500
 
@@ -60,13 +60,13 @@ def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     if query.cursor:
         name, last_id = keyset.position()
         statement = statement.where(or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > last_id)))
-    rows = [shown(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
+    rows = [folder_response(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
     return keyset.page(rows, lambda row: (row.name, row.folder_id))
 
 
 def all_folders(user_id: int) -> list[FolderOut]:
     """All of the user's folders, as `list_folders` gives them; there are at most MOST_FOLDERS."""
-    return [shown(row, count) for row, count in db.session.execute(_counted(user_id))]
+    return [folder_response(row, count) for row, count in db.session.execute(_counted(user_id))]
 
 
 def _counted(user_id: int) -> Select[Folder, int]:
@@ -79,7 +79,7 @@ def _counted(user_id: int) -> Select[Folder, int]:
     return select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
 
 
-def shown(row: Folder, count: int | None = None) -> FolderOut:
+def folder_response(row: Folder, count: int | None = None) -> FolderOut:
     """A folder for a response; `count` if it is already known."""
     if count is None:
         count = db.session.scalar(

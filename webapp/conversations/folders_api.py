@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import folders
 from webapp.conversations.schemas import FolderFields, FolderList, FolderOut, FolderPath
-from webapp.database import db
-from webapp.paging import PageQuery
-from webapp.web import api_blueprint
+from webapp.db.base import db
+from webapp.http.paging import PageQuery
+from webapp.http.views import api_blueprint
 
 blueprint = api_blueprint("folders_api", __name__, tag="Conversations")
 
 
 @blueprint.get("/folders", responses={200: FolderList})
-@signed_in
+@login_required
 def list_folders(query: PageQuery) -> dict[str, Any]:
     """List your folders by name."""
     page = folders.list_folders(current_user_id(), query)
@@ -24,25 +24,27 @@ def list_folders(query: PageQuery) -> dict[str, Any]:
 
 
 @blueprint.post("/folders", responses={201: FolderOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def create_folder(body: FolderFields) -> tuple[Any, int]:
     """Create a folder."""
     row = folders.create_folder(current_user_id(), body)
-    return idempotency.commit(folders.shown(row, 0).model_dump(mode="json"), 201), 201
+    return idempotency.commit(folders.folder_response(row, 0).model_dump(mode="json"), 201), 201
 
 
 @blueprint.patch("/folders/<int:folder_id>", responses={200: FolderOut})
-@signed_in
+@login_required
 def rename_folder(path: FolderPath, body: FolderFields) -> dict[str, Any]:
     """Rename a folder."""
-    answer = folders.shown(folders.rename_folder(current_user_id(), path.folder_id, body)).model_dump(mode="json")
+    answer = folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)).model_dump(
+        mode="json"
+    )
     db.session.commit()
     return answer
 
 
 @blueprint.delete("/folders/<int:folder_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_folder(path: FolderPath) -> tuple[str, int]:
     """Delete a folder; the conversations in it stay."""
     folders.delete_folder(current_user_id(), path.folder_id)

@@ -13,11 +13,11 @@ from sqlalchemy.orm import with_expression
 from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
-from webapp.database import db, now, rows_changed
+from webapp.db.base import db, now, rows_changed
 from webapp.errors import Conflict, NotFound
-from webapp.paging import Page
+from webapp.http.paging import Page
+from webapp.http.validation import MAX_ID
 from webapp.text.provenance import Spans, spans_of_others
-from webapp.validation import MAX_ID
 
 
 def get_message(user_id: int, message_id: int) -> Message:
@@ -36,14 +36,14 @@ def get_message(user_id: int, message_id: int) -> Message:
     return row
 
 
-def in_order(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
+def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     """Read current messages along their index: left alone, MariaDB sorts the whole conversation to return its end."""
     return statement.with_hint(Message, "FORCE INDEX (ix_messages_conversation)", "mysql")
 
 
 def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     """A page of a conversation's current messages, oldest first: the newest, those before, or those after an id."""
-    statement = in_order(select(Message)).where(
+    statement = order_by_index(select(Message)).where(
         Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
     )
     statement = statement.options(with_expression(Message.rating, rating_of_message()))
@@ -208,7 +208,7 @@ def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_i
     return row
 
 
-def opened_point(message: Message) -> str | None:
+def point_opened_by(message: Message) -> str | None:
     """The slug of the point that a message opens, if it does."""
     slug = (message.custom_payload or {}).get("point") if message.role == "assistant" else None
     return slug if isinstance(slug, str) and message.reply_to_id is None else None

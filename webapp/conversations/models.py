@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, se
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.database import LONG_TEXT, Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import LONG_TEXT, Base, Timestamp, current_timestamp, now, one_of
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
@@ -82,9 +82,9 @@ class Conversation(Base):
     folder_id: Mapped[int | None]
     tag_lines: Mapped[str | None] = mapped_column("tags", Text)
 
-    # The id of the model chosen for it (webapp/models); without one the default answers.
+    # The id of the model chosen for it (webapp/providers); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
-    # What its owner chose for that model instead of what the admin set (webapp/parameters.py); None: nothing.
+    # What its owner chose for that model instead of what the admin set (webapp/llm/parameters.py); None: nothing.
     parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     # Whether its replies may search the web, if an admin has set that up (webapp/tools).

@@ -7,23 +7,23 @@ from typing import Any, cast
 
 from flask import Blueprint, Response, flash, g, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
-from webapp.conversations import listing, presenting, service
+from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.conversations import lists, message_views, service
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.forms import first_sentence, read_form, sentences
-from webapp.languages import calendar
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import language_of
-from webapp.models.status import status
+from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.i18n import calendar
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
+from webapp.providers.status import status
 from webapp.rendering import reader_zone
-from webapp.spaces.choosing import chosen_space, remember_choice
-from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
-from webapp.web import ViewResult, asked_cursor, wants_partial
+from webapp.spaces.current_space import chosen_space, remember_choice
 
 blueprint = Blueprint("conversations_pages", __name__)
 TITLE_LABELS = N_({"title": "A title"})
@@ -54,17 +54,17 @@ def _has_model() -> bool:
     return cast(bool, g.has_model)
 
 
-def _load_sidebar() -> presenting.Sidebar:
+def _load_sidebar() -> message_views.Sidebar:
     """The first page of the list; loaded once for the sidebar and the start page."""
     if "sidebar" not in g:
-        g.sidebar = presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id())
-    return cast(presenting.Sidebar, g.sidebar)
+        g.sidebar = message_views.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id())
+    return cast(message_views.Sidebar, g.sidebar)
 
 
 def render_conversation(conversation: Conversation, **more: Any) -> str:
     """A conversation as a page, or, for HTMX, as the part beside the sidebar."""
     at = _message_id("at")
-    thread = presenting.thread(conversation.conversation_id, at=at)
+    thread = message_views.thread(conversation.conversation_id, at=at)
     shown: dict[str, Any] = {
         "conversation": conversation,
         "current_conversation_id": conversation.conversation_id,
@@ -97,7 +97,7 @@ def render_new(**more: Any) -> str:
 
 
 @blueprint.get("/")
-@signed_in
+@login_required
 def new() -> ViewResult:
     """The empty workspace; `into` switches the browser to that space, or to all of them."""
     answer = make_response(render_new())
@@ -105,7 +105,7 @@ def new() -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>")
-@signed_in
+@login_required
 def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above that one; with `at`, opened at a message."""
     left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
@@ -117,7 +117,7 @@ def show(conversation_id: int) -> ViewResult:
     before = _message_id("before")
     if before is None:
         return render_conversation(conversation)
-    thread = presenting.thread(conversation_id, before=before)
+    thread = message_views.thread(conversation_id, before=before)
     if wants_partial():
         return render_template(
             "chat/_messages.html",
@@ -131,7 +131,7 @@ def show(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/title")
-@signed_in
+@login_required
 def title(conversation_id: int) -> ViewResult:
     """The title, being edited, or with `show` as it is."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -143,7 +143,7 @@ def title(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/title")
-@signed_in
+@login_required
 def rename(conversation_id: int) -> ViewResult:
     """Save a title; from then on it is the user's."""
     in_sidebar = request.form.get("place") == "sidebar"
@@ -174,7 +174,7 @@ def rename(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/archive")
-@signed_in
+@login_required
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     said = _("Archived %(title)s.", title=_archive(conversation_id, True))
@@ -182,7 +182,7 @@ def archive(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
-@signed_in
+@login_required
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     return _done(
@@ -192,7 +192,7 @@ def unarchive(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
-@signed_in
+@login_required
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be restored. A `leaving` that a reload has undone is ignored."""
     hidden = service.hide_conversation(current_user_id(), conversation_id)
@@ -205,7 +205,7 @@ def delete(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
-@signed_in
+@login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
     said = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
@@ -214,13 +214,13 @@ def undelete(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/sidebar")
-@signed_in
+@login_required
 def sidebar() -> ViewResult:
     """A page of the list; `count` is how many are shown, `after` is the last heading shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
-    shown = presenting.sidebar(
+    shown = message_views.sidebar(
         current_user_id(),
-        cursor=asked_cursor(),
+        cursor=requested_cursor(),
         count=min(100, max(1, count)),
         after=request.args.get("after"),
         space_id=_space_id(),
@@ -231,7 +231,7 @@ def sidebar() -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/item")
-@signed_in
+@login_required
 def sidebar_item(conversation_id: int) -> ViewResult:
     """One conversation's place in the list."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -241,7 +241,7 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/seen")
-@signed_in
+@login_required
 def seen(conversation_id: int) -> Any:
     """Note that the user has seen the conversation as it is now."""
     service.mark_seen(current_user_id(), conversation_id)
@@ -250,11 +250,11 @@ def seen(conversation_id: int) -> Any:
 
 
 @blueprint.get("/archive")
-@signed_in
+@login_required
 def archived() -> ViewResult:
     """Archived conversations."""
-    cursor = asked_cursor()
-    page = listing.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
+    cursor = requested_cursor()
+    page = lists.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
     template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"
     return render_template(template, conversations=page.items, next_cursor=page.next_cursor)
 

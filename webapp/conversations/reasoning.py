@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageReasoning
-from webapp.database import db, table_of
+from webapp.db.base import db, table_of
 from webapp.errors import NotFound
 
 

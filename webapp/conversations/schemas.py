@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.conversations.guided import slug_of
+from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
-from webapp.languages.marks import say
-from webapp.paging import PageQuery
-from webapp.parameters import Parameters
-from webapp.validation import Flag, Id, Instant, JsonObject, Line
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Flag, Id, Instant, JsonObject, Line
+from webapp.i18n.marks import say
+from webapp.llm.parameters import Parameters
 
 MOST_TAGS = 20
 

@@ -9,30 +9,30 @@ from datetime import datetime, timedelta
 from redis.exceptions import RedisError
 from sqlalchemy import Select, delete, false, or_, select, update
 
-from webapp import happenings
+from webapp.background import events
+from webapp.background.events import Kind
+from webapp.conversations.default_titles import title_from_words
 from webapp.conversations.folders import get_folder
-from webapp.conversations.guided import find_journey
+from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.naming import from_words
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
-from webapp.database import db, now, rows_changed
+from webapp.db.base import db, now, rows_changed
 from webapp.errors import NotFound
 from webapp.extensions import redis
-from webapp.happenings import Kind
 from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
 
 
-def owned(user_id: int) -> Select[Conversation]:
+def owned_conversations(user_id: int) -> Select[Conversation]:
     """The one place that says which conversations a user may see."""
     return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
 
 
 def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
     """The user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
-    query = owned(user_id).where(Conversation.conversation_id == conversation_id)
+    query = owned_conversations(user_id).where(Conversation.conversation_id == conversation_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotFound("There is no such conversation.")
@@ -59,7 +59,7 @@ def create_conversation(
     at = now()
     row = Conversation(
         user_id=user_id,
-        title=fields.title or title or from_words(first_words) or None,
+        title=fields.title or title or title_from_words(first_words) or None,
         title_source="user" if fields.title else "auto" if title else "none",
         journey_id=journey_id,
         space_id=fields.space_id,
@@ -88,7 +88,7 @@ def create_conversation(
 def current_conversation(user_id: int) -> Conversation:
     """The user's most recently active conversation, created if there is none."""
     row = db.session.scalar(
-        owned(user_id)
+        owned_conversations(user_id)
         .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
         .order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
         .limit(1)
@@ -185,7 +185,9 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
     with suppress(RedisError):  # then it is gone if its report comes late
         redis().set(_taken_back(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
     # A request that handles its report right now holds the row, and has looked before the line above.
-    db.session.execute(owned(user_id).where(Conversation.conversation_id == conversation_id).with_for_update())
+    db.session.execute(
+        owned_conversations(user_id).where(Conversation.conversation_id == conversation_id).with_for_update()
+    )
     rows_changed(
         update(Conversation)
         .where(
@@ -212,7 +214,7 @@ def _taken_back(user_id: int, conversation_id: int, leaving: str) -> str:
 
 def _tell_deleted(row: Conversation) -> None:
     if not row.is_temporary:
-        happenings.note(row.user_id, Kind.CONVERSATION_DELETED, {"conversation_id": row.conversation_id})
+        events.note(row.user_id, Kind.CONVERSATION_DELETED, {"conversation_id": row.conversation_id})
 
 
 def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
@@ -257,7 +259,7 @@ def purge_conversations(
     return len(ids)
 
 
-def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
+def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequence[int]:
     """Conversations that have had their first exchange and still have no title, the most recent first."""
     answered = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,

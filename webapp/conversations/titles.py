@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from webapp.conversations import service
+from webapp.conversations.default_titles import clean_model_title, title_from_words
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.naming import from_words, of_model
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
+from webapp.llm.call_parts import Part
 from webapp.llm.errors import MalformedOutput, ModelError
-from webapp.llm.parts import Part
-from webapp.model_clients import completions
+from webapp.providers.clients import completions
 
 log = logging.getLogger(__name__)
 
@@ -80,13 +80,13 @@ def _title_of(exchange: Exchange, instructions: str) -> str:
         answer, _ = completions().complete_structured(
             messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
         )
-        title = of_model(answer.title, asked, answered)
+        title = clean_model_title(answer.title, asked, answered)
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise
         log.warning("title from the first words", extra={"code": error.code})
         title = ""
-    return title or from_words(asked)
+    return title or title_from_words(asked)
 
 
 def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:

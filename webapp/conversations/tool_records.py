@@ -39,12 +39,12 @@ def heard(calls: Calls | None) -> list[str]:
     return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
 
 
-def handed_over(calls: Calls | None) -> list[Mapping[str, Any]]:
+def open_client_calls(calls: Calls | None) -> list[Mapping[str, Any]]:
     """The calls the client has to answer and has not yet answered."""
     return [call for call in calls or () if call.get("by") == "client" and _output(call).get("status") == "waiting"]
 
 
-def in_short(given: Mapping[str, Any] | None) -> str:
+def arguments_line(given: Mapping[str, Any] | None) -> str:
     """What a tool was given, on one line."""
     found = {
         name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)

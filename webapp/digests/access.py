@@ -11,7 +11,7 @@ from webapp.accounts.auth import Identity
 from webapp.accounts.service import get_user
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import write_transaction
+from webapp.db.base import write_transaction
 from webapp.digests.service import existing_conversation
 from webapp.errors import NotFound
 from webapp.memories.showing import admin_view

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 from pydantic import ValidationError
 
-from webapp.accounts.auth import Identity, current_user_id, signed_in, signed_in_identity
+from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
@@ -19,18 +19,18 @@ from webapp.digests.schemas import (
     ConversationMemoryVersionOut,
 )
 from webapp.errors import Invalid
-from webapp.memories.api import digest_upsert
-from webapp.problems import field_errors
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.memories.web.api import digest_upsert
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
 from webapp.prompts.values import fill_for
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("digests_api", __name__, tag="Digests")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
-@signed_in
+@login_required
 def get_conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation of yours."""
     get_conversation(current_user_id(), path.conversation_id)
@@ -38,7 +38,7 @@ def get_conversation_memory(path: ConversationPath) -> ViewResult:
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory/history", responses={200: ConversationMemoryHistory})
-@signed_in
+@login_required
 def get_conversation_memory_history(path: ConversationPath) -> ViewResult:
     """Every version of a conversation's memory, newest first."""
     get_conversation(current_user_id(), path.conversation_id)
@@ -50,10 +50,10 @@ def get_conversation_memory_history(path: ConversationPath) -> ViewResult:
 
 
 @blueprint.post("/prompts/render", responses={200: Rendered})
-@signed_in(services=True)
+@login_required(services=True)
 def render_prompt(body: RenderRequest) -> ViewResult:
     """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
-    identity = signed_in_identity()
+    identity = require_identity()
     conversation = reachable_conversation(identity, body.conversation_id)
     note_look(identity, conversation.user_id, f"prompt on conversation {body.conversation_id}")
     conversation = reachable_conversation(identity, body.conversation_id)

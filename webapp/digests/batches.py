@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 from webapp.accounts.service import get_user
-from webapp.database import db
+from webapp.background.queues import enqueue_or_find
+from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
-from webapp.queueing import enqueue_or_find
 
 log = logging.getLogger(__name__)
 

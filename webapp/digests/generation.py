@@ -13,19 +13,19 @@ from sqlalchemy import select
 from webapp.accounts.models import User
 from webapp.conversations.messages import current_messages, messages_lost
 from webapp.conversations.models import Conversation
-from webapp.database import db, get_or_raise, write_transaction
+from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.digests import service
-from webapp.digests.forgetting import without_forgotten
 from webapp.digests.models import ConversationMemoryVersion
+from webapp.digests.redaction import without_forgotten
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
 from webapp.errors import Conflict, NotFound, OutOfDate, Unavailable
 from webapp.llm.errors import ModelError
-from webapp.memories.keeping.burials import watch
-from webapp.memories.known import memory_is_on
-from webapp.model_clients import completions
+from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.store.forget_check import watch
 from webapp.prompts import service as prompts
 from webapp.prompts.placeholders import fill
 from webapp.prompts.transcript import transcript
+from webapp.providers.clients import completions
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GenerationResult:
     """The result of making a digest; `version` is None if the conversation is gone or memory is off."""
 
     conversation_id: int
@@ -62,7 +62,7 @@ class Generated:
         return {"conversation_id": self.conversation_id, "version": self.version, "is_new": self.is_new}
 
 
-def generate(conversation_id: int) -> Generated:
+def generate(conversation_id: int) -> GenerationResult:
     """Make a conversation's digest anew; if somebody else writes one in the meantime, theirs stays.
 
     One model call, with no connection held, and another if something was forgotten in the meantime; none for a
@@ -73,13 +73,13 @@ def generate(conversation_id: int) -> Generated:
         source = _read(conversation_id)
         db.session.remove()
         if source is None:
-            return Generated(conversation_id, None, False)
+            return GenerationResult(conversation_id, None, False)
         if (made := _generate(conversation_id, source)) is not None:
             return made
     raise OutOfDate
 
 
-def _generate(conversation_id: int, source: Source) -> Generated | None:
+def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
     """Ask and store; None if what was read has since been forgotten or is no longer shared."""
     data, model = ConversationMemoryData(main_topics=[], action=[], typical_observation=""), None
     if not source.is_empty:
@@ -90,7 +90,7 @@ def _generate(conversation_id: int, source: Source) -> Generated | None:
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or not _wanted(conversation):
-            return Generated(conversation_id, None, False)
+            return GenerationResult(conversation_id, None, False)
         if not source.still_holds() or messages_lost(source.said):
             log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
             return None
@@ -98,15 +98,15 @@ def _generate(conversation_id: int, source: Source) -> Generated | None:
         before = current.version if current else 0
         if before != source.version:
             log.info("digest written by somebody else meanwhile", extra={"conversation_id": conversation_id})
-            return Generated(conversation_id, before, False)
+            return GenerationResult(conversation_id, before, False)
         data = without_forgotten(conversation.user_id, data)
         row = service.write(
             conversation, data, source="model", as_of=source.as_of, model=model, prompt_version=source.prompt_version
         )
-        return Generated(conversation_id, row.version, row.version != before)
+        return GenerationResult(conversation_id, row.version, row.version != before)
 
 
-def generate_now(conversation_id: int) -> Generated:
+def generate_now(conversation_id: int) -> GenerationResult:
     """Make a digest for somebody who is waiting. Raises NotFound, Conflict if memory is off, Unavailable."""
     db.session.rollback()
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Timestamp, current_timestamp, now, one_of
 
 SOURCES = ("model", "user", "service")
 

@@ -7,19 +7,19 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.digests import generation, service
-from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored
+from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, Unavailable
-from webapp.forms import sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.problems import field_errors
-from webapp.validation import MAX_ID
-from webapp.web import ViewResult, wants_partial
+from webapp.http.forms import sentences
+from webapp.http.problems import field_errors
+from webapp.http.validation import MAX_ID
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 
 blueprint = Blueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest")
 
@@ -33,7 +33,7 @@ def _header() -> dict[str, Any]:
 
 
 @blueprint.get("")
-@signed_in
+@login_required
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
     conversation = _own(conversation_id)
@@ -41,7 +41,7 @@ def show(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("")
-@signed_in
+@login_required
 def save(conversation_id: int) -> ViewResult:
     """Save the digest as its owner wrote it."""
     conversation = _own(conversation_id)
@@ -56,7 +56,7 @@ def save(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/generate")
-@signed_in
+@login_required
 def generate(conversation_id: int) -> ViewResult:
     """Make the digest now."""
     _own(conversation_id)
@@ -68,7 +68,7 @@ def generate(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/history")
-@signed_in
+@login_required
 def history(conversation_id: int) -> ViewResult:
     """The versions the digest had."""
     conversation = _own(conversation_id)
@@ -77,7 +77,7 @@ def history(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/versions/<int:version>/restore")
-@signed_in
+@login_required
 def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
     _own(conversation_id)
@@ -99,7 +99,7 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
     if row is None:
         return {"data": None, "is_stale": False, "version": 0, "updated_at": None}
     return {
-        "data": stored(row.memory_data),
+        "data": stored_digest(row.memory_data),
         "is_stale": service.is_stale(row, conversation),
         "version": row.version,
         "updated_at": row.updated_at,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.validation import Instant, Line
+from webapp.http.validation import Instant, Line
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -54,7 +54,7 @@ class ConversationMemoryOut(BaseModel):
         return cls(
             id=row.id,
             conversation_id=row.conversation_id,
-            memory_data=stored(row.memory_data),
+            memory_data=stored_digest(row.memory_data),
             created_at=row.created_at,
             updated_at=row.updated_at,
             version=row.version,
@@ -75,7 +75,7 @@ class ConversationMemoryVersionOut(BaseModel):
     def of(cls, row: ConversationMemoryVersion) -> ConversationMemoryVersionOut:
         return cls(
             version=row.version,
-            memory_data=stored(row.memory_data),
+            memory_data=stored_digest(row.memory_data),
             source=row.source,
             model=row.model,
             prompt_version=row.prompt_version,
@@ -109,7 +109,7 @@ class ModelDigest(BaseModel):
         )
 
 
-def stored(data: dict[str, Any]) -> ConversationMemoryData:
+def stored_digest(data: dict[str, Any]) -> ConversationMemoryData:
     """A stored digest; what was checked when it was written is not checked again."""
     return ConversationMemoryData.model_construct(
         main_topics=list(data.get("main_topics") or ()),

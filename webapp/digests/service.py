@@ -12,12 +12,12 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.digests.schemas import ConversationMemoryData, stored
+from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.memories.known import memory_is_on
-from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.secrets import find_secret
+from webapp.memories.store.conversation_memory import memory_is_on
 from webapp.prompts.values import digest_source
 
 NO_LIMIT = -1
@@ -93,7 +93,7 @@ def restore_digest(user_id: int, conversation_id: int, version: int) -> Conversa
     row = next((row for row in history(conversation_id) if row.version == version), None)
     if row is None:
         raise NotFound("There is no such version of this digest.")
-    return write(conversation, stored(row.memory_data), source="user")
+    return write(conversation, stored_digest(row.memory_data), source="user")
 
 
 def write(
@@ -138,7 +138,7 @@ def write(
 
 def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
     """Anybody's conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
-    return _chosen(_candidates(include_empty=False).where(*_needing(idle)), limit)
+    return _chosen(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
 
 
 def get_conversations_needing_memory_for_user(
@@ -146,7 +146,7 @@ def get_conversations_needing_memory_for_user(
 ) -> list[int]:
     """The same for one user; without `only_needing` all of theirs that may have a digest, whenever they were active."""
     candidates = _candidates(include_empty=include_empty).where(Conversation.user_id == user_id)
-    return _chosen(candidates.where(*_needing(idle)) if only_needing else candidates, limit)
+    return _chosen(candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit)
 
 
 def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
@@ -165,7 +165,7 @@ def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
     return statement if include_empty else statement.where(Conversation.message_count > 0)
 
 
-def _needing(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
+def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
     absent_or_stale = or_(ConversationMemory.id.is_(None), ConversationMemory.as_of < Conversation.updated_at)
     return Conversation.updated_at <= now() - idle, absent_or_stale
 

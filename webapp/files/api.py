@@ -8,12 +8,13 @@ from flask import Response, request
 from werkzeug.datastructures import FileStorage
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.files import service
 from webapp.files.documents import add_to_space, page_of_document, picture_of_document
+from webapp.files.responses import content_of
 from webapp.files.schemas import (
     DocumentPageOut,
     DocumentPagePath,
@@ -25,12 +26,11 @@ from webapp.files.schemas import (
     PagePath,
     PictureQuery,
 )
-from webapp.files.sending import content_of
-from webapp.files.taking import take_in
-from webapp.paging import PageQuery
+from webapp.files.uploads import take_in
+from webapp.http.paging import PageQuery
+from webapp.http.views import accepts_files, api_blueprint
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
-from webapp.web import accepts_files, api_blueprint
 
 blueprint = api_blueprint("files_api", __name__, tag="Files")
 
@@ -38,7 +38,7 @@ limit_files = limiter.shared_limit("60 per minute", scope="files", key_func=lamb
 
 
 @blueprint.post("/files", responses={201: FileOut})
-@signed_in
+@login_required
 @limit_files
 @accepts_files
 @idempotency.idempotent
@@ -52,7 +52,7 @@ def create_file() -> tuple[Any, int]:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
@@ -61,7 +61,7 @@ def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
 
 
 @blueprint.get("/files", responses={200: FileList})
-@signed_in
+@login_required
 def list_files(query: PageQuery) -> dict[str, Any]:
     """Your files, newest first."""
     page = service.list_files(current_user_id(), query)
@@ -69,7 +69,7 @@ def list_files(query: PageQuery) -> dict[str, Any]:
 
 
 @blueprint.get("/files/<int:file_id>", responses={200: FileOut})
-@signed_in
+@login_required
 def get_file(path: FilePath) -> dict[str, Any]:
     """What is known about a file."""
     return FileOut.of(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
@@ -79,14 +79,14 @@ def get_file(path: FilePath) -> dict[str, Any]:
     "/files/<int:file_id>/content",
     responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
-@signed_in
+@login_required
 def file_content(path: FilePath) -> Any:
     """The original file."""
     return send_content(path.file_id)
 
 
 @blueprint.get("/files/<int:file_id>/pages/<int:number>", responses={200: PageOut})
-@signed_in
+@login_required
 def file_page(path: PagePath) -> dict[str, Any]:
     """The text of one page."""
     row = service.get_file(current_user_id(), path.file_id)
@@ -98,14 +98,14 @@ def file_page(path: PagePath) -> dict[str, Any]:
     "/files/<int:file_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-@signed_in
+@login_required
 def file_picture(path: FilePath, query: PictureQuery) -> Any:
     """A picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
     return send_picture(path.file_id, query)
 
 
 @blueprint.delete("/files/<int:file_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_file(path: FilePath) -> tuple[str, int]:
     """Delete a file; conversations it was attached to lose it."""
     service.delete_file(current_user_id(), path.file_id)
@@ -117,7 +117,7 @@ def delete_file(path: FilePath) -> tuple[str, int]:
     "/spaces/<int:space_id>/documents/<int:document_id>/content",
     responses={200: {"description": "The original", "content": {"*/*": {}}}},
 )
-@signed_in
+@login_required
 def document_content(path: DocumentPath) -> Response:
     """The file that a document was read from, for members; 404 where only the text is kept."""
     return send_document(path.space_id, path.document_id)
@@ -126,7 +126,7 @@ def document_content(path: DocumentPath) -> Response:
 @blueprint.get(
     "/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", responses={200: DocumentPageOut}
 )
-@signed_in
+@login_required
 def document_page(path: DocumentPagePath) -> dict[str, Any]:
     """The text of one page of a document."""
     found = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
@@ -138,7 +138,7 @@ def document_page(path: DocumentPagePath) -> dict[str, Any]:
     "/spaces/<int:space_id>/documents/<int:document_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-@signed_in
+@login_required
 def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
     """A page of a PDF document, as it looks, with words highlighted."""
     return send_document_picture(path.space_id, path.document_id, query)

@@ -33,7 +33,7 @@ from botocore.exceptions import (
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.files.keys import digest_of
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 
 log = logging.getLogger(__name__)
 

@@ -9,18 +9,18 @@ from typing import BinaryIO
 from sqlalchemy import or_, select
 
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.files import pictures
-from webapp.files.citing import Citable
+from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
 from webapp.files.signals import documents_asked
-from webapp.files.taking import drop_unnamed, keep_after_commit, take_content
-from webapp.languages.marks import say
+from webapp.files.uploads import drop_unnamed, keep_after_commit, take_content
+from webapp.i18n.marks import say
 from webapp.spaces import documents
-from webapp.spaces.chunking import PAGE_END
+from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.models import SpaceDocument
 from webapp.spaces.originals import Original, original_of
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
@@ -89,7 +89,7 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
     db.session.rollback()  # drawing takes a moment
     edge = pictures.THUMBNAIL if small else pictures.size_of_views()
     try:
-        return pictures.drawn(kept.digest, kept.media_type, pictures.Wish(wished, edge, words))
+        return pictures.draw_picture(kept.digest, kept.media_type, pictures.Wish(wished, edge, words))
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
 

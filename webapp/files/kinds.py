@@ -27,14 +27,14 @@ HEAD = 8_192
 """How many bytes are examined for the kind."""
 
 
-class Refused(ValueError):
+class FileRejected(ValueError):
     """The file is not accepted; the message tells its owner why."""
 
 
 def kind_of(name: str, file: BinaryIO, size: int) -> str:
     """The media type of a file of this many bytes. Raises Refused if it can be neither read nor shown."""
     if not size:
-        raise Refused("The file is empty.")
+        raise FileRejected("The file is empty.")
     file.seek(0)
     data = file.read(HEAD)
     if b"%PDF-" in data[:1024]:
@@ -47,11 +47,11 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     if data.startswith(b"PK\x03\x04"):
         return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise Refused(
+        raise FileRejected(
             "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
         )
     if b"\x00" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Refused("This kind of file cannot be read.")
+        raise FileRejected("This kind of file cannot be read.")
     return _TEXTS.get(PurePosixPath(name.lower()).suffix, PLAIN)
 
 
@@ -69,16 +69,16 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
     except NotImplementedError:  # raised by zipfile for a version of the format it does not know
-        raise Refused(
+        raise FileRejected(
             "The file is packed in a way that cannot be read here. Save it again and attach the new copy."
         ) from None
     except (zipfile.BadZipFile, ValueError, OSError):
-        raise Refused("The file is damaged.") from None
+        raise FileRejected("The file is damaged.") from None
     if size > min(MOST_UNPACKED, max(RATIO_FROM, MOST_RATIO * packed)):
-        raise Refused("Unpacked, the file is larger than a document can be.")
+        raise FileRejected("Unpacked, the file is larger than a document can be.")
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
             if any(name.lower().endswith("vbaproject.bin") for name in names):
-                raise Refused("Files with macros are not accepted. Save it without them.")
+                raise FileRejected("Files with macros are not accepted. Save it without them.")
             return kind
-    raise Refused("ZIP files cannot be attached. Unpack it and attach what you need.")
+    raise FileRejected("ZIP files cannot be attached. Unpack it and attach what you need.")

@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
 STATUSES = ("ready", "unreadable")
 MODES = ("whole", "search")

@@ -7,25 +7,25 @@ from typing import Any
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from markupsafe import Markup
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
 from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture, stream_of
-from webapp.files.citing import Citable, cited, in_three, names_a_page
+from webapp.files.citations import Citable, link_citations, names_a_page, split_around
 from webapp.files.documents import citable_documents
 from webapp.files.kinds import PDF
 from webapp.files.models import File
 from webapp.files.pictures import page_tokens
-from webapp.files.prompting import whole_room
+from webapp.files.prompt_parts import whole_room
 from webapp.files.schemas import PictureQuery
-from webapp.files.taking import take_in
-from webapp.languages.speaking import gettext as _
-from webapp.models.choosing import choices
-from webapp.paging import PageQuery
-from webapp.usage.counting import Weights, weights_of
-from webapp.web import ViewResult, asked_cursor
+from webapp.files.uploads import take_in
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, requested_cursor
+from webapp.i18n.request_language import gettext as _
+from webapp.providers.model_choice import choices
+from webapp.usage.token_counts import Weights, weights_of
 
 blueprint = Blueprint("files_pages", __name__)
 
@@ -67,7 +67,7 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
             current_user_id(), conversation_id
         )
     files = known[conversation_id]
-    return Markup(cited(html, files, place_of)) if files else html  # noqa: S704 - sanitised before, escaped since
+    return Markup(link_citations(html, files, place_of)) if files else html  # noqa: S704 - sanitised before, escaped since
 
 
 def place_of(file: Citable, page: int, words: str) -> str:
@@ -80,7 +80,7 @@ def place_of(file: Citable, page: int, words: str) -> str:
 
 
 @blueprint.post("/files")
-@signed_in
+@login_required
 @limit_files
 def attach() -> ViewResult:
     """Add the files chosen in the composer; each becomes a chip in it."""
@@ -102,15 +102,15 @@ def attach() -> ViewResult:
 
 
 @blueprint.get("/files")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """All of the user's files."""
-    page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=asked_cursor()))
+    page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=requested_cursor()))
     return render_template("files/index.html", files=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.get("/files/<int:file_id>")
-@signed_in
+@login_required
 def show(file_id: int) -> ViewResult:
     """A file, page by page, as text."""
     row = service.get_file(current_user_id(), file_id)
@@ -119,7 +119,7 @@ def show(file_id: int) -> ViewResult:
     words = request.args.get("words", "")[:500]
     return render_template(
         "files/file.html",
-        parts=in_three(page.text, words) if page else None,
+        parts=split_around(page.text, words) if page else None,
         file=row,
         page=page,
         drawn=row.media_type == PDF,
@@ -127,7 +127,7 @@ def show(file_id: int) -> ViewResult:
     )
 
 
-def asked_picture() -> PictureQuery:
+def requested_picture() -> PictureQuery:
     """Which picture the address asks for; invalid values are replaced by defaults."""
     found = request.args
     return PictureQuery(
@@ -138,21 +138,21 @@ def asked_picture() -> PictureQuery:
 
 
 @blueprint.get("/files/<int:file_id>/picture")
-@signed_in
+@login_required
 def picture(file_id: int) -> ViewResult:
     """A picture, or a page of a PDF, as models and readers see it."""
-    return send_picture(file_id, asked_picture())
+    return send_picture(file_id, requested_picture())
 
 
 @blueprint.get("/files/<int:file_id>/content")
-@signed_in
+@login_required
 def content(file_id: int) -> ViewResult:
     """The original file."""
     return send_content(file_id)
 
 
 @blueprint.post("/files/<int:file_id>/delete")
-@signed_in
+@login_required
 def delete(file_id: int) -> ViewResult:
     """Delete a file."""
     service.delete_file(current_user_id(), file_id)

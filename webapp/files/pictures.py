@@ -12,11 +12,11 @@ from typing import Any
 
 from webapp.errors import Invalid, Unavailable
 from webapp.extensions import app_settings
-from webapp.files.bounded import run_bounded
 from webapp.files.picture import Picture, picture_tokens
-from webapp.files.storing import file_storage, key_of, picture_key
+from webapp.files.storage import file_storage, key_of, picture_key
+from webapp.files.subprocesses import run_bounded
 
-DRAWING = "webapp.files.drawing"
+DRAWING = "webapp.files.previews"
 THUMBNAIL = 320
 MOST_KEPT = 400
 """How many pictures of one file are kept; beyond that the oldest is dropped for each new one."""
@@ -42,7 +42,7 @@ def size_of_views() -> int:
     return app_settings().image_edge
 
 
-def drawn(digest: str, media_type: str, wish: Wish) -> bytes:
+def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
     """The requested picture, drawn if it is not there yet.
 
     Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
@@ -71,7 +71,7 @@ def page_tokens() -> int:
     return picture_tokens(edge * 5 // 7, edge)
 
 
-def filled(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
     return [
         {**message, "content": [part for item in message["content"] for part in _parts(item)]}
@@ -103,7 +103,7 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     if not picture.is_shown:
         return [{"type": "text", "text": picture.note}]
     try:
-        drawing = drawn(picture.digest, picture.media_type, Wish(picture.page, size_of_views()))
+        drawing = draw_picture(picture.digest, picture.media_type, Wish(picture.page, size_of_views()))
         data = base64.b64encode(drawing).decode()
     except (Invalid, Unavailable, OSError):
         return [{"type": "text", "text": f"[Picture attached: {picture.label}. It could not be read.]"}]

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.files.models import File
+from webapp.http.validation import Id, Instant, Line
 from webapp.spaces.schemas import DocumentPath
-from webapp.validation import Id, Instant, Line
 
 
 class FilePath(BaseModel):

@@ -8,15 +8,15 @@ from typing import Any
 from sqlalchemy import Select, delete, select
 
 from webapp.accounts.signals import account_deleted
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.files import pictures
-from webapp.files.citing import Citable
+from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
-from webapp.files.taking import drop_unnamed
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.files.uploads import drop_unnamed
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.i18n.marks import say
 
 MOST_ATTACHED = 20
 """The most files one message may have."""
@@ -68,7 +68,7 @@ def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", sm
     db.session.rollback()  # drawing takes a moment
     edge = pictures.THUMBNAIL if small else pictures.size_of_views()
     try:
-        return pictures.drawn(digest, media_type, pictures.Wish(page, edge, words))
+        return pictures.draw_picture(digest, media_type, pictures.Wish(page, edge, words))
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
 

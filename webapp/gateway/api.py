@@ -8,20 +8,20 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, jsonify
 
-from webapp import problems
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.gateway import edge, service, wire
-from webapp.gateway.edge import End
-from webapp.gateway.functions import Unsupported
+from webapp.gateway import requests, service, wire
+from webapp.gateway.functions import UnsupportedRequest
+from webapp.gateway.requests import End
 from webapp.gateway.responses_api import blueprint as responses
-from webapp.gateway.service import Begun
-from webapp.models.catalogue import HOME_ID
-from webapp.models.choosing import choices
-from webapp.web import ViewResult
+from webapp.gateway.service import LaunchableReply
+from webapp.http import problems
+from webapp.http.views import ViewResult
+from webapp.providers.catalogue import HOME_ID
+from webapp.providers.model_choice import choices
 
 blueprint = Blueprint("gateway", __name__, url_prefix="/v1")
 
@@ -30,11 +30,11 @@ def init_gateway(app: Flask) -> None:
     """Register the addresses; errors under /v1 have OpenAI's shape."""
     app.register_blueprint(blueprint)
     app.register_blueprint(responses)
-    problems.speak(app, "/v1/", edge.say_error)
+    problems.speak(app, "/v1/", requests.say_error)
 
 
 @blueprint.get("/models")
-@signed_in
+@login_required
 def list_models() -> ViewResult:
     """The models you can choose, each also for a temporary conversation."""
     ids = [name for known in _ids() for name in (known, f"{known}:temporary")]
@@ -42,7 +42,7 @@ def list_models() -> ViewResult:
 
 
 @blueprint.get("/models/<path:name>")
-@signed_in
+@login_required
 def get_model(name: str) -> ViewResult:
     """One of them."""
     service.model_named(wire.split_model(name)[0])
@@ -50,34 +50,34 @@ def get_model(name: str) -> ViewResult:
 
 
 @blueprint.post("/chat/completions")
-@signed_in
+@login_required
 @limit_turns
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
-    body = edge.body_as(wire.Completion)
+    body = requests.body_as(wire.Completion)
     try:
         asked = wire.read(body)
-    except Unsupported as error:
+    except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
     user_id = current_user_id()
-    begun = service.begin(user_id, asked, edge.wish(body.model))
-    edge.launch(begun)
+    begun = service.begin(user_id, asked, requests.wish(body.model))
+    requests.launch(begun)
     usage = bool(body.stream_options and body.stream_options.include_usage)
     answer = _streamed(user_id, begun, body.model, usage) if body.stream else _whole(begun, body.model)
-    answer.headers[edge.CONVERSATION] = str(begun.conversation_id)
+    answer.headers[requests.CONVERSATION] = str(begun.conversation_id)
     return answer
 
 
-def _whole(begun: Begun, model: str) -> Response:
-    end = edge.wait_for(begun)
+def _whole(begun: LaunchableReply, model: str) -> Response:
+    end = requests.wait_for(begun)
     if not isinstance(end, End):
         return end
     usage = service.usage_of(begun.conversation_id, begun.turn_id)
     return jsonify(wire.completion(begun.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
 
 
-def _streamed(user_id: int, begun: Begun, model: str, with_usage: bool) -> Response:
-    app, reading = this_app(), edge.reading(user_id, begun)
+def _streamed(user_id: int, begun: LaunchableReply, model: str, with_usage: bool) -> Response:
+    app, reading = this_app(), requests.open_stream(user_id, begun)
     about = (begun.turn_id, int(time.time()), model)
 
     def chunks() -> Iterator[bytes]:
@@ -99,7 +99,7 @@ def _streamed(user_id: int, begun: Begun, model: str, with_usage: bool) -> Respo
                 yield wire.chunk(*about, [wire.choice(delta)])
             yield wire.chunk(*about, [wire.choice({}, end.finish)])
             if with_usage:
-                yield wire.chunk(*about, [], usage=edge.usage_in(app, begun))
+                yield wire.chunk(*about, [], usage=requests.usage_in(app, begun))
         yield b"data: [DONE]\n\n"
 
     return sse.response(chunks())

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.gateway.functions import DEEPEST_SCHEMA, Unsupported, depth
+from webapp.gateway.functions import DEEPEST_SCHEMA, UnsupportedRequest, depth
 from webapp.llm.structured import describe_schema
 
 MOST_SCHEMA = 32_000
@@ -26,7 +26,7 @@ def read_format(given: Any, param: str) -> dict[str, Any] | None:
         return None
     kind = given.get("type", "text") if isinstance(given, dict) else None
     if kind not in KINDS:
-        raise Unsupported(f"{param}.type", f"The type of a format must be one of {', '.join(KINDS)}.")
+        raise UnsupportedRequest(f"{param}.type", f"The type of a format must be one of {', '.join(KINDS)}.")
     if kind != "json_schema":
         return None if kind == "text" else {"type": "json_object"}
     return {"type": "json_schema", "json_schema": _named_schema(given.get("json_schema"), f"{param}.json_schema")}
@@ -47,7 +47,7 @@ def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"type": form["type"], **form.get("json_schema", {})}
 
 
-def in_words(form: Mapping[str, Any] | None) -> str:
+def format_instructions(form: Mapping[str, Any] | None) -> str:
     """The instructions about it for the model; for a long schema only that it must be a JSON object, for text none."""
     if form is None:
         return ""
@@ -60,24 +60,24 @@ def in_words(form: Mapping[str, Any] | None) -> str:
 
 def _named_schema(given: Any, param: str) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise Unsupported(param, "json_schema must have a name and a schema.")
+        raise UnsupportedRequest(param, "json_schema must have a name and a schema.")
     name, schema = given.get("name"), given.get("schema")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Unsupported(f"{param}.name", "A name must have 1 to 64 letters, digits, underscores and hyphens.")
+        raise UnsupportedRequest(f"{param}.name", "A name must have 1 to 64 letters, digits, underscores and hyphens.")
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise Unsupported(f"{param}.schema", "The schema has to be a JSON schema of the type 'object'.")
+        raise UnsupportedRequest(f"{param}.schema", "The schema has to be a JSON schema of the type 'object'.")
     if not isinstance(given.get("strict"), bool | None):
-        raise Unsupported(f"{param}.strict", "strict must be true or false.")
+        raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
     if not isinstance(given.get("description"), str | None):
-        raise Unsupported(f"{param}.description", "A description must be a text.")
+        raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
     kept = {field: given[field] for field in _FIELDS if given.get(field) is not None}
     try:
         text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
         text.encode()
     except ValueError:
-        raise Unsupported(param, "A format must not contain NaN, Infinity or half a surrogate pair.") from None
+        raise UnsupportedRequest(param, "A format must not contain NaN, Infinity or half a surrogate pair.") from None
     if len(text) > MOST_SCHEMA:
-        raise Unsupported(f"{param}.schema", f"A schema can have at most {MOST_SCHEMA:,} characters.")
+        raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {MOST_SCHEMA:,} characters.")
     if depth(schema) > DEEPEST_SCHEMA:
-        raise Unsupported(f"{param}.schema", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
+        raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
     return kept

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.tools.of_clients import ClientTools
+from webapp.tools.client_tools import ClientTools
 
 MOST_TOOLS = 128
 MOST_DEFINITION = 32_000
@@ -22,7 +22,7 @@ _FIELDS = ("name", "description", "parameters", "strict")
 _SIMPLE = {"auto", "none", "required"}
 
 
-class Unsupported(ValueError):
+class UnsupportedRequest(ValueError):
     """A request that cannot be answered as it stands; `param` is the field responsible."""
 
     def __init__(self, param: str, message: str) -> None:
@@ -53,16 +53,16 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
     if not tools:
         if choice in (None, "none", "auto"):
             return None
-        raise Unsupported("tool_choice", "tool_choice can ask for a tool only when there are tools.")
+        raise UnsupportedRequest("tool_choice", "tool_choice can ask for a tool only when there are tools.")
     if len(tools) > MOST_TOOLS:
-        raise Unsupported("tools", f"At most {MOST_TOOLS} tools can be sent.")
+        raise UnsupportedRequest("tools", f"At most {MOST_TOOLS} tools can be sent.")
     definitions = [_definition(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
     names = [definition["function"]["name"] for definition in definitions]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise Unsupported(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
+            raise UnsupportedRequest(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
     if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
-        raise Unsupported("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
+        raise UnsupportedRequest("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
     return _chosen(definitions, names, choice, parallel)
 
 
@@ -76,7 +76,7 @@ def _chosen(
         definitions = [tool for tool in definitions if tool["function"]["name"] in some]
         choice = allowed.get("mode", "auto") if isinstance(allowed, dict) else "auto"
         if not definitions:
-            raise Unsupported("tool_choice", "allowed_tools has to name some of the tools.")
+            raise UnsupportedRequest("tool_choice", "allowed_tools has to name some of the tools.")
     if choice is None or choice == "auto":
         return ClientTools(definitions, None, parallel)
     if choice == "none":
@@ -84,7 +84,9 @@ def _chosen(
     if choice == "required":
         return ClientTools(definitions, "required", parallel, alone=True)
     if isinstance(choice, str):
-        raise Unsupported("tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool.")
+        raise UnsupportedRequest(
+            "tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool."
+        )
     name = _named(choice, names)
     return ClientTools(definitions, {"type": "function", "function": {"name": name}}, parallel, alone=True)
 
@@ -94,38 +96,38 @@ def _named(choice: Any, names: Sequence[str]) -> str:
     function = choice.get("function", choice) if isinstance(choice, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or choice.get("type") != "function" or name not in names:
-        raise Unsupported("tool_choice", "tool_choice has to name one of the tools.")
+        raise UnsupportedRequest("tool_choice", "tool_choice has to name one of the tools.")
     return name
 
 
 def _definition(tool: Any, param: str) -> dict[str, Any]:
     """A definition with the protocol's fields only. Raises Unsupported for one that no server would accept."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
-        raise Unsupported(f"{param}.type", "Only tools of the type 'function' can be called here.")
+        raise UnsupportedRequest(f"{param}.type", "Only tools of the type 'function' can be called here.")
     function = tool.get("function")
     if not isinstance(function, dict):
-        raise Unsupported(f"{param}.function", "A tool must have a function.")
+        raise UnsupportedRequest(f"{param}.function", "A tool must have a function.")
     name = function.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Unsupported(
+        raise UnsupportedRequest(
             f"{param}.function.name", "A name must have 1 to 64 letters, digits, underscores and hyphens."
         )
     if not isinstance(function.get("description", ""), str | None):
-        raise Unsupported(f"{param}.function.description", "A description must be a text.")
+        raise UnsupportedRequest(f"{param}.function.description", "A description must be a text.")
     if not isinstance(function.get("strict"), bool | None):
-        raise Unsupported(f"{param}.function.strict", "strict must be true or false.")
+        raise UnsupportedRequest(f"{param}.function.strict", "strict must be true or false.")
     problem = _problem(function.get("parameters"))
     if problem:
-        raise Unsupported(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
+        raise UnsupportedRequest(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
     kept = {field: function[field] for field in _FIELDS if function.get(field) is not None}
     try:
         json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
-        raise Unsupported(
+        raise UnsupportedRequest(
             f"{param}.function", "A tool must not contain NaN, Infinity or half a surrogate pair."
         ) from None
     if len(json.dumps(kept)) > MOST_DEFINITION:
-        raise Unsupported(f"{param}.function", f"A tool can have at most {MOST_DEFINITION:,} characters.")
+        raise UnsupportedRequest(f"{param}.function", f"A tool can have at most {MOST_DEFINITION:,} characters.")
     return {"type": "function", "function": kept}
 
 
@@ -167,7 +169,9 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
         number = item.get("id") if isinstance(item, dict) else None
         name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else (None, 0)
         if not (isinstance(number, str) and number and isinstance(name, str) and isinstance(arguments, str)):
-            raise Unsupported(param, "Each of tool_calls must have an id, and a function with a name and arguments.")
+            raise UnsupportedRequest(
+                param, "Each of tool_calls must have an id, and a function with a name and arguments."
+            )
         calls.append(Call(number, name, arguments))
     return tuple(calls)
 
@@ -183,16 +187,16 @@ def read_rounds(said: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple
             rounds.append(Round(text, calls, {}))
         elif role == "tool":
             if not rounds or call_id not in {call.id for call in rounds[-1].calls}:
-                raise Unsupported(
+                raise UnsupportedRequest(
                     "messages", "A message of the role 'tool' has to answer a call in 'tool_calls' before it."
                 )
             rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
     if len(rounds) > MOST_ROUNDS:
-        raise Unsupported("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
+        raise UnsupportedRequest("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
     for one in rounds:
         missing = [call.id for call in one.calls if call.id not in one.results]
         if missing or not one.calls:
-            raise Unsupported(
+            raise UnsupportedRequest(
                 "messages",
                 "Each call in 'tool_calls' has to be answered by a message of the role 'tool'. "
                 f"Not answered: {', '.join(missing)[:200] or 'a message without calls'}.",

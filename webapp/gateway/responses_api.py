@@ -9,22 +9,22 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service as chat
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
-from webapp.conversations.tool_records import handed_over
+from webapp.conversations.tool_records import open_client_calls
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.gateway import continuing, edge, items, outgoing, service, wire
-from webapp.gateway.continuing import RESPONSE
-from webapp.gateway.edge import End
-from webapp.gateway.functions import Unsupported
-from webapp.gateway.outgoing import About
-from webapp.gateway.service import Begun, Wish
-from webapp.parameters import PAYLOAD
-from webapp.web import ViewResult
+from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
+from webapp.gateway.functions import UnsupportedRequest
+from webapp.gateway.previous_responses import RESPONSE
+from webapp.gateway.requests import End
+from webapp.gateway.responses_output import About
+from webapp.gateway.service import LaunchableReply, Wish
+from webapp.http.views import ViewResult
+from webapp.llm.parameters import PAYLOAD
 
 blueprint = Blueprint("responses", __name__, url_prefix="/v1")
 
@@ -32,46 +32,46 @@ _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "ca
 
 
 @blueprint.post("/responses")
-@signed_in
+@login_required
 @limit_turns
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
-    body = edge.body_as(items.ResponseRequest)
+    body = requests.body_as(responses_input.ResponseRequest)
     user_id = current_user_id()
     try:
-        wish = replace(edge.wish(body.model, body.conversation_id), note=_note(body))
+        wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
         begun = _begin(user_id, body, wish)
-    except Unsupported as error:
+    except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
-    edge.launch(begun)
+    requests.launch(begun)
     about = About.of(begun.turn_id, int(time.time()), body, begun.conversation_id)
     if body.background:
-        answer = jsonify(outgoing.response(about, "in_progress"))
+        answer = jsonify(responses_output.response(about, "in_progress"))
     else:
         answer = _streamed(user_id, begun, about) if body.stream else _whole(begun, about)
-    answer.headers[edge.CONVERSATION] = str(begun.conversation_id)
+    answer.headers[requests.CONVERSATION] = str(begun.conversation_id)
     return answer
 
 
 @blueprint.get("/responses/<name>")
-@signed_in
+@login_required
 def retrieve(name: str) -> ViewResult:
     """A response that was made before, as it stands now."""
-    return _stored(continuing.get_reply(current_user_id(), items.reply_id(name)))
+    return _stored(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
 
 
 @blueprint.post("/responses/<name>/cancel")
-@signed_in
+@login_required
 def cancel(name: str) -> ViewResult:
     """Stop a response that is being written; the answer is what there is of it. One that has ended stays as it is."""
     user_id = current_user_id()
-    reply = continuing.get_reply(user_id, items.reply_id(name))
+    reply = previous_responses.get_reply(user_id, responses_input.reply_id(name))
     if reply.status == "streaming":
-        begun = Begun(reply.message_id, reply.conversation_id, None)
+        begun = LaunchableReply(reply.message_id, reply.conversation_id, None)
         chat.stop_turn(user_id, begun.turn_id)
-        edge.launch(begun)
-        edge.wait_for(begun)
-        reply = continuing.get_reply(user_id, begun.turn_id)
+        requests.launch(begun)
+        requests.wait_for(begun)
+        reply = previous_responses.get_reply(user_id, begun.turn_id)
     return _stored(reply)
 
 
@@ -90,26 +90,26 @@ def _about(reply: Message) -> About:
     )
 
 
-def _begin(user_id: int, body: items.ResponseRequest, wish: Wish) -> Begun:
+def _begin(user_id: int, body: responses_input.ResponseRequest, wish: Wish) -> LaunchableReply:
     previous = None
     if body.previous is not None:
-        previous = continuing.get_reply(user_id, body.previous)
+        previous = previous_responses.get_reply(user_id, body.previous)
     elif body.conversation_id:
-        previous = continuing.waiting_reply(user_id, body.conversation_id)
+        previous = previous_responses.reply_awaiting_results(user_id, body.conversation_id)
     if previous is None:
-        return service.begin(user_id, items.read(body), wish)
-    asked, results = items.read_next(body)
-    return continuing.begin_after(user_id, previous, asked, results, wish)
+        return service.begin(user_id, responses_input.read(body), wish)
+    asked, results = responses_input.read_next(body)
+    return previous_responses.begin_after(user_id, previous, asked, results, wish)
 
 
-def _note(body: items.ResponseRequest) -> dict[str, Any] | None:
+def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
     kept: dict[str, Any] = {}
     if body.store is False:
         kept["store"] = False
     if body.metadata:
         kept["metadata"] = body.metadata
     if body.previous:
-        kept["previous"] = f"{items.PREFIX}{body.previous}"
+        kept["previous"] = f"{responses_input.PREFIX}{body.previous}"
     if body.background:
         kept["background"] = True
     if body.form:
@@ -121,28 +121,30 @@ def _stored(reply: Message) -> dict[str, Any]:
     about = _about(reply)
     if reply.status == "failed":
         error = {"code": reply.error_code or "", "message": reply.error_detail or "The reply failed."}
-        return outgoing.response(about, "failed", error=error)
+        return responses_output.response(about, "failed", error=error)
     status = _STATUSES[reply.status]
     if status == "in_progress":
-        return outgoing.response(about, status)
+        return responses_output.response(about, status)
     finish = wire.finish_of(reply.custom_payload)
-    output = outgoing.output_of(about.turn_id, reply.content, handed_over(reply.tool_calls), finish=finish)
+    output = responses_output.output_of(
+        about.turn_id, reply.content, open_client_calls(reply.tool_calls), finish=finish
+    )
     usage = service.usage_of(reply.conversation_id, reply.message_id)
-    return outgoing.response(about, status, output, finish=finish, usage=usage)
+    return responses_output.response(about, status, output, finish=finish, usage=usage)
 
 
-def _whole(begun: Begun, about: About) -> Response:
-    end = edge.wait_for(begun)
+def _whole(begun: LaunchableReply, about: About) -> Response:
+    end = requests.wait_for(begun)
     if not isinstance(end, End):
         return end
-    output = outgoing.output_of(about.turn_id, end.content, end.calls, finish=end.finish)
+    output = responses_output.output_of(about.turn_id, end.content, end.calls, finish=end.finish)
     usage = service.usage_of(begun.conversation_id, begun.turn_id)
-    return jsonify(outgoing.response(about, "completed", output, finish=end.finish, usage=usage))
+    return jsonify(responses_output.response(about, "completed", output, finish=end.finish, usage=usage))
 
 
-def _streamed(user_id: int, begun: Begun, about: About) -> Response:
-    app, reading = this_app(), edge.reading(user_id, begun)
-    stream = outgoing.Stream(about)
+def _streamed(user_id: int, begun: LaunchableReply, about: About) -> Response:
+    app, reading = this_app(), requests.open_stream(user_id, begun)
+    stream = responses_output.Stream(about)
 
     def events() -> Iterator[bytes]:
         with reading as pieces:
@@ -159,6 +161,6 @@ def _streamed(user_id: int, begun: Begun, about: About) -> Response:
         if end.kind == "error":
             yield from stream.fail(end.error[0]["error"])
         else:
-            yield from stream.end(end.content, end.calls, end.finish, edge.usage_in(app, begun))
+            yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, begun))
 
     return sse.response(events())

@@ -10,25 +10,25 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat import handing
+from webapp.chat import client_tool_results
 from webapp.chat import service as chat
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.files import service as files
-from webapp.files.taking import take_in
+from webapp.files.uploads import take_in
 from webapp.gateway import threads
+from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
-from webapp.gateway.matching import fingerprint
-from webapp.gateway.wire import Asked
-from webapp.memories.keeping.copies import GONE
-from webapp.memories.keeping.graveyards import graveyard
+from webapp.gateway.wire import GatewayRequest
+from webapp.llm.parameters import PAYLOAD
 from webapp.memories.rules.tombstones import Graveyard
-from webapp.models.catalogue import HOME_ID
-from webapp.models.choosing import choices
-from webapp.parameters import PAYLOAD
-from webapp.tools.of_clients import waiting
+from webapp.memories.store.copies import GONE
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.providers.catalogue import HOME_ID
+from webapp.providers.model_choice import choices
+from webapp.tools.client_tools import waiting_record
 from webapp.usage.models import UsageRecord
 from webapp.usage.service import require_room
 
@@ -68,12 +68,12 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class LaunchableReply:
     """The reply to follow, and the turn to launch for it; None if the reply is already being written."""
 
     turn_id: int
     conversation_id: int
-    started: chat.Started | None
+    started: chat.StartedTurn | None
     is_new: bool = True
     """Whether the question was added to the conversation, rather than being there already."""
 
@@ -88,7 +88,7 @@ def model_named(name: str) -> str | None:
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
-def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
+def begin(user_id: int, asked: GatewayRequest, wish: Wish) -> LaunchableReply:
     """The rows of a turn; the caller commits and launches it.
 
     A history that continues a conversation is not stored again; the same question asked again replaces the earlier
@@ -101,7 +101,9 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     return _noted(user_id, asked, wish, begun)
 
 
-def with_pictures(user_id: int, asked: Asked, begin: Callable[[Mapping[int, str]], Begun]) -> Begun:
+def with_pictures(
+    user_id: int, asked: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
+) -> LaunchableReply:
     """Store the pictures of a question and begin with them; if that fails they are deleted again.
 
     They are stored before anything is locked: reading one takes a while.
@@ -119,7 +121,7 @@ def with_pictures(user_id: int, asked: Asked, begin: Callable[[Mapping[int, str]
     return begun
 
 
-def prepare(begun: Begun, asked: Asked, wish: Wish) -> None:
+def prepare(begun: LaunchableReply, asked: GatewayRequest, wish: Wish) -> None:
     """Give a turn what came with the request."""
     if begun.started is not None:
         begun.started.attended = False  # these programs cannot answer a question in the middle of a reply
@@ -130,14 +132,14 @@ def prepare(begun: Begun, asked: Asked, wish: Wish) -> None:
         begun.started.reply.custom_payload = {**kept, **(wish.note or {})} or None
 
 
-def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:
+def _noted(user_id: int, asked: GatewayRequest, wish: Wish, begun: LaunchableReply) -> LaunchableReply:
     prepare(begun, asked, wish)
     if begun.started is not None and (not wish.conversation_id or asked.tools or asked.rounds):
         threads.note(user_id, fingerprint(wish.seed, asked.lines), begun.conversation_id, begun.turn_id)
     return begun
 
 
-def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
+def _go_on_with_answers(user_id: int, asked: GatewayRequest, wish: Wish) -> LaunchableReply | None:
     """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
     reply = threads.find_part(user_id, asked, wish.seed)
     if reply is None or wish.conversation_id not in (None, reply.conversation_id):
@@ -146,14 +148,14 @@ def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
     if any(row.role == "user" for row in rest):
         return None
     if rest and rest[-1].status == "streaming":
-        return Begun(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    started = handing.go_on(user_id, reply, asked.rounds[-1].results)
+        return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
+    started = client_tool_results.go_on(user_id, reply, asked.rounds[-1].results)
     started.reply.model = wish.model
     db.session.flush()
-    return _noted(user_id, asked, wish, Begun(started.turn_id, reply.conversation_id, started, is_new=False))
+    return _noted(user_id, asked, wish, LaunchableReply(started.turn_id, reply.conversation_id, started, is_new=False))
 
 
-def _take_in(user_id: int, asked: Asked) -> list[int]:
+def _take_in(user_id: int, asked: GatewayRequest) -> list[int]:
     """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
 
     Raises Invalid for what is not an image, and what `take_in` raises; then none of them is kept.
@@ -180,7 +182,7 @@ def _drop(user_id: int, taken: Iterable[int]) -> None:
         files.delete_file(user_id, file_id)
 
 
-def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) -> Begun:
+def _begin(user_id: int, asked: GatewayRequest, wish: Wish, pictures: Mapping[int, str]) -> LaunchableReply:
     if asked.rounds:
         conversation_id = wish.conversation_id
         if not conversation_id and asked.history:
@@ -191,7 +193,7 @@ def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) 
     found = threads.find(user_id, wish.seed, asked.history)
     if found is not None:
         conversation, reply_id = found
-        again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
+        again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
         if again is not None:
             return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
     elsewhere = threads.find_asked(user_id, fingerprint(wish.seed, asked.lines))
@@ -204,27 +206,29 @@ def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) 
 
 def go_on(
     user_id: int,
-    asked: Asked,
+    asked: GatewayRequest,
     wish: Wish,
     conversation_id: int,
     pictures: Mapping[int, str],
     reply_id: int,
     status: str,
-) -> Begun:
+) -> LaunchableReply:
     """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
         return start(user_id, asked, wish, conversation_id, pictures)
     if status == "streaming":
-        return Begun(reply_id, conversation_id, None, is_new=False)
+        return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
     started = repeat(user_id, reply_id)
     started.reply.model = wish.model
     started.attended = False
     db.session.flush()
-    return Begun(started.turn_id, conversation_id, started, is_new=False)
+    return LaunchableReply(started.turn_id, conversation_id, started, is_new=False)
 
 
-def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]) -> Begun:
+def start(
+    user_id: int, asked: GatewayRequest, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]
+) -> LaunchableReply:
     """Ask a question at the end of a conversation; None: of a new one."""
     started = chat.start_turn(
         user_id,
@@ -238,21 +242,21 @@ def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, p
     )
     if asked.rounds:
         yard = graveyard(user_id)
-        started = handing.parts_from_elsewhere(started, [_part(one, yard) for one in asked.rounds])
+        started = client_tool_results.parts_from_elsewhere(started, [_part(one, yard) for one in asked.rounds])
         started.reply.model = wish.model
         db.session.flush()
-    return Begun(started.turn_id, started.header["conversation_id"], started)
+    return LaunchableReply(started.turn_id, started.header["conversation_id"], started)
 
 
-def _part(one: Round, yard: Graveyard) -> handing.RoundElsewhere:
+def _part(one: Round, yard: Graveyard) -> client_tool_results.RoundElsewhere:
     """A round as a part of the reply, without what the person has forgotten."""
-    records = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
+    records = [waiting_record(call.name[:64], call.arguments, call.id) for call in one.calls]
     calls = [
         record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
         for record in records
     ]
     results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
-    return handing.RoundElsewhere(yard.without_forgotten(one.text, GONE), calls, results)
+    return client_tool_results.RoundElsewhere(yard.without_forgotten(one.text, GONE), calls, results)
 
 
 def _without_forgotten(value: Any, yard: Graveyard) -> Any:

@@ -9,14 +9,14 @@ from sqlalchemy import select
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation, owned
-from webapp.database import db, now
-from webapp.gateway.matching import TextLine, fingerprint, says_the_same
+from webapp.conversations.service import create_conversation, owned_conversations
+from webapp.db.base import db, now
+from webapp.gateway.fingerprints import TextLine, fingerprint, says_the_same
 from webapp.gateway.models import GatewayThread
-from webapp.gateway.wire import Asked
-from webapp.memories.keeping.copies import GONE
-from webapp.memories.keeping.graveyards import graveyard
-from webapp.tools.of_clients import CLIENT
+from webapp.gateway.wire import GatewayRequest
+from webapp.memories.store.copies import GONE
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.tools.client_tools import CLIENT
 
 CANDIDATES = 20
 _PARTIAL = ("streaming", "stopped", "interrupted", "failed")
@@ -48,7 +48,9 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
         is_partial = reply.status in _PARTIAL
         if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, gone=GONE):
             continue
-        query = owned(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        query = (
+            owned_conversations(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        )
         conversation = db.session.scalar(query)
         if conversation is not None:
             return conversation, reply.message_id
@@ -59,7 +61,9 @@ def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
     """Where this very question was asked before, after this very history: the conversation, locked, with the id and
     status of the reply it still ends with. None for a new question, or if the conversation has gone on."""
     for reply in _candidates(user_id, mark):
-        query = owned(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        query = (
+            owned_conversations(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        )
         conversation = db.session.scalar(query)
         rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
         if conversation is not None and all(row.role == "assistant" for row in rest):
@@ -68,7 +72,7 @@ def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
     return None
 
 
-def find_part(user_id: int, asked: Asked, seed: str) -> Message | None:
+def find_part(user_id: int, asked: GatewayRequest, seed: str) -> Message | None:
     """The part of a reply that ends with the calls this request answers; None if there is none."""
     last = asked.rounds[-1]
     said = asked.lines[:-1] if last.text else asked.lines
@@ -93,7 +97,7 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
     return db.session.scalars(replies).all()
 
 
-def asked_again(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
+def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
     """The id and status of the reply if the conversation ends with exactly this question; the id is 0 if it ends with
     `after` itself, and the result None if it went on otherwise."""
     rest = messages.current_messages(conversation_id, after=after)

@@ -10,13 +10,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.chat.schemas import Spans, spans_within
-from webapp.gateway.formats import in_words, read_format
-from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
-from webapp.gateway.matching import IMAGE, PICTURE, TextLine
+from webapp.gateway.fingerprints import IMAGE, PICTURE, TextLine
+from webapp.gateway.formats import format_instructions, read_format
+from webapp.gateway.functions import Round, UnsupportedRequest, read_calls, read_rounds, read_tools
 from webapp.gateway.pictures import picture_in
-from webapp.parameters import RequestParameters
-from webapp.tools.of_clients import ClientTools, arguments_of
-from webapp.validation import Line, SearchText, encodable
+from webapp.http.validation import Line, SearchText, encodable
+from webapp.llm.parameters import RequestParameters
+from webapp.tools.client_tools import ClientTools, arguments_of
 
 MOST_MESSAGES = 1_000
 MOST_INSTRUCTIONS = 8_000
@@ -80,7 +80,7 @@ class Completion(RequestParameters):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GatewayRequest:
     """A request as read: the last user message with its pictures, the history before it, the client's system prompt and
     tools, and the calls of those tools since that message, with their results."""
 
@@ -100,7 +100,7 @@ class Asked:
         return [*self.history, ("user", self.question), *(("assistant", one.text) for one in self.rounds if one.text)]
 
 
-def read(request: Completion) -> Asked:
+def read(request: Completion) -> GatewayRequest:
     """The question of a request. Raises Unsupported for what this endpoint cannot do."""
     _check(request)
     form = read_format(request.response_format, "response_format")
@@ -110,32 +110,34 @@ def read(request: Completion) -> Asked:
     instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
     lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
     if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
-        raise Unsupported("messages", "The last message has to be the user's and must not be empty.")
+        raise UnsupportedRequest("messages", "The last message has to be the user's and must not be empty.")
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
     instructions = instructions[:MOST_INSTRUCTIONS]
     spans = tuple(spans_within(question, spoken[-1].metadata.spans))
-    asked = Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans)
-    return in_form(asked, form)
+    asked = GatewayRequest(
+        question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans
+    )
+    return with_response_format(asked, form)
 
 
-def in_form(asked: Asked, form: dict[str, Any] | None) -> Asked:
+def with_response_format(asked: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
     """The same, with the format in which it is to be answered."""
     if form is None:
         return asked
-    instructions = "\n\n".join(text for text in (asked.instructions, in_words(form)) if text)
+    instructions = "\n\n".join(text for text in (asked.instructions, format_instructions(form)) if text)
     return replace(asked, instructions=instructions, tools=replace(asked.tools or ClientTools(), form=form))
 
 
 def _check(request: Completion) -> None:
     if request.n not in (None, 1):
-        raise Unsupported("n", "Only one choice can be generated at a time.")
+        raise UnsupportedRequest("n", "Only one choice can be generated at a time.")
     if request.logprobs:
-        raise Unsupported("logprobs", "Token probabilities are not available here.")
+        raise UnsupportedRequest("logprobs", "Token probabilities are not available here.")
     if set(map(str, request.modalities or ())) - {"text"}:
-        raise Unsupported("modalities", "Only text can be generated here.")
+        raise UnsupportedRequest("modalities", "Only text can be generated here.")
     if request.functions:
-        raise Unsupported("functions", "Send functions as tools: `tools`, each of the type 'function'.")
+        raise UnsupportedRequest("functions", "Send functions as tools: `tools`, each of the type 'function'.")
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
@@ -164,7 +166,7 @@ def _pictures(message: WireMessage) -> tuple[bytes, ...]:
     parts = message.content if isinstance(message.content, list) else []
     found = tuple(data for part in parts if (data := picture_in(part)) is not None)
     if len(found) > MOST_PICTURES:
-        raise Unsupported("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
+        raise UnsupportedRequest("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
     return found
 
 
@@ -273,10 +275,12 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
             if not (seen and picture_in(part) is not None):
                 found.append(IMAGE)
         elif kind in ("file", "input_file"):
-            raise Unsupported("messages", "Files cannot be sent here. Attach them to the conversation on its page.")
+            raise UnsupportedRequest(
+                "messages", "Files cannot be sent here. Attach them to the conversation on its page."
+            )
         else:
-            raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
+            raise UnsupportedRequest("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     try:
         return encodable("\n".join(found).strip())
     except ValueError as error:
-        raise Unsupported("messages", f"A part of a message {error}.") from None
+        raise UnsupportedRequest("messages", f"A part of a message {error}.") from None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from webapp.accounts.auth import service_only, signed_in_identity
+from webapp.accounts.auth import require_identity, service_only
 from webapp.conversations.schemas import ConversationPath
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.schemas import ConversationMemoryOut
 from webapp.digests.service import digests_of_user, get_digest
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
 from webapp.internal.service import finished_messages
 from webapp.tasks.schemas import UserPath
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal")
 
@@ -19,9 +19,9 @@ blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="
 @service_only
 def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResult:
     """The messages of a conversation, for a service that makes something of them."""
-    conversation = reachable_conversation(signed_in_identity(), path.conversation_id)
+    conversation = reachable_conversation(require_identity(), path.conversation_id)
     user_id, title = conversation.user_id, conversation.title
-    note_look(signed_in_identity(), user_id, f"messages of conversation {path.conversation_id}")
+    note_look(require_identity(), user_id, f"messages of conversation {path.conversation_id}")
     rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return MessagesForBrain(
@@ -40,8 +40,8 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
 @service_only
 def conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation."""
-    owner_id = reachable_conversation(signed_in_identity(), path.conversation_id).user_id
-    note_look(signed_in_identity(), owner_id, f"digest of conversation {path.conversation_id}")
+    owner_id = reachable_conversation(require_identity(), path.conversation_id).user_id
+    note_look(require_identity(), owner_id, f"digest of conversation {path.conversation_id}")
     return ConversationMemoryOut.of(get_digest(path.conversation_id)).model_dump(mode="json")
 
 
@@ -49,8 +49,8 @@ def conversation_memory(path: ConversationPath) -> ViewResult:
 @service_only
 def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
     """The memories of all conversations of a user, a page at a time."""
-    require_user(signed_in_identity(), path.user_id)
-    note_look(signed_in_identity(), path.user_id, "digests")
+    require_user(require_identity(), path.user_id)
+    note_look(require_identity(), path.user_id, "digests")
     rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return UserMemories(

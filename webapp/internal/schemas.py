@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.validation import Id, Instant
+from webapp.http.validation import Id, Instant
 
 
 class HistoryQuery(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 
 
 def finished_messages(conversation_id: int, *, after: int = 0, limit: int = 500) -> Sequence[Message]:

@@ -10,15 +10,15 @@ from sqlalchemy import delete, select
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, NotFound
 from webapp.journeys.assessment import hold_memory, write_state
+from webapp.journeys.assessment_merge import Assessment, PointState, as_it_stands, merge
 from webapp.journeys.corrections import Replaced
+from webapp.journeys.due_summaries import owe_reports
 from webapp.journeys.evidence import retire
-from webapp.journeys.guides import set_aside
-from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge
+from webapp.journeys.guides import set_point_aside
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
-from webapp.journeys.owing import owe_reports
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
 from webapp.memories.models import Memory, MemoryEvidence
@@ -29,7 +29,7 @@ BELOW = 0.1
 """A confirmed memory's confidence stays this far below a point's threshold: it is evidence, but settles nothing."""
 
 
-class Held:
+class LockedPoint:
     """A point of a conversation, with what is known about it for the user locked until the transaction ends."""
 
     def __init__(self, user_id: int, conversation_id: int, slug: str):
@@ -89,7 +89,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
     Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
@@ -141,7 +141,7 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
     """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
     held.row.dismissed_memory_ids = sorted({*(held.row.dismissed_memory_ids or ()), memory_id})
     return held.done()
@@ -149,14 +149,14 @@ def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     held.row.confirmed_at = now()
     return held.done()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     wrong = held.piece(evidence_id)
     held.remember()
     _take_out(wrong, "not right")
@@ -167,7 +167,7 @@ def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
     """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     wrong = held.piece(evidence_id) if evidence_id is not None else None
     held.remember()
     state, point = held.state, held.point
@@ -193,7 +193,7 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     right = held.piece(evidence_id)
     view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
     pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
@@ -213,7 +213,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user says that answers which seem to disagree are both right. Raises NotFound."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
     held.remember()
     pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
@@ -226,9 +226,9 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
     Raises NotFound.
     """
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     held.remember()
-    set_aside(held.conversation, held.point, wish)
+    set_point_aside(held.conversation, held.point, wish)
     return held.done()
 
 
@@ -237,16 +237,16 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
 
     Raises NotFound.
     """
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     held.remember()
     if held.row.set_aside is not None:
-        set_aside(held.conversation, held.point, None)
+        set_point_aside(held.conversation, held.point, None)
     else:
         open_again(held)
     return held.done()
 
 
-def open_again(held: Held) -> None:
+def open_again(held: LockedPoint) -> None:
     """Move what is known about a point to its history."""
     for item in held.evidence:
         _take_out(item, "asked again")
@@ -256,7 +256,7 @@ def open_again(held: Held) -> None:
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Undo the user's last change to a point. Raises NotFound, Conflict if there is none or it was discussed since."""
-    held = Held(user_id, conversation_id, slug)
+    held = LockedPoint(user_id, conversation_id, slug)
     before = held.row.before_change
     if before is None:
         raise Conflict("There is nothing to undo, or this has been talked about since.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import answers, service
 from webapp.journeys.point_views import PointView
 from webapp.journeys.schemas import (
@@ -15,7 +16,6 @@ from webapp.journeys.schemas import (
     ReopenWish,
     SkipWish,
 )
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("point_answers_api", __name__, tag="Journeys")
 
@@ -23,14 +23,14 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 
 
 @blueprint.post(f"{PLACE}/answer", responses={200: PointOut})
-@signed_in
+@login_required
 def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
     """Say whether something is still true, is not right, or what is right instead."""
     return _answered(path, _take(path, body))
 
 
 @blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
-@signed_in
+@login_required
 def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
@@ -38,7 +38,7 @@ def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
 
 
 @blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})
-@signed_in
+@login_required
 def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
@@ -46,7 +46,7 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 
 
 @blueprint.post(f"{PLACE}/reset", responses={202: PointReset})
-@signed_in
+@login_required
 @idempotency.idempotent
 def reset(path: ConversationPointPath) -> ViewResult:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""

@@ -6,13 +6,14 @@ from typing import Literal
 
 from flask import Response, jsonify, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import now
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import now
+from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.journeys import reports, service
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.report_content import file_name
+from webapp.journeys.report_labels import texts_in
 from webapp.journeys.report_text import as_data, as_markdown
-from webapp.journeys.report_wording import wording_in
 from webapp.journeys.schemas import (
     ConversationPoints,
     GuidedPath,
@@ -24,7 +25,6 @@ from webapp.journeys.schemas import (
     SummaryQuery,
     SummaryStatus,
 )
-from webapp.web import Responses, ViewResult, api_blueprint
 
 blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
 points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
@@ -43,7 +43,7 @@ PDF: Responses = {
 
 
 @blueprint.get("/journeys", responses={200: JourneyList})
-@signed_in
+@login_required
 def list_journeys() -> ViewResult:
     """The published journeys."""
     return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys(current_user_id())]).model_dump(
@@ -52,7 +52,7 @@ def list_journeys() -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
-@signed_in
+@login_required
 def get_journey(path: JourneyPath) -> ViewResult:
     """A journey with the definitions of its points; one that was never published only to who writes it."""
     return JourneyDetail.model_validate(service.get_journey(current_user_id(), path.slug)).model_dump(mode="json")
@@ -61,7 +61,7 @@ def get_journey(path: JourneyPath) -> ViewResult:
 @points_blueprint.get(
     "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
 )
-@signed_in
+@login_required
 def list_points(path: GuidedPath) -> ViewResult:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
     conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
@@ -71,7 +71,7 @@ def list_points(path: GuidedPath) -> ViewResult:
 @points_blueprint.get(
     "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
 )
-@signed_in
+@login_required
 def summary_status(path: GuidedPath) -> ViewResult:
     """Whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
@@ -80,7 +80,7 @@ def summary_status(path: GuidedPath) -> ViewResult:
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
-@signed_in
+@login_required
 def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
     """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
     or the same as Markdown or JSON."""
@@ -102,7 +102,7 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
         response = jsonify(as_data(report, day))
     else:
         response = Response(
-            as_markdown(report, day, wording_in(report.language)), content_type="text/markdown; charset=utf-8"
+            as_markdown(report, day, texts_in(report.language)), content_type="text/markdown; charset=utf-8"
         )
     response.headers["Content-Disposition"] = f'attachment; filename="{file_name(report, day, form)}"'
     response.headers["Cache-Control"] = "no-store"

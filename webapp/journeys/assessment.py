@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.conversations.current import current
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now
-from webapp.journeys.corrections import is_correction, replaced_by
-from webapp.journeys.evidence import criteria_of, new_evidence, retire
-from webapp.journeys.matching import bearing_on, shares_words
-from webapp.journeys.merging import (
+from webapp.db.base import db, now
+from webapp.journeys.assessment_merge import (
     Assessment,
     PointState,
     as_it_stands,
@@ -23,13 +20,16 @@ from webapp.journeys.merging import (
     merge,
     merge_texts,
 )
+from webapp.journeys.corrections import is_correction, replaced_by
+from webapp.journeys.due_summaries import owe_reports
+from webapp.journeys.evidence import criteria_of, new_evidence, retire
+from webapp.journeys.evidence_matches import keyword_count, shares_words
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
-from webapp.journeys.owing import owe_reports
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.reports import report_due
-from webapp.memories.learning.guided import Guided, PointKey
-from webapp.memories.learning.points import GroundedAssessment
+from webapp.memories.learning.extra_questions import Guided, PointKey
+from webapp.memories.learning.journey_points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def _unread(conversation: Conversation) -> Sequence[str]:
 
 def _touches(said: str, item: PointView) -> bool:
     known = " ".join([*item.extracted_points, *map(str, item.structured_data.values())])
-    return bool(bearing_on(said, item.point.semantic_keywords)) or shares_words(said, known)
+    return bool(keyword_count(said, item.point.semantic_keywords)) or shares_words(said, known)
 
 
 def store_assessments(

@@ -13,16 +13,16 @@ from typing import Any
 from sqlalchemy import delete, false, func, or_, select
 
 from webapp.accounts.models import User
-from webapp.database import db, get_or_raise, now
+from webapp.background.queues import enqueue_after_commit
+from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.i18n import SOURCE
+from webapp.i18n.marks import say
+from webapp.journeys.builtin import definition_in
 from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
-from webapp.journeys.loading import JourneyFixture, digest_of, write_journey, write_points
+from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion
 from webapp.journeys.points import points_of
-from webapp.journeys.shipped import definition_in
-from webapp.languages import SOURCE
-from webapp.languages.marks import say
-from webapp.queueing import enqueue_after_commit
 
 MAX_OWN = 50
 TRIES = 50

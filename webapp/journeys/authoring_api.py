@@ -9,15 +9,15 @@ from flask import Response
 from pydantic import BaseModel, Field
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.http.validation import Instant, Whole
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
 from webapp.journeys.schemas import JourneyPath
-from webapp.validation import Instant, Whole
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys")
 
@@ -90,7 +90,7 @@ class ExportQuery(BaseModel):
 
 
 @blueprint.post("/journeys", responses={201: JourneyWork})
-@signed_in
+@login_required
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
     """Write a journey: a draft, which people see once it is published."""
@@ -98,7 +98,7 @@ def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
 
 
 @blueprint.post("/journeys/import", responses={201: JourneyWork})
-@signed_in
+@login_required
 @idempotency.idempotent
 def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
     """Create a draft from a journey's file."""
@@ -110,21 +110,21 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
-@signed_in
+@login_required
 def change_journey(path: JourneyPath, body: JourneyBody) -> ViewResult:
     """Change the draft of a journey; what is published stays until the draft is."""
     return _saved(authoring.save_draft(current_user_id(), path.slug, body))
 
 
 @blueprint.get("/journeys/<slug>/draft", responses={200: JourneyWork})
-@signed_in
+@login_required
 def get_draft(path: JourneyPath) -> ViewResult:
     """A journey as its author sees it: the draft, its versions, its state."""
     return JourneyWork.of(authoring.work_on(current_user_id(), path.slug)).model_dump(mode="json")
 
 
 @blueprint.post("/journeys/<slug>/publish", responses={200: JourneyWork})
-@signed_in
+@login_required
 @idempotency.idempotent
 def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
     """Publish the draft, or restore an earlier version."""
@@ -134,7 +134,7 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/duplicate", responses={201: JourneyWork})
-@signed_in
+@login_required
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
     """A copy, as your own draft."""
@@ -142,7 +142,7 @@ def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
-@signed_in
+@login_required
 def archive_journey(path: JourneyPath) -> ViewResult:
     """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), path.slug)
@@ -151,7 +151,7 @@ def archive_journey(path: JourneyPath) -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
-@signed_in
+@login_required
 def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
     """A journey you may change, as a file."""
     return file_response(authoring.work_on(current_user_id(), path.slug), query.format)

@@ -7,17 +7,17 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
+from webapp.http.views import ViewResult
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
 from webapp.journeys import authoring, forms
 from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, problems, read_definition
-from webapp.journeys.previewing import preview_opening
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import language_of
-from webapp.web import ViewResult
+from webapp.journeys.preview import preview_opening
 
 blueprint = Blueprint("journey_authoring", __name__)
 
@@ -25,14 +25,14 @@ NEW: dict[str, Any] = {"points": [{}]}
 
 
 @blueprint.get("/journeys/mine")
-@signed_in
+@login_required
 def mine() -> ViewResult:
     """The journeys the user may change."""
     return _mine()
 
 
 @blueprint.post("/journeys/mine")
-@signed_in
+@login_required
 def take_file() -> ViewResult:
     """Create a draft from a pasted file."""
     text = request.form.get("text", "")
@@ -47,14 +47,14 @@ def take_file() -> ViewResult:
 
 
 @blueprint.get("/journeys/new")
-@signed_in
+@login_required
 def new() -> ViewResult:
     """The empty editor."""
     return render_template("journeys/editor.html", work=None, definition=NEW, errors=[])
 
 
 @blueprint.post("/journeys/new")
-@signed_in
+@login_required
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
     definition, shown = _typed(None)
@@ -68,7 +68,7 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>/edit")
-@signed_in
+@login_required
 def edit(slug: str) -> ViewResult:
     """The editor of a journey, with its versions."""
     work = authoring.work_on(current_user_id(), slug)
@@ -76,7 +76,7 @@ def edit(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/edit")
-@signed_in
+@login_required
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     work = authoring.work_on(current_user_id(), slug)
@@ -99,7 +99,7 @@ def save(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/versions/<int:number>")
-@signed_in
+@login_required
 def roll_back(slug: str, number: int) -> ViewResult:
     """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
@@ -109,7 +109,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
-@signed_in
+@login_required
 def duplicate(slug: str) -> ViewResult:
     """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
@@ -118,7 +118,7 @@ def duplicate(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/archive")
-@signed_in
+@login_required
 def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
@@ -128,7 +128,7 @@ def archive(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/restore")
-@signed_in
+@login_required
 def restore(slug: str) -> ViewResult:
     """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
@@ -137,7 +137,7 @@ def restore(slug: str) -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")
-@signed_in
+@login_required
 def export(slug: str, form: str) -> ViewResult:
     """A journey as a file."""
     if form not in ("json", "yaml"):
@@ -150,7 +150,7 @@ def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]
     typed = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):
-        page = render_template("journeys/editor.html", work=work, definition=forms.changed(typed, do), errors=[])
+        page = render_template("journeys/editor.html", work=work, definition=forms.apply_button(typed, do), errors=[])
         return None, page
     try:
         body = JourneyBody.model_validate(typed)

@@ -10,8 +10,8 @@ from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 from flask_migrate import upgrade
 
-from webapp.database import write_transaction
-from webapp.journeys.loading import FixtureError, folders, load_journeys
+from webapp.db.base import write_transaction
+from webapp.journeys.journey_files import FixtureError, folders, load_journeys
 
 journeys = AppGroup("journeys", help="Guided conversations.")
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.journeys.loading import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
-from webapp.validation import Amount
+from webapp.http.validation import Amount
+from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from webapp.database import db
+from webapp.background.queues import enqueue
+from webapp.db.base import db
 from webapp.journeys.reports import stored_report
-from webapp.queueing import enqueue
 
 WAIT_SECONDS = 20.0
 _PAUSE = 0.3

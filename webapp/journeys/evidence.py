@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webapp.conversations.current import said_before
+from webapp.conversations.current_messages import previous_messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now
+from webapp.db.base import db, now
+from webapp.journeys.assessment_merge import merge_texts
 from webapp.journeys.corrections import Replaced
-from webapp.journeys.matching import assign, assign_data
-from webapp.journeys.merging import merge_texts
+from webapp.journeys.evidence_matches import assign, assign_data
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import Quote
-from webapp.memories.learning.points import GroundedAssessment
+from webapp.memories.learning.journey_points import GroundedAssessment
 from webapp.memories.rules.state import Evidence
 
 SHORT_WORDS = 5
@@ -67,7 +67,7 @@ def criteria_of(point: ConversationPoint, found: GroundedAssessment) -> list[str
 
 def question_before(conversation: Conversation, message_id: int) -> str | None:
     """The assistant's last question before a message, if it asked one."""
-    before = said_before(conversation.conversation_id, message_id, "assistant").with_only_columns(Message.content)
+    before = previous_messages(conversation.conversation_id, message_id, "assistant").with_only_columns(Message.content)
     return last_question(db.session.scalar(before) or "")
 
 

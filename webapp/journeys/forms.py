@@ -25,7 +25,7 @@ def read(form: Mapping[str, str]) -> dict[str, Any]:
     return {**{name: value for name, value in given.items() if value}, "points": points}
 
 
-def changed(definition: dict[str, Any], do: str) -> dict[str, Any]:
+def apply_button(definition: dict[str, Any], do: str) -> dict[str, Any]:
     """The definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
     points = list(definition["points"])
     what, _, place = do.partition("-")

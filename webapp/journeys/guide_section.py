@@ -102,7 +102,7 @@ def without_knowledge(now: GuideNow) -> GuideNow:
     return replace(now, current=bare)
 
 
-def replaced(content: str, section: str) -> str:
+def replace_block(content: str, section: str) -> str:
     """A message with its block replaced by another; the message may have been cut off within it."""
     return re.sub(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", lambda _: section, content, count=1, flags=re.DOTALL)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.journeys.assessment import hold_memory
+from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.guide_section import CurrentPoint, GuideNow, guide_section, without_knowledge
-from webapp.journeys.matching import bearing_on
 from webapp.journeys.models import ConversationPoint, JourneyGuide
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
@@ -69,7 +69,7 @@ def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
     guide.point_id, guide.is_paused = point.point_id, False
 
 
-def heed(conversation: Conversation, message: str) -> Wish | None:
+def apply_request(conversation: Conversation, message: str) -> Wish | None:
     """Do and remember what a message asks of the guide: skip, later, stop asking, go on. Most ask for nothing."""
     wish = wish_of(message) if conversation.journey_id is not None else None
     if wish is None:
@@ -81,11 +81,11 @@ def heed(conversation: Conversation, message: str) -> Wish | None:
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     current = current_point(view, guide)
     if current is not None and not current.is_settled:
-        set_aside(conversation, current.point, wish)
+        set_point_aside(conversation, current.point, wish)
     return wish
 
 
-def set_aside(conversation: Conversation, point: ConversationPoint, wish: str | None) -> None:
+def set_point_aside(conversation: Conversation, point: ConversationPoint, wish: str | None) -> None:
     """Note that a point is to be skipped, left for later, or (None) asked about again."""
     row = hold_memory(conversation.user_id, point)
     row.set_aside, row.set_aside_at = wish, now() if wish else None
@@ -139,11 +139,11 @@ def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
         known if item.is_from_elsewhere else (),
         item.faded,
         [(pair.one_says, pair.other_says) for pair in item.conflicts],
-        _elsewhere(item, view),
+        _related_knowledge(item, view),
     )
 
 
-def _elsewhere(current: PointView, view: JourneyView) -> list[str]:
+def _related_knowledge(current: PointView, view: JourneyView) -> list[str]:
     """What other points and the user's memories say that is relevant to a point."""
     keywords = current.point.semantic_keywords
     said = [
@@ -151,6 +151,6 @@ def _elsewhere(current: PointView, view: JourneyView) -> list[str]:
         for item in view.points
         if item is not current
         for text in item.extracted_points
-        if bearing_on(text, keywords)
+        if keyword_count(text, keywords)
     ]
     return [*said[:ELSEWHERE], *(f"from memory: {item.content}" for item in current.prefilled)]

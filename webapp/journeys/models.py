@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Boolean, Double, ForeignKey, Index, LargeBinary, St
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 """Up to 16 MB; a summary takes a few dozen kilobytes."""
@@ -84,7 +84,7 @@ class PointMemory(Base):
     """What is known about a point for a user, from all conversations.
 
     The words are in the evidence rows, so that they go with the message or memory they rest on. `evidence_count` is
-    how many rows the score rests on: if fewer are left, the point is open again (webapp/journeys/merging.py).
+    how many rows the score rests on: if fewer are left, the point is open again (webapp/journeys/assessment_merge.py).
     """
 
     __tablename__ = "point_memories"

@@ -6,26 +6,26 @@ from typing import Any
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import this_app
+from webapp.http.validation import MAX_ID, parse_id
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n import calendar
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
 from webapp.journeys import answers, reports
 from webapp.journeys.api import pdf_response, text_response
-from webapp.journeys.continuing import begun
+from webapp.journeys.builtin import questions_of
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.guides import guide_of
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.progress import journeys_with_progress
-from webapp.journeys.shipped import questions_of
-from webapp.languages import calendar
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import language_of
-from webapp.validation import MAX_ID, parse_id
-from webapp.web import ViewResult, wants_partial
+from webapp.journeys.start_page import conversations_to_continue
 
 blueprint = Blueprint("journeys", __name__)
 
@@ -34,7 +34,7 @@ blueprint = Blueprint("journeys", __name__)
 def _points() -> dict[str, Any]:
     """What the templates of any page may need; nothing is loaded unless a template asks for it."""
     return {
-        "load_begun": begun,
+        "load_begun": conversations_to_continue,
         "load_points": _load_points,
         "load_next_point": _load_next_point,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
@@ -68,14 +68,14 @@ def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView
 
 
 @blueprint.get("/journeys")
-@signed_in
+@login_required
 def picker() -> ViewResult:
     """The published journeys, each with how far the user is."""
     return render_template("journeys/page.html", journeys=journeys_with_progress(current_user_id()))
 
 
 @blueprint.get("/journeys/<slug>/over")
-@signed_in
+@login_required
 def over(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
     user_id = current_user_id()
@@ -86,7 +86,7 @@ def over(slug: str) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/points")
-@signed_in
+@login_required
 def points(conversation_id: int) -> ViewResult:
     """The points of a conversation: the panel as a fragment or, without scripts, as a page."""
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -94,7 +94,7 @@ def points(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
-@signed_in
+@login_required
 def still(conversation_id: int, slug: str) -> ViewResult:
     """Whether what other conversations established about a point is still true: `answer` is yes or no."""
     if _answer():
@@ -105,7 +105,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
-@signed_in
+@login_required
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
@@ -114,7 +114,7 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
-@signed_in
+@login_required
 def change(conversation_id: int, slug: str) -> ViewResult:
     """Change a point by hand; `do` says how."""
     where = (current_user_id(), conversation_id, slug)
@@ -139,7 +139,7 @@ def change(conversation_id: int, slug: str) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/summary")
-@signed_in
+@login_required
 def summary(conversation_id: int) -> ViewResult:
     """The PDF summary, created if necessary."""
     found = wait_for_report(current_user_id(), conversation_id)
@@ -150,16 +150,16 @@ def summary(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/summary/page")
-@signed_in
+@login_required
 def summary_page(conversation_id: int) -> ViewResult:
     """The summary as a page to read and print."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
-    day = calendar.in_full(now().date(), language_of(this_app()).code)
+    day = calendar.full_date(now().date(), language_of(this_app()).code)
     return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)
 
 
 @blueprint.get("/c/<int:conversation_id>/summary/file/<form>")
-@signed_in
+@login_required
 def summary_text(conversation_id: int, form: str) -> ViewResult:
     """The summary as Markdown or JSON."""
     if form not in ("md", "json"):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
+from webapp.journeys.certainty import STALE, average, freshness, lifetime_of
 from webapp.journeys.corrections import Disagreement, Known, disagreements
-from webapp.journeys.fading import STALE, average, freshness, lifetime_of
 from webapp.journeys.guidance import PointGuide
-from webapp.journeys.merging import PointState, is_settled, merge_data, merge_texts, next_point
 from webapp.journeys.models import ConversationPoint, Journey
 
 
@@ -57,7 +57,7 @@ class Former:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefilled:
+class PrefilledMemory:
     """A memory from another conversation that is relevant to a point, until the user says whether it is still true."""
 
     memory_id: int
@@ -83,7 +83,7 @@ class PointView:
     manually_initiated: bool = False
     confirmed_at: datetime | None = None
     reopened: bool = False
-    prefilled: list[Prefilled] = field(default_factory=list)
+    prefilled: list[PrefilledMemory] = field(default_factory=list)
     former: list[Former] = field(default_factory=list)
     set_aside: str | None = None
     settled_for: Sequence[str] | None = None

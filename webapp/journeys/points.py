@@ -12,16 +12,16 @@ from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, get_or_raise, now
+from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound
-from webapp.journeys.matching import bearing_on
-from webapp.journeys.meaning import bearing
-from webapp.journeys.merging import PointState, as_it_stands, is_settled
+from webapp.journeys.assessment_merge import PointState, as_it_stands, is_settled
+from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
-from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
-from webapp.memories.known import memory_is_on
+from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
+from webapp.journeys.relevance import relevant_memories
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.store.conversation_memory import memory_is_on
 
 MEMORIES_LOOKED_AT = 400
 PREFILLED = 5
@@ -77,7 +77,7 @@ def point_views(
     points: Sequence[ConversationPoint],
     memories: Mapping[int, PointMemory],
     evidence: Mapping[int, list[Quote]],
-    offered: Mapping[int, list[Prefilled]] = MappingProxyType({}),
+    offered: Mapping[int, list[PrefilledMemory]] = MappingProxyType({}),
 ) -> list[PointView]:
     """Points with what is known about them: `memories` and `offered` by point, `evidence` by point memory."""
     return [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
@@ -154,7 +154,10 @@ def _without(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[st
 
 
 def _view(
-    point: ConversationPoint, row: PointMemory | None, evidence: Mapping[int, list[Quote]], prefilled: list[Prefilled]
+    point: ConversationPoint,
+    row: PointMemory | None,
+    evidence: Mapping[int, list[Quote]],
+    prefilled: list[PrefilledMemory],
 ) -> PointView:
     if row is None:
         return PointView(point, PointState(), [], now(), prefilled=prefilled)
@@ -200,7 +203,7 @@ def _prefilled(
     rows: dict[int, PointMemory],
     evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
-) -> dict[int, list[Prefilled]]:
+) -> dict[int, list[PrefilledMemory]]:
     """Memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
     if conversation is None or conversation.space_id is not None:
         return {}  # what is known about the user elsewhere does not belong in a space
@@ -231,30 +234,30 @@ def _prefilled(
         counted = {
             memory.memory_id: count
             for memory in memories
-            if memory.memory_id not in passed_over and (count := bearing_on(memory.content, point.semantic_keywords))
+            if memory.memory_id not in passed_over and (count := keyword_count(memory.content, point.semantic_keywords))
         }
         best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * PREFILLED]
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
-    near = bearing(points, hits)
+    near = relevant_memories(points, hits)
     found = {
         point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
         for point_id, scores in near.items()
     }
     sources = _sources({memory.memory_id for items in found.values() for memory in items})
     here = conversation.conversation_id
-    return {point_id: _from_elsewhere(items, sources, here) for point_id, items in found.items()}
+    return {point_id: _relevant_memories(items, sources, here) for point_id, items in found.items()}
 
 
-def _from_elsewhere(
+def _relevant_memories(
     memories: Sequence[Memory], sources: dict[int, tuple[MemoryEvidence, int]], here: int
-) -> list[Prefilled]:
+) -> list[PrefilledMemory]:
     found = []
     for memory in memories:
         row, conversation_id = sources.get(memory.memory_id, (None, None))
         if conversation_id == here:
             continue  # what was said in this conversation is assessed from it
         found.append(
-            Prefilled(
+            PrefilledMemory(
                 memory.memory_id,
                 memory.content,
                 row.quote if row else None,

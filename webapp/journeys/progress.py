@@ -10,13 +10,13 @@ from sqlalchemy import false, func, select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.conversations.service import owned
-from webapp.database import db, get_or_raise
+from webapp.conversations.service import owned_conversations
+from webapp.db.base import db, get_or_raise
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import load_evidence, point_views
 from webapp.journeys.service import list_journeys
-from webapp.memories.known import memory_is_on
+from webapp.memories.store.conversation_memory import memory_is_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
 def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:
     """The conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
     query = (
-        owned(user_id)
+        owned_conversations(user_id)
         .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
         .order_by(Conversation.conversation_id.desc())
         .limit(1)
@@ -85,7 +85,7 @@ def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> C
 def _last_conversations(user_id: int) -> dict[int, Conversation]:
     """The same for all journeys at once."""
     last = (
-        owned(user_id)
+        owned_conversations(user_id)
         .where(Conversation.journey_id.is_not(None), Conversation.is_temporary == false())
         .with_only_columns(func.max(Conversation.conversation_id))
         .group_by(Conversation.journey_id)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 
-from webapp.dates import in_full
+from webapp.i18n.dates import full_date
 
 LAYOUT = 3
 """Increased when the layout changes, so that stored summaries are made again."""
@@ -55,7 +55,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ReportTexts:
     """The texts of a summary besides the answers, in a language; `{…}` is a placeholder."""
 
     tag: str = "en"
@@ -67,7 +67,7 @@ class Wording:
     unclear: str = "Two answers disagree: {text}"
     said: str = "You, {said_at}"
     foot: str = "Made from what you said in Commonplace. Quotations are your own words."
-    in_full: Callable[[date], str] = in_full
+    in_full: Callable[[date], str] = full_date
 
     def count(self, report: Report) -> str:
         """How many points the conversation has covered."""
@@ -82,7 +82,7 @@ class Wording:
         return self.said.replace("{said_at}", self.in_full(quote.said_at.date()))
 
 
-ENGLISH = Wording()
+ENGLISH = ReportTexts()
 
 
 def fingerprint(report: Report) -> str:

@@ -106,22 +106,22 @@ def _everything() -> frozenset[int]:
 
 def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
     """Add the fonts for its texts to a PDF, subset and written to a folder that has to outlive `pages`."""
-    faces, points = needed(texts)
-    for face, path in cut(faces, points, folder):
+    faces, points = required_faces(texts)
+    for face, path in write_subsets(faces, points, folder):
         for style in ("", "B", "I") if face in FALLBACKS else (face.style,):
             pages.add_font(face.family, style, str(path))
     pages.set_fallback_fonts([face.family for face in faces if face in FALLBACKS])
     pages.set_text_shaping(use_shaping_engine=True)
 
 
-def needed(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
+def required_faces(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
     """The faces that texts need, and their code points."""
     points = {ord(char) for text in texts for char in text} | set(range(0x20, 0x7F)) | {0x2026, 0x2013, 0x201C, 0x201D}
     beyond = points - frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     return [*MAIN, *(face for face in FALLBACKS if beyond & coverage(face.package, face.file))], points
 
 
-def cut(faces: Iterable[Face], points: set[int], folder: Path) -> Iterator[tuple[Face, Path]]:
+def write_subsets(faces: Iterable[Face], points: set[int], folder: Path) -> Iterator[tuple[Face, Path]]:
     """Write each face, subset to the code points, to a folder."""
     for number, face in enumerate(faces):
         path = folder / f"{number}{face.path.suffix}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from fpdf import FPDF
 from fpdf.enums import Align, MethodReturnValue, XPos, YPos
 
-from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, Wording, label
+from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, ReportTexts, label
 from webapp.journeys.report_fonts import add_fonts, printable
 
 INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
@@ -22,7 +22,7 @@ SHORT = 4
 """The most statements of a point on the front page."""
 
 
-def make_pdf(report: Report, day: date, wording: Wording = ENGLISH) -> bytes:
+def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
     """The PDF of a summary, printed on a day; from right to left if its language is written so.
 
     Text that no font can show is left out; no text makes it fail.
@@ -39,7 +39,7 @@ def make_pdf(report: Report, day: date, wording: Wording = ENGLISH) -> bytes:
 class _Pages(FPDF):
     """A4 pages whose footer has the journey, the day and the page number."""
 
-    def __init__(self, journey: str, day: date, wording: Wording):
+    def __init__(self, journey: str, day: date, wording: ReportTexts):
         super().__init__(format="A4")
         self.journey, self.day, self.wording = journey, day, wording
         self.start, self.end = (Align.R, Align.L) if wording.is_rtl else (Align.L, Align.R)
@@ -264,7 +264,7 @@ def _shown(report: Report) -> Report:
     )
 
 
-def _said_beside(report: Report, day: date, wording: Wording) -> Iterator[str]:
+def _said_beside(report: Report, day: date, wording: ReportTexts) -> Iterator[str]:
     yield from (wording.heading, wording.open, wording.aside, wording.unclear, wording.foot, wording.count(report))
     yield wording.in_full(day)
     yield from (wording.source(quote) for answer in report.answers for quote in answer.quotes)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from webapp.journeys.report_content import ENGLISH, Answer, Report, Wording
-from webapp.validation import utc_text
+from webapp.http.validation import utc_text
+from webapp.journeys.report_content import ENGLISH, Answer, Report, ReportTexts
 
 
-def as_markdown(report: Report, day: date, wording: Wording = ENGLISH) -> str:
+def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> str:
     """The summary as Markdown; nothing people said can become a heading, a list or HTML."""
     head = [
         f"# {_line(report.journey)}",
@@ -61,7 +61,7 @@ def _short(answers: Sequence[Answer]) -> str:
     return "\n".join(lines)
 
 
-def _answer(answer: Answer, wording: Wording) -> list[str]:
+def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
     if not (answer.statements or answer.quotes or answer.values):
         return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
     listed = [

@@ -14,20 +14,20 @@ from sqlalchemy import delete, func, select
 
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
+from webapp.background.job_specs import JobRequest, pending_job_id
+from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, get_or_raise, rows_changed
+from webapp.db.base import db, get_or_raise, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.extensions import redis
-from webapp.jobspecs import JobRequest, pending
-from webapp.journeys.merging import merge_texts
+from webapp.journeys.assessment_merge import merge_texts
+from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import ConversationReport, Journey, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
-from webapp.journeys.shipped import of_journey
-from webapp.memories.profile import get_profile
-from webapp.queueing import enqueue
+from webapp.memories.store.profile import get_profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
 def is_being_made(conversation_id: int) -> bool:
     """Whether a job for the summary is waiting or running; False while Redis is unavailable."""
     try:
-        waits = pending(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))
-        return waits is not None or bool(redis().exists(making_key(conversation_id)))
+        waits = pending_job_id(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))
+        return waits is not None or bool(redis().exists(report_lock_key(conversation_id)))
     except RedisError:
         return False
 
 
-def making_key(conversation_id: int) -> str:
+def report_lock_key(conversation_id: int) -> str:
     """The Redis key that is set while a worker makes a summary."""
     return f"journey:report:{conversation_id}"
 
@@ -180,12 +180,12 @@ def source_of(conversation: Conversation) -> Source:
     language = UserSettings.of(owner.settings).document_language
     answers = [_answer(item, journey, language) for item in view.points]
     report = Report(
-        of_journey(journey, journey.title, language),
-        of_journey(journey, journey.description, language),
+        translate_journey_text(journey, journey.title, language),
+        translate_journey_text(journey, journey.description, language),
         person,
         conversation.title or "",
         answers,
-        of_journey(journey, journey.front_page or "", language),
+        translate_journey_text(journey, journey.front_page or "", language),
         language,
     )
     ids = [quote.evidence_id for item in view.points for quote in item.evidence]
@@ -200,8 +200,8 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
-        of_journey(journey, item.point.title, language),
-        of_journey(journey, item.point.description, language),
+        translate_journey_text(journey, item.point.title, language),
+        translate_journey_text(journey, item.point.description, language),
         _statements(item, quotes),
         list(quotes.values()),
         [(name, value) for name, value in values if value],

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from webapp.http.validation import Id, Instant, Line
 from webapp.journeys.corrections import Disagreement
 from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
+from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.reports import ReportState
-from webapp.validation import Id, Instant, Line
 
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]
 
@@ -169,7 +169,7 @@ class PrefilledOut(BaseModel):
     said_at: Instant | None
 
     @classmethod
-    def of(cls, item: Prefilled) -> PrefilledOut:
+    def of(cls, item: PrefilledMemory) -> PrefilledOut:
         return cls(**{name: getattr(item, name) for name in cls.model_fields})
 
 

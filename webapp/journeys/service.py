@@ -7,9 +7,10 @@ from typing import Any
 
 from sqlalchemy import false, or_, select
 
+from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
 from webapp.journeys.answers import forget_state
 from webapp.journeys.assessment import hold_memory
@@ -18,7 +19,6 @@ from webapp.journeys.definitions import definition_of, fixture_of
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, points_of
-from webapp.queueing import enqueue_after_commit
 
 REREAD = 20
 """The most conversations of a journey that are read again when a point is reset; the latest ones."""

@@ -10,16 +10,16 @@ from jinja2 import pass_environment
 from sqlalchemy import and_, delete, or_, select
 
 from webapp.accounts.signals import account_deleted
-from webapp.database import rows_changed
-from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stands for)
+from webapp.db.base import rows_changed
+from webapp.journeys import prompt_part  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.authoring import delete_journeys_of
+from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
-from webapp.journeys.shipped import of_journey
-from webapp.memories.keeping.forgetting import being_forgotten
-from webapp.memories.learning.guided import Guide, init_guided
+from webapp.memories.learning.extra_questions import Guide, init_guided
 from webapp.memories.models import MemoryEvidence
+from webapp.memories.store.forgetting import being_forgotten
 from webapp.templating import Environment
 
 BATCH = 200
@@ -36,7 +36,7 @@ def init_journeys(app: Flask) -> None:
 @pass_environment
 def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
     """A text of that journey in the language of the page."""
-    return of_journey(journey, text, environment.language)
+    return translate_journey_text(journey, text, environment.language)
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:

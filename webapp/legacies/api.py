@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
-from webapp.legacies import facts, moving
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.legacies import conversation_moves, facts
 from webapp.legacies.schemas import (
     FactList,
     FactOut,
@@ -17,14 +19,12 @@ from webapp.legacies.schemas import (
     NewFact,
     VisibilityChange,
 )
-from webapp.paging import PageQuery
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
 
 
 @blueprint.get("/ai/legacies/<int:space_id>/facts", responses={200: FactList})
-@signed_in
+@login_required
 def list_facts(path: LegacyPath, query: PageQuery) -> ViewResult:
     """Your facts about the person of a legacy, and those that other members share."""
     page = facts.page_of_facts(current_user_id(), path.space_id, query)
@@ -33,7 +33,7 @@ def list_facts(path: LegacyPath, query: PageQuery) -> ViewResult:
 
 
 @blueprint.post("/ai/legacies/<int:space_id>/facts", responses={201: FactOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
     """Write a fact by hand; private unless you share it."""
@@ -44,7 +44,7 @@ def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
 
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility", responses={200: FactOut})
-@signed_in
+@login_required
 def set_visibility(path: FactPath, body: VisibilityChange) -> ViewResult:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
     fact = facts.set_visibility(current_user_id(), path.memory_id, body.visibility)
@@ -54,7 +54,7 @@ def set_visibility(path: FactPath, body: VisibilityChange) -> ViewResult:
 
 
 @blueprint.delete("/ai/facts/<int:memory_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_fact(path: FactPath) -> ViewResult:
     """Forget a fact of yours for good."""
     facts.delete_fact(current_user_id(), path.memory_id)
@@ -63,8 +63,8 @@ def delete_fact(path: FactPath) -> ViewResult:
 
 
 @blueprint.get("/conversations/<int:conversation_id>/move", responses={200: MoveReport})
-@signed_in
+@login_required
 def plan_move(path: MovePath, query: MoveQuery) -> ViewResult:
     """What moving a conversation into a space, or out of one, would do to the memories that rest on it."""
-    move = moving.plan_move(current_user_id(), path.conversation_id, query.space_id)
+    move = conversation_moves.plan_move(current_user_id(), path.conversation_id, query.space_id)
     return MoveReport.of(move).model_dump(mode="json")

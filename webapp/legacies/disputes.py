@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webapp.memories.rules.board import Plan
 from webapp.memories.rules.state import AddEvidence, Close, Effect, Insert
+from webapp.memories.rules.working_copy import Plan
 from webapp.text.words import stems, words
 
 _YEAR = r"\b(1[5-9]\d\d|20\d\d)\b"

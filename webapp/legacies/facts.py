@@ -9,15 +9,15 @@ from typing import Any
 from sqlalchemy import Select, false
 
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
+from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.legacies.categories import KnownFact, category_of, order
 from webapp.memories import service
-from webapp.memories.keeping import forgetting
-from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.paging import Keyset, Page, PageQuery
+from webapp.memories.store import forgetting
+from webapp.memories.store.forgetting import Forgotten
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
@@ -56,14 +56,14 @@ def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     return keyset.page(_facts(user_id, statement), lambda fact: (fact.memory.memory_id,))
 
 
-def shared_view(user_id: int, space_id: int) -> list[Fact]:
+def view_as_member(user_id: int, space_id: int) -> list[Fact]:
     """What another member sees of the legacy: only the shared facts, the reader's own included. Raises NotFound."""
     _legacy(user_id, space_id)
     shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)
 
 
-def waiting(user_id: int, space_id: int) -> int:
+def count_waiting(user_id: int, space_id: int) -> int:
     """How many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _legacy(user_id, space_id)
     rows = db.session.scalars(

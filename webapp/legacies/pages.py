@@ -6,27 +6,27 @@ from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import service as conversations
-from webapp.conversations.listing import list_conversations
+from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.legacies import facts, moving
+from webapp.http.forms import read_form, sentences
+from webapp.http.paging import Page
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.legacies import conversation_moves, facts
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
 from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
-from webapp.paging import Page
-from webapp.spaces import choosing, service
-from webapp.validation import parse_id
-from webapp.web import ViewResult, wants_partial
+from webapp.spaces import current_space, service
 
 blueprint = Blueprint("legacies_pages", __name__)
 
@@ -54,14 +54,14 @@ def _facts(space_id: int) -> list[Memory]:
 
 
 @blueprint.get("/spaces/<int:space_id>/facts")
-@signed_in
+@login_required
 def index(space_id: int) -> ViewResult:
     """The facts of a legacy: the reader's own and the shared ones, or, with `as=member`, what another member sees."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/facts")
-@signed_in
+@login_required
 def add(space_id: int) -> ViewResult:
     """Write a fact by hand."""
     user_id = current_user_id()
@@ -78,7 +78,7 @@ def add(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/facts/<int:memory_id>/visibility")
-@signed_in
+@login_required
 def set_visibility(memory_id: int) -> ViewResult:
     """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
@@ -94,7 +94,7 @@ def set_visibility(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/facts/<int:memory_id>/delete")
-@signed_in
+@login_required
 def delete(memory_id: int) -> ViewResult:
     """Forget a fact for good."""
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
@@ -105,14 +105,14 @@ def delete(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/move")
-@signed_in
+@login_required
 def ask(conversation_id: int) -> ViewResult:
     """Where a conversation can be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
     chosen, to = "to" in request.args, parse_id(request.args.get("to", ""))
-    move = moving.plan_move(user_id, conversation_id, to) if chosen else None
-    spaces = choosing.spaces_to_choose(user_id)
+    move = conversation_moves.plan_move(user_id, conversation_id, to) if chosen else None
+    spaces = current_space.spaces_to_choose(user_id)
     return render_template(
         "spaces/move.html",
         conversation=conversation,
@@ -125,7 +125,7 @@ def ask(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/move")
-@signed_in
+@login_required
 def move(conversation_id: int) -> ViewResult:
     """Move a conversation; the form has said what happens to memories."""
     to = parse_id(request.form.get("to", ""))
@@ -140,13 +140,13 @@ def move(conversation_id: int) -> ViewResult:
 def _index(space_id: int, **shown: Any) -> str:
     user_id = current_user_id()
     preview = request.args.get("as") == "member"
-    found = facts.shared_view(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
+    found = facts.view_as_member(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
     return render_template(
         "spaces/facts.html",
         space=service.view_space(user_id, space_id),
         facts=found,
         preview=preview,
-        waiting=facts.waiting(user_id, space_id),
+        waiting=facts.count_waiting(user_id, space_id),
         categories=CATEGORIES,
         tab="facts",
         **{"errors": {}, "values": {}, **shown},

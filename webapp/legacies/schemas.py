@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.languages.marks import say
+from webapp.http.validation import Id, Instant
+from webapp.i18n.marks import say
 from webapp.legacies.categories import CATEGORIES
+from webapp.legacies.conversation_moves import Move
 from webapp.legacies.facts import Fact
-from webapp.legacies.moving import Move
 from webapp.memories.models import Memory
 from webapp.memories.schemas import Statement, Visibility
-from webapp.validation import Id, Instant
 
 
 def _known_category(value: str) -> str:

@@ -16,7 +16,7 @@ BEGINS = "[The assistant begins this conversation.]"
 GAP = "\n\n"
 
 
-def alternating(messages: Sequence[Message]) -> list[Message]:
+def merge_turns(messages: Sequence[Message]) -> list[Message]:
     """The same text in the same order: system messages as one at the top, neighbours with the same role joined.
 
     The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates

@@ -9,17 +9,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .adapt import adapted, blames_format, refused_feature, with_format, with_tools
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
-from .errors import Interrupted, MalformedOutput, ModelError, Silent, from_exception
+from .errors import InterruptedAnswer, MalformedOutput, ModelError, Silent, classify_exception
 from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from .inline_thinking import InlineThinking
+from .reasoning_tokens import ROOM
 from .refused_tools import Search, may_be_about_tools
+from .request_format import adapt_body, blames_format, rejected_feature, with_format, with_tools
 from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
 from .textual_calls import TextualCalls
-from .thinking import ROOM
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -130,7 +130,7 @@ class ChatClient:
             try:
                 async with aclosing(self._attempt(trial, StreamDecoder(), deadline)) as events:
                     await anext(events, None)
-            except (MalformedOutput, Interrupted):
+            except (MalformedOutput, InterruptedAnswer):
                 return True  # it was read, and answered badly
             except ModelError as error:
                 if may_be_about_tools(error):
@@ -175,11 +175,11 @@ class ChatClient:
                 except StopAsyncIteration:
                     events = decoder.end()
                     if not decoder.finished and decoder.error is None:
-                        decoder.error = Interrupted()
+                        decoder.error = InterruptedAnswer()
                 except TimeoutError:
                     events, decoder.error = [], _too_slow(decoder)
                 except Exception as exc:  # anything the HTTP library raises; cancellation is not an Exception
-                    events, decoder.error = decoder.end(), from_exception(exc, started=True)
+                    events, decoder.error = decoder.end(), classify_exception(exc, started=True)
                 else:
                     events = decoder.feed(chunk)
                     if not decoder.started:  # comments and pings: it is at work, but not without end
@@ -205,15 +205,15 @@ class ChatClient:
         if "response_format" in body:
             body = with_format(body, self.capabilities.structured_mode(base_url, body["model"]) or STRUCTURED_MODES[0])
         while True:
-            request = adapted(body, base_url, self.capabilities)
+            request = adapt_body(body, base_url, self.capabilities)
             try:
                 async with asyncio.timeout_at(deadline):
                     response = await _send(client, request)
                 break
             except Exception as exc:
-                feature = refused_feature(exc, request)
+                feature = rejected_feature(exc, request)
                 if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
-                    error = from_exception(exc, has_key=bool(key))
+                    error = classify_exception(exc, has_key=bool(key))
                     if "response_format" not in body or not blames_format(exc, error):
                         raise error from None
                     kind = body["response_format"]["type"]
@@ -275,5 +275,5 @@ async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
 
 def _too_slow(decoder: StreamDecoder) -> ModelError:
     if decoder.started:
-        return Interrupted("The model stopped sending in the middle of the answer. Try again.")
+        return InterruptedAnswer("The model stopped sending in the middle of the answer. Try again.")
     return Silent()

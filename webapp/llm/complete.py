@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from . import thinking
-from .adapt import adapted, blames_format, refused_feature
+from . import reasoning_tokens
 from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import CutOff, MalformedOutput, ModelError, Refused, from_exception
+from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception
 from .events import Usage, text_of_parts, usage_of
+from .request_format import adapt_body, blames_format, rejected_feature
 from .retry import retry_delay
 from .sdk import post, sync_client
 from .settings import ModelSettings
@@ -128,7 +128,7 @@ class CompletionClient:
         except (MalformedOutput, ValidationError) as error:
             problem = _problem(error)
         if completion.finish_reason == "length":
-            raise CutOff(completion.text)
+            raise CutOffAnswer(completion.text)
         log.info("model answer for %s is malformed: asking once more", schema.__name__)
         repair = {
             **request,
@@ -171,12 +171,12 @@ class CompletionClient:
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])
-            request = adapted(_with_room(body) if thinks else body, base_url, self.capabilities)
+            request = adapt_body(_with_room(body) if thinks else body, base_url, self.capabilities)
             try:
                 payload = post(client, "/chat/completions", request, settings=self.settings, read=read)
-                if not thinks and thinking.has_thought(payload):
+                if not thinks and reasoning_tokens.has_thought(payload):
                     self.capabilities.note_thinking(base_url, body["model"])
-                    if thinking.ran_out(payload):
+                    if reasoning_tokens.ran_out(payload):
                         spent = spent.plus(usage_of(payload.get("usage")))
                         continue  # once a day per model: from now on there is room for its reasoning
                 completion = _completion(payload, request)
@@ -184,11 +184,11 @@ class CompletionClient:
             except ModelError:
                 raise
             except Exception as exc:
-                feature = refused_feature(exc, request)
+                feature = rejected_feature(exc, request)
                 if feature is not None and self.capabilities.accepts(base_url, body["model"], feature):
                     self.capabilities.refuse(base_url, body["model"], feature)
                     continue
-                error = from_exception(exc, has_key=bool(key))
+                error = classify_exception(exc, has_key=bool(key))
                 if "response_format" in request and blames_format(exc, error):
                     raise _FormatRefused(error) from None
                 raise error from None
@@ -208,7 +208,7 @@ class CompletionClient:
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:
     """The same request, with room for reasoning besides the answer."""
-    return {**body, "max_tokens": body["max_tokens"] + thinking.ROOM} if "max_tokens" in body else body
+    return {**body, "max_tokens": body["max_tokens"] + reasoning_tokens.ROOM} if "max_tokens" in body else body
 
 
 class _FormatRefused(Exception):
@@ -244,7 +244,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
         raise MalformedOutput from None
     reason = choice.get("finish_reason") or "stop"
     if refusal or reason == "content_filter":
-        raise Refused
+        raise RefusedByModel
     text = content if isinstance(content, str) else text_of_parts(content)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")

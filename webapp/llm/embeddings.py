@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .adapt import adapted, refused_feature
 from .capabilities import Capabilities
-from .errors import MalformedOutput, ModelError, from_exception
+from .errors import MalformedOutput, ModelError, classify_exception
+from .request_format import adapt_body, rejected_feature
 from .retry import retry_delay
 from .sdk import post, sync_client
 from .settings import ModelSettings
@@ -117,14 +117,14 @@ class OpenAIEmbedder:
         }
         client = self._connected()
         while True:
-            request = adapted(body, base_url, self.capabilities)
+            request = adapt_body(body, base_url, self.capabilities)
             try:
                 payload = post(client, "/embeddings", request, settings=self.settings, read=read)
                 break
             except Exception as exc:
-                feature = refused_feature(exc, request)
+                feature = rejected_feature(exc, request)
                 if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
-                    raise from_exception(exc, has_key=bool(key)) from None
+                    raise classify_exception(exc, has_key=bool(key)) from None
                 self.capabilities.refuse(base_url, body["model"], feature)
         rows = _rows(payload, len(texts))
         if self._dim not in (None, rows.shape[1]):
@@ -150,7 +150,7 @@ def _close_own(pid: int, client: OpenAI) -> None:
         client.close()
 
 
-def normalised(rows: Vector) -> Vector:
+def normalise_rows(rows: Vector) -> Vector:
     """Rows scaled to unit length, as float32; rows of zeros stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, 1e-12), dtype=np.float32)
@@ -169,7 +169,7 @@ def _rows(payload: Any, count: int) -> Vector:
         raise MalformedOutput("The embedding server's answer could not be read.") from None
     if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
         raise MalformedOutput("The embedding server's answer could not be read.")
-    return normalised(rows)
+    return normalise_rows(rows)
 
 
 def _vector(value: Any) -> Vector:

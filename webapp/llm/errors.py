@@ -107,7 +107,7 @@ class ModelNotFound(ModelError):
     default_retryable = False
 
 
-class Refused(ModelError):
+class RefusedByModel(ModelError):
     """The model or a content filter declined to answer."""
 
     code = "refused"
@@ -122,7 +122,7 @@ class MalformedOutput(ModelError):
     default_detail = "The model's answer could not be read. Try again, or choose another model."
 
 
-class CutOff(MalformedOutput):
+class CutOffAnswer(MalformedOutput):
     """The answer reached its length limit; `text` is the part that arrived."""
 
     default_detail = "The model's answer was cut off before its end. Allow more tokens for it."
@@ -132,7 +132,7 @@ class CutOff(MalformedOutput):
         self.text = text
 
 
-class Interrupted(ModelError):
+class InterruptedAnswer(ModelError):
     """The answer stopped before its end."""
 
     code = "interrupted"
@@ -173,7 +173,7 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     return (message if isinstance(message, str) else str(message)), found, status
 
 
-def from_payload(
+def classify_payload(
     payload: object, *, status: int | None = None, retry_after: float | None = None, has_key: bool = True
 ) -> ModelError:
     """Classify an error body, from an HTTP answer (with its status) or from the middle of a stream (without)."""
@@ -186,7 +186,7 @@ def from_payload(
     if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
-        return Refused(**common)
+        return RefusedByModel(**common)
     if codes & _QUOTA_CODES or status == 402:
         detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
         return RateLimited(detail, retryable=False, **common)
@@ -203,7 +203,7 @@ def from_payload(
     return ModelUnavailable(retry_after=retry_after, **common)
 
 
-def from_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
+def classify_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
     """Map any exception of the SDK or its HTTP library to a `ModelError`; `started`: text had already arrived.
 
     Uses only the exceptions' attributes and type names, so that classifying them does not import the SDK.
@@ -215,9 +215,11 @@ def from_exception(exc: BaseException, *, started: bool = False, has_key: bool =
     if response is not None and isinstance(status, int):
         body = getattr(exc, "body", None)
         payload = body if body is not None else getattr(exc, "message", "")
-        return from_payload(payload, status=status, retry_after=parse_retry_after(response.headers), has_key=has_key)
+        return classify_payload(
+            payload, status=status, retry_after=parse_retry_after(response.headers), has_key=has_key
+        )
     if started:
-        return Interrupted()
+        return InterruptedAnswer()
     if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
         return Silent()
     if isinstance(exc, ValueError):

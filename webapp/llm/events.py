@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import MalformedOutput, ModelError, Refused, from_payload
+from .errors import MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 
 # The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
@@ -174,7 +174,7 @@ class StreamDecoder:
             raise MalformedOutput("The model server sent something that is not a valid stream. Try again.")
         choices = payload.get("choices")
         if not choices and (payload.get("error") or payload.get("object") == "error"):
-            raise from_payload(payload)
+            raise classify_payload(payload)
         self._chunk(payload, choices, texts)
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any, texts: list[str]) -> None:
@@ -206,9 +206,9 @@ class StreamDecoder:
         if reason:
             self._reason = reason
             if reason == "error":
-                raise from_payload(payload if payload.get("error") else choice)
+                raise classify_payload(payload if payload.get("error") else choice)
             if reason == "content_filter" and not (self.started or texts):
-                raise Refused
+                raise RefusedByModel
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
         """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .embeddings import Vector, normalised
+from .embeddings import Vector, normalise_rows
 
 MODEL_NAME = "multilingual-e5-small-aligned"
 DIM = 384
@@ -78,4 +78,4 @@ def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:
     centred = np.asarray(rows, np.float32).reshape(-1, DIM) - mean
     # Sums, not a matrix product, whose last bits depend on the number of rows.
     shares = (centred[:, None, :] * languages).sum(axis=2)
-    return normalised(centred - (shares[:, :, None] * languages).sum(axis=1))
+    return normalise_rows(centred - (shares[:, :, None] * languages).sum(axis=1))

@@ -13,8 +13,8 @@ from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
 from .events import Event, ReasoningDelta
-from .patience import first_token_seconds, prompt_tokens
-from .seeing import without_pictures
+from .image_parts import without_pictures
+from .prompt_speed import first_token_seconds, prompt_tokens
 from .settings import ModelSettings
 from .target import Target
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class ModelSwitched:
     """A model other than the one asked first answers."""
 
     target: Target
@@ -46,7 +46,7 @@ class ChatPool:
         tools: Sequence[dict[str, Any]] | None = None,
         max_tokens: int | None = None,
         parameters: Mapping[str, Any] | None = None,
-    ) -> AsyncGenerator[Event | Switched, None]:
+    ) -> AsyncGenerator[Event | ModelSwitched, None]:
         """Like `ChatClient.stream`, from the first target that answers; without targets, from the home server.
 
         A server that is unreachable, overloaded or silent before its first word gives way to the next target;
@@ -84,7 +84,7 @@ class ChatPool:
                 if delivered or following is None or not isinstance(error, (ModelUnavailable, RateLimited)):
                     raise
                 log.info("model gives way to the next", extra={"code": error.code})
-                yield Switched(following, error.code)
+                yield ModelSwitched(following, error.code)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

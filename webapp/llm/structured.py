@@ -8,7 +8,7 @@ import re
 from typing import Any, cast
 
 from .errors import MalformedOutput
-from .thinking import is_only_thought
+from .reasoning_tokens import is_only_thought
 
 # Keywords that OpenAI's strict mode does not support; pydantic checks them afterwards anyway.
 _UNSUPPORTED = (

@@ -14,8 +14,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .code import Place
 from .events import Event, TextDelta, ToolCall
+from .markdown_state import Place
 from .section_tags import SectionTags
 
 _TAGS = ("tools", "tool", "tool_call", "tool_calls", "function_call", "function_calls", "|tool_call|")

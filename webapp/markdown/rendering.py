@@ -14,9 +14,9 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
+from webapp.markdown.dialect import make_parser
 from webapp.markdown.highlighting import GrowingCode, highlight, language_of
-from webapp.markdown.holding import showable
-from webapp.markdown.parsing import make_parser
+from webapp.markdown.incomplete import showable
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
 # Unmatched brackets are the only thing whose cost is quadratic.

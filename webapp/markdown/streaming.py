@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from webapp.markdown.highlighting import GrowingCode
 from webapp.markdown.rendering import render, render_growing
-from webapp.markdown.splitting import split_stable
+from webapp.markdown.splits import split_stable
 
 # A tail shorter than this is rendered at every delta; a longer one only after it has grown by a share of itself,
 # so that a reply which is one enormous list costs time linear in its length.

@@ -9,13 +9,13 @@ from sqlalchemy import select
 
 from webapp.accounts.service import find_user
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
 from webapp.llm.errors import ModelError
-from webapp.memories.keeping import forgetting, graveyards
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import view_as_admin
+from webapp.memories.store import forgetting, tombstone_secrets
 
 memories = AppGroup("memories", help="Memories.")
 
@@ -30,7 +30,7 @@ def register_commands(app: Flask) -> None:
 @memories.command("tombstone-key")
 def tombstone_key() -> None:
     """Print the tombstone key derived from SECRET_KEY: set it as TOMBSTONE_KEYS before you change SECRET_KEY."""
-    click.echo(graveyards.derived_key().hex())
+    click.echo(tombstone_secrets.default_key().hex())
 
 
 @memories.command("reextract")

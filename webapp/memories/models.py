@@ -28,7 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")

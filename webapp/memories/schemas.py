@@ -7,12 +7,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from webapp.database import now
+from webapp.db.base import now
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Amount, Day, Flag, Id, JsonObject, Line
 from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
-from webapp.memories.rules.verdicts import Decision
-from webapp.paging import PageQuery
+from webapp.memories.rules.user_decisions import Decision
 from webapp.text.canonical import plain_text
-from webapp.validation import Amount, Day, Flag, Id, JsonObject, Line
 
 MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
 Visibility = Literal["private", "shared"]

@@ -10,21 +10,20 @@ from sqlalchemy import ColumnElement, Select, false, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, get_or_raise, now
+from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.languages.marks import say
-from webapp.memories import listing
-from webapp.memories.keeping import forgetting, store, versions
-from webapp.memories.keeping.journal import Journal, statement_hash
-from webapp.memories.keeping.withdrawing import hold_reached, withdraw
+from webapp.http.paging import Keyset, Page
+from webapp.i18n.marks import say
 from webapp.memories.models import Memory
 from webapp.memories.rules.keys import canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
-from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
-from webapp.memories.rules.verdicts import place_by_hand
+from webapp.memories.rules.user_decisions import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
-from webapp.paging import Keyset, Page
+from webapp.memories.store import forgetting, lists, versions, writing
+from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.withdrawal import hold_reached, withdraw
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.versions import touch
 
@@ -79,15 +78,15 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
     Raises Invalid for a cursor this list did not make.
     """
     keyset = keyset_of(user_id, query, part)
-    statement = filtered(user_id, query).where(*conditions)
+    statement = filter_memories(user_id, query).where(*conditions)
     if query.cursor:
         at, last_id = keyset.position()
         statement = statement.where(
             Memory.updated_at <= at,
             or_(Memory.updated_at < at, (Memory.updated_at == at) & (Memory.memory_id < last_id)),
         )
-    statement = listing.along_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-    rows = db.session.scalars(statement.options(*listing.FOR_LISTS).limit(query.limit + 1)).all()
+    statement = lists.use_list_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
+    rows = db.session.scalars(statement.options(*lists.FOR_LISTS).limit(query.limit + 1)).all()
     return keyset.page(rows, lambda row: (row.updated_at, row.memory_id))
 
 
@@ -96,12 +95,12 @@ def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
     return Keyset("memories", query, datetime, int, within=[user_id, part])
 
 
-def filtered(user_id: int, query: MemoryQuery) -> Select[Memory]:
+def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
     """The memories that pass the filters of a list: one's own, and in a space also what others share there.
 
     Raises NotFound for a space the user does not belong to.
     """
-    conditions = listing.conditions(user_id, query)
+    conditions = lists.conditions(user_id, query)
     if query.space_id is None:
         return visible(user_id).where(*conditions)
     require_member(user_id, query.space_id)
@@ -144,9 +143,9 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
             or_(same, Memory.fact_key == draft.fact_key) if draft.fact_key else same,
         )
     ).all()
-    effects = place_by_hand(draft, store.load_known(ids), at)
+    effects = place_by_hand(draft, writing.load_known(ids), at)
     journal = Journal(user_id, cause)
-    created = store.apply_plan(effects, journal, space_id=fields.space_id)
+    created = writing.apply_plan(effects, journal, space_id=fields.space_id)
     memory = get_or_raise(Memory, created[-1])
     memory.is_pinned = fields.is_pinned
     memory.visibility = fields.visibility

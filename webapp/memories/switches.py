@@ -8,8 +8,8 @@ from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.accounts.service import update_account, user_settings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
-from webapp.memories.known import in_legacy
+from webapp.db.base import db
+from webapp.memories.store.conversation_memory import in_legacy
 
 
 @dataclass(frozen=True, slots=True)

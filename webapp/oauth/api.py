@@ -8,13 +8,13 @@ from typing import Any
 from flask import Blueprint, Flask, Response, jsonify, request
 from pydantic import ValidationError
 
-from webapp import problems
 from webapp.accounts.auth import cookieless, public
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import limiter
+from webapp.http import problems
+from webapp.http.views import PROGRAMS, ViewResult, absolute
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
-from webapp.web import PROGRAMS, ViewResult, absolute
 
 blueprint = Blueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"

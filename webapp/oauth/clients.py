@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from webapp.validation import Line
+from webapp.http.validation import Line
 
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES = ("authorization_code", "refresh_token")
@@ -93,7 +93,7 @@ def is_registered(uri: str, registered: list[str]) -> bool:
     )
 
 
-def where_to(uri: str) -> str:
+def redirect_label(uri: str) -> str:
     """Where people are told they will be sent: a host, their own machine, or an app."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 
 class OAuthClient(Base):

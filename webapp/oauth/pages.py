@@ -6,21 +6,21 @@ from typing import Any
 
 from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
-from webapp.forms import sentences
-from webapp.languages.marks import N_, say
-from webapp.languages.retelling import retold
-from webapp.languages.speaking import gettext as _
+from webapp.http.forms import sentences
+from webapp.http.security_headers import POLICY
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_, say
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.stored_texts import retold
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
-from webapp.security import POLICY
 from webapp.spaces.schemas import SpaceQuery
 from webapp.spaces.service import list_spaces
-from webapp.validation import parse_id
-from webapp.web import ViewResult
 
 blueprint = Blueprint("oauth_pages", __name__)
 
@@ -32,8 +32,8 @@ PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 
 
 @blueprint.get("/oauth/authorize")
-@signed_in(writes=True)
-@recently_proved
+@login_required(writes=True)
+@password_required
 @limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
 def ask() -> ViewResult:
     """The consent page: which program asks, what it asks for, and what the person can grant it."""
@@ -45,7 +45,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
     """The consent form; after a mistake, as it was filled in."""
     wanted = service.most_wanted(scope)
     offered = "mcp_read" if wanted == "mcp_read" else "mcp"
-    to = clients.where_to(redirect_uri)
+    to = clients.redirect_label(redirect_uri)
     ticked = request.form.getlist("spaces") if errors else [str(PERSONAL)]
     page = render_template(
         "oauth/consent.html",
@@ -67,8 +67,8 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
 
 
 @blueprint.post("/oauth/authorize")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def decide() -> ViewResult:
     """Redirect to the program with the decision."""
     asked = _asked()
@@ -93,7 +93,7 @@ decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to th
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
-@signed_in
+@login_required
 def disconnect(grant_id: int) -> ViewResult:
     """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
@@ -103,7 +103,7 @@ def disconnect(grant_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
-@signed_in
+@login_required
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")
@@ -151,4 +151,4 @@ def _reach() -> frozenset[int] | None:
 
 def _publisher(client_id: str) -> str:
     """The host that vouches for a program's description; empty for one that registered by itself."""
-    return clients.where_to(client_id) if clients.is_document_id(client_id) else ""
+    return clients.redirect_label(client_id) if clients.is_document_id(client_id) else ""

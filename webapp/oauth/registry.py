@@ -9,16 +9,16 @@ from datetime import timedelta
 from pydantic import ValidationError
 from sqlalchemy import func, select
 
-from webapp import outbound
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
-from webapp.languages.marks import say
+from webapp.http import outbound
+from webapp.http.problems import field_errors
+from webapp.i18n.marks import say
 from webapp.oauth import clients
 from webapp.oauth.clients import Metadata
 from webapp.oauth.models import OAuthClient
 from webapp.oauth.service import digest
-from webapp.problems import field_errors
 
 DOCUMENT_FRESH = timedelta(hours=1)
 DOCUMENT_BYTES, DOCUMENT_SECONDS = 32_768, 5.0
@@ -79,7 +79,7 @@ def _document(client_id: str) -> Metadata:
             allowed=app_settings().outbound_allowed,
             schemes=("https",),
         )
-    except (outbound.Refused, outbound.Failed) as error:
+    except (outbound.RequestRefused, outbound.RequestFailed) as error:
         raise Invalid.field(
             "client_id", say("The program's description cannot be read. %(reason)s", reason=error.why)
         ) from None

@@ -17,10 +17,10 @@ from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import Response, g
 
 from webapp.errors import Conflict
+from webapp.http.views import absolute
 from webapp.oauth import clients, registry, service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
-from webapp.oauth.service import Issued
-from webapp.web import absolute
+from webapp.oauth.service import IssuedTokens
 
 __all__ = ["OAuth2Error", "Consent", "authorize", "consent", "revoke", "token"]
 
@@ -83,7 +83,7 @@ class _Code:
         return self.row.scope
 
 
-class _Held:
+class _StoredGrant:
     """A refresh token or a grant, as Authlib sees it."""
 
     def __init__(self, grant: OAuthGrant, token: OAuthRefreshToken | None = None) -> None:
@@ -155,37 +155,37 @@ class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
     TOKEN_ENDPOINT_AUTH_METHODS = list(clients.AUTH_METHODS)
     INCLUDE_NEW_REFRESH_TOKEN = True
 
-    def authenticate_refresh_token(self, refresh_token: str) -> _Held | None:
+    def authenticate_refresh_token(self, refresh_token: str) -> _StoredGrant | None:
         _check_resource(self.request.payload.datalist)
         found = service.find_refresh(refresh_token)
-        return _Held(found[1], found[0]) if found else None
+        return _StoredGrant(found[1], found[0]) if found else None
 
-    def authenticate_user(self, refresh_token: _Held) -> int:
+    def authenticate_user(self, refresh_token: _StoredGrant) -> int:
         return refresh_token.grant.user_id
 
-    def issue_token(self, user: int, refresh_token: _Held) -> dict[str, Any]:
+    def issue_token(self, user: int, refresh_token: _StoredGrant) -> dict[str, Any]:
         assert refresh_token.token is not None
         return _as_answer(service.renew(refresh_token.token, refresh_token.grant))
 
     def save_token(self, token: Mapping[str, Any]) -> None:
         """It is stored already."""
 
-    def revoke_old_credential(self, refresh_token: _Held) -> None:
+    def revoke_old_credential(self, refresh_token: _StoredGrant) -> None:
         """It was marked as used when the new one was issued."""
 
 
 class _Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = list(clients.AUTH_METHODS)
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> _Held | None:
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _StoredGrant | None:
         found = service.find_grant(token_string, self.request_client)
-        return _Held(found) if found else None
+        return _StoredGrant(found) if found else None
 
     def authenticate_token(self, request: Any, client: Client) -> Any:
         self.request_client = client.row
         return super().authenticate_token(request, client)
 
-    def revoke_token(self, token: _Held, request: Any) -> None:
+    def revoke_token(self, token: _StoredGrant, request: Any) -> None:
         service.end(token.grant)
 
 
@@ -227,7 +227,7 @@ def authorize(chosen: Consent | None) -> Response:
     return answer
 
 
-def refused(error: Any) -> Response:
+def refusal_response(error: Any) -> Response:
     """The response to a request that cannot be granted: a redirect to the program, if its address is known."""
     made = _server()
     answer: Response = made.handle_response(*error(None))
@@ -262,7 +262,7 @@ def _client(client_id: str) -> Client | None:
     return Client(row) if row else None
 
 
-def _as_answer(issued: Issued) -> dict[str, Any]:
+def _as_answer(issued: IssuedTokens) -> dict[str, Any]:
     return {
         "token_type": "Bearer",
         "access_token": issued.access,

@@ -17,7 +17,7 @@ from webapp.accounts.scopes import WORDS, Scope
 from webapp.audit.actions import Action
 from webapp.audit.actors import Actor
 from webapp.audit.service import record
-from webapp.database import db, get_or_raise, now, rows_changed
+from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
@@ -33,7 +33,7 @@ REFRESH_PREFIX = "cmpr_"
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedTokens:
     """A pair of tokens in plain text, only available now."""
 
     access: str
@@ -98,7 +98,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
     return row if row.expires_at > now() and is_in_use else None
 
 
-def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
+def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
     """Tokens for a code; earlier grants stay, as they may be on other devices. Raises Conflict for too many grants."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
         raise Conflict(f"There are already {MAX_GRANTS} connected programs.")
@@ -120,7 +120,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
     record(
         code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {_as_clause(WORDS[scope_named(code.scope)])}", actor=by
     )
-    return Issued(access, _new_refresh(grant), grant.scope)
+    return IssuedTokens(access, _new_refresh(grant), grant.scope)
 
 
 def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
@@ -142,12 +142,12 @@ def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
     return (found, grant) if grant.expires_at > now() and db.session.scalar(alive) else None
 
 
-def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> Issued:
+def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> IssuedTokens:
     """New tokens for a grant; the previous access token and refresh token stop working."""
     found.used_at = grant.refreshed_at = now()
     grant.expires_at = now() + IDLE
     access = tokens.renew_delegated(grant.token_id, now() + timedelta(seconds=ACCESS_SECONDS))
-    return Issued(access, _new_refresh(grant), grant.scope)
+    return IssuedTokens(access, _new_refresh(grant), grant.scope)
 
 
 def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:

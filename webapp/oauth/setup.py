@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from webapp.accounts.access_kinds import Kind, add_kind
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 from webapp.oauth import service
 from webapp.oauth.api import blueprint as api
 from webapp.oauth.api import speak_oauth

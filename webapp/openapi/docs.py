@@ -10,8 +10,8 @@ from flask import Blueprint, Flask, current_app, render_template
 from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.accounts.auth import public
+from webapp.http.views import USUAL_PROBLEMS, ViewResult
 from webapp.openapi.document import METHODS, ViewFacts, refine
-from webapp.web import USUAL_PROBLEMS, ViewResult
 
 blueprint = Blueprint("openapi", __name__)
 
@@ -22,7 +22,7 @@ _making = Lock()
 @public
 def document() -> ViewResult:
     """The description of the JSON API."""
-    return published(current_app)  # type: ignore[arg-type]
+    return openapi_document(current_app)  # type: ignore[arg-type]
 
 
 @blueprint.get("/api/docs")
@@ -32,7 +32,7 @@ def page() -> ViewResult:
     return render_template("openapi/docs.html")
 
 
-def published(app: OpenAPI) -> dict[str, Any]:
+def openapi_document(app: OpenAPI) -> dict[str, Any]:
     """The OpenAPI document of an application, created on first use."""
     with _making:
         if "openapi_document" not in app.extensions:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.prompts import service
 from webapp.prompts.catalogue import NAMES
 from webapp.prompts.schemas import (
@@ -17,7 +18,6 @@ from webapp.prompts.schemas import (
     PromptVersionPath,
     PromptWithVersions,
 )
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
 
@@ -26,14 +26,14 @@ NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 
 
 @blueprint.get("/prompts", responses={200: PromptList})
-@signed_in(services=True)
+@login_required(services=True)
 def list_prompts() -> ViewResult:
     """Every prompt that the product sends to a model."""
     return PromptList(prompts=[PromptOut.of(state) for state in service.list_prompts()]).model_dump(mode="json")
 
 
 @blueprint.get(NAMED, responses={200: PromptWithVersions})
-@signed_in(services=True)
+@login_required(services=True)
 def get_prompt(path: PromptPath) -> ViewResult:
     """A prompt with the text in use and all its versions."""
     state = service.get_prompt(path.name)

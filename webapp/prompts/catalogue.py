@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, MAX_BUDGET, find, malformed
+from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, MAX_BUDGET, find, malformed_placeholders
 
 MAX_BYTES = 32_768
 _BESIDE_OTHERS = 12_000
@@ -95,7 +95,7 @@ def complaints(definition: Definition, text: str) -> list[str]:
     size = len(text.encode())
     most = definition.max_bytes
     found = [] if size <= most else [f"is {size:,} bytes long; at most {most:,} are allowed"]
-    found += [f"does not parse: “{part}” is not a complete placeholder" for part in malformed(text)[:5]]
+    found += [f"does not parse: “{part}” is not a complete placeholder" for part in malformed_placeholders(text)[:5]]
     placeholders = find(text)
     names = {placeholder.name for placeholder in placeholders}
     for placeholder in placeholders:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
 ORIGINS = ("default", "admin")
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from webapp.http.validation import Id, Instant, Line
 from webapp.prompts.models import PromptVersion
 from webapp.prompts.service import PromptState
-from webapp.validation import Id, Instant, Line
 
 
 def _storable(value: str) -> str:

@@ -10,9 +10,9 @@ from functools import cache
 from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, complaints, default_text, definition_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
@@ -125,7 +125,7 @@ def add_version(
 ) -> PromptVersion:
     """A new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
     check(name, text)
-    prompt = _held(definition(name))
+    prompt = _lock_prompt(definition(name))
     row = _insert(prompt.name, text, origin="admin", admin_id=admin_id, note=note)
     if set_active:
         _put_into_use(prompt, row.version, admin_id)
@@ -137,7 +137,7 @@ def activate(admin_id: int | None, name: str, version: int) -> PromptState:
 
     Raises Conflict for a text that used to be acceptable and no longer is.
     """
-    prompt = _held(definition(name))
+    prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
     if found := complaints(definition(name), row.prompt_text):
         raise Conflict(say("This version cannot be used: it %(found)s.", found=found[0]))
@@ -171,7 +171,7 @@ def store_defaults() -> list[str]:
     added = []
     for found in CATALOGUE.values():
         text = default_text(found.name)
-        prompt = _held(found)
+        prompt = _lock_prompt(found)
         shipped = {row.version: row.prompt_text for row in versions(found.name) if row.origin == "default"}
         # Any version counts, not only the newest: otherwise two releases running side by side would undo each other.
         if text not in shipped.values():
@@ -188,7 +188,7 @@ def _state(found: Definition, row: Prompt | None) -> PromptState:
     return PromptState(found, row.active_version, row.activated_at, row.activated_by)
 
 
-def _held(found: Definition) -> Prompt:
+def _lock_prompt(found: Definition) -> Prompt:
     """The prompt's row, created if necessary, and locked: versions are numbered and put into use one at a time."""
     for _ in range(3):
         row = db.session.get(Prompt, found.name, with_for_update=True, populate_existing=True)

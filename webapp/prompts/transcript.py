@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.truncation import shorten
 
 MESSAGE_SHARE = 0.25
 """The share of the whole budget that one message may take."""

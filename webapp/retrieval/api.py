@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import MessagePath
-from webapp.database import db
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.retrieval import receipts, service
 from webapp.retrieval.schemas import (
     Receipt,
@@ -16,13 +17,12 @@ from webapp.retrieval.schemas import (
     VerdictDone,
 )
 from webapp.spaces.service import require_member
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
 
 
 @blueprint.get("/search", responses={200: SearchResults})
-@signed_in
+@login_required
 def search(query: SearchQuery) -> ViewResult:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
@@ -45,7 +45,7 @@ def search(query: SearchQuery) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/receipt", responses={200: Receipt})
-@signed_in
+@login_required
 def get_receipt(path: MessagePath) -> ViewResult:
     """What a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
     lines = receipts.receipt_of(current_user_id(), path.message_id)
@@ -53,7 +53,7 @@ def get_receipt(path: MessagePath) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/receipt/feedback", responses={200: VerdictDone})
-@signed_in
+@login_required
 def judge(path: MessagePath, body: Verdict) -> ViewResult:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
     done = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)

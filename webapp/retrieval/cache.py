@@ -20,7 +20,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.blocks import Block
 from webapp.retrieval.changes import Change, News, Position
 from webapp.retrieval.index import UserIndex
-from webapp.retrieval.loading import CHUNKS_ONLY, load_changed, load_memories, load_space, load_user, load_verdicts
+from webapp.retrieval.passage_rows import CHUNKS_ONLY, load_changed, load_memories, load_space, load_user, load_verdicts
 from webapp.retrieval.passages import Key
 from webapp.retrieval.scope import Scope
 

@@ -29,9 +29,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.database import db, rows_changed, table_of
+from webapp.db.base import db, rows_changed, table_of
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
-from webapp.retrieval.announcing import announce
+from webapp.retrieval.invalidation import announce
 from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.versions import versions_of
 
@@ -76,7 +76,7 @@ class Position:
         return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
 
 
-class Stands(NamedTuple):
+class PassageMarks(NamedTuple):
     """The position of a user's passages as columns of a larger statement; None for what does not exist.
 
     The spaces are only counted: most people are in none.
@@ -159,7 +159,7 @@ def position(user_id: int) -> Position:
     return Position(found.get("passages", 0), found.get("memory", 0), tuple(sorted(spaces)))
 
 
-def standing_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
+def mark_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
     """The columns of `Stands` for the user named by a row of the table `of`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),

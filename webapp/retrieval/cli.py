@@ -7,12 +7,12 @@ from flask import Flask
 from flask.cli import AppGroup
 from sqlalchemy import func, select
 
-from webapp.database import db, write_transaction
+from webapp.background.queues import enqueue
+from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.models import Memory
-from webapp.model_clients import embedder
-from webapp.queueing import enqueue
-from webapp.retrieval import indexing, owing
+from webapp.providers.clients import embedder
+from webapp.retrieval import due_vectors, vector_jobs
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.spaces.models import DocumentChunk
 
@@ -33,8 +33,8 @@ def status() -> None:
 def rebuild(at_once: bool) -> None:
     """Rebuild all vectors with the current model; search uses the old ones until they are replaced."""
     with write_transaction():
-        owing.owe_all()
-    users = owing.owed_users(limit=10**9)
+        due_vectors.owe_all()
+    users = due_vectors.users_awaiting_vectors(limit=10**9)
     if not at_once:
         for user_id in users:
             enqueue("index", user_id=user_id)
@@ -44,7 +44,7 @@ def rebuild(at_once: bool) -> None:
     try:
         for user_id in users:
             while True:
-                done = indexing.index_user(user_id)
+                done = vector_jobs.index_user(user_id)
                 made += done.total
                 if not done.more:
                     break

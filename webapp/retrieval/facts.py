@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Select, bindparam, or_
 
-from webapp.access_paths import by_primary_key
-from webapp.database import db
+from webapp.db.base import db
+from webapp.db.index_hints import use_primary_key
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed, position
 from webapp.retrieval.hydration import load_memories_found
-from webapp.retrieval.loading import usable_memories
-from webapp.retrieval.passages import Found
+from webapp.retrieval.passage_rows import usable_memories
+from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.scope import Scope
 from webapp.text.words import stems, words
 
@@ -57,26 +57,26 @@ class Keys:
 
 
 @dataclass(slots=True)
-class Held:
+class UserFactKeys:
     """The keys of one user, None before they have been read once. Its lock is held while they are read or searched."""
 
     keys: Keys | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_held: OrderedDict[int, Held] = OrderedDict()
+_held: OrderedDict[int, UserFactKeys] = OrderedDict()
 _lock = threading.Lock()
 """Held for no statement: a slow answer about one user would hold up everybody's turns."""
 MOST_USERS = 256
 
 
-def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
+def exact_facts(text: str, scope: Scope, at: Position) -> list[FoundPassage]:
     """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
 
     `at` is the position of the user's memory, read before: the keys are brought up to it, change by change.
     """
     said = frozenset(stems(words(text[:2_000])))
-    held = _held_of(scope.user_id)
+    held = _fact_keys_of(scope.user_id)
     with held.lock:
         ids = _current(held, scope.user_id, at.memory_version).named_by(said)
     if not ids:
@@ -95,16 +95,16 @@ def catch_up(user_id: int, at: Position) -> None:
                 _current(held, user_id, at.memory_version)
 
 
-def _held_of(user_id: int) -> Held:
+def _fact_keys_of(user_id: int) -> UserFactKeys:
     with _lock:
-        held = _held.setdefault(user_id, Held())
+        held = _held.setdefault(user_id, UserFactKeys())
         _held.move_to_end(user_id)
         while len(_held) > MOST_USERS:
             _held.popitem(last=False)
     return held
 
 
-def _current(held: Held, user_id: int, version: int) -> Keys:
+def _current(held: UserFactKeys, user_id: int, version: int) -> Keys:
     """The keys as of a version of the memory, or later; the caller holds their lock."""
     keys = held.keys
     if keys is not None and keys.version > version:
@@ -138,7 +138,7 @@ def _keyed(*, everything: bool) -> Select[*tuple[Any, ...]]:
     statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
     if not everything:
         changed = bindparam("changed", type_=BigInteger, expanding=True)
-        statement = by_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
+        statement = use_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
     return statement.with_only_columns(Memory.memory_id, Memory.fact_key)
 
 
@@ -148,7 +148,7 @@ def _stems_of(fact_key: str) -> frozenset[str]:
     return frozenset(stems(words(fact_key.rpartition("/")[2].replace("_", " "))))
 
 
-def by_words(text: str, scope: Scope) -> list[Found]:
+def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
     """Memories that contain a word of the question: a plain scan, for use while an index is being built."""
     longest = sorted({word for word in words(text[:2_000]) if len(word) >= 4 and stems([word])}, key=len)[-3:]
     if not longest:

@@ -11,25 +11,25 @@ from typing import Any
 from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.ranking import RankedMemory, score
-from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
 from webapp.retrieval.models import ConversationChunk
-from webapp.retrieval.passages import Found, Hit, Key
+from webapp.retrieval.passage_rows import searchable_chunks, searchable_messages, usable_memories
+from webapp.retrieval.passages import FoundPassage, Hit, Key
 from webapp.retrieval.scope import NOBODY, Scope, may_see
 from webapp.retrieval.weights import ORDINARY
-from webapp.spaces.chunking import is_picture, shows_page
+from webapp.spaces.chunks import is_picture, shows_page
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 _ROOMS = (16, 64, 256)
 """Numbers of ids a statement can have: one of fixed length is rendered once, an expanding list every time."""
-_Read = tuple[int, int | None, bool, Found]
+_Read = tuple[int, int | None, bool, FoundPassage]
 """A passage's owner, its space, whether it is shared there, and the passage."""
 
 
-def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
+def load_found(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
     """The passages that the hits name, best first, with the worth of memories taken into account; one query per kind.
 
     Passages that are gone, closed, superseded, hidden or not in scope are left out.
@@ -46,7 +46,7 @@ def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
     return sorted(found, key=lambda item: -round(item.score, 3))
 
 
-def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
+def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
     """Passages by kind and id, as they are now; those that may not be found or seen are missing."""
     by_kind: dict[str, list[int]] = {}
     for kind, number in keys:
@@ -55,7 +55,7 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
     return {item.key: item for item in _as_seen(chain.from_iterable(read), scope)}
 
 
-def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[Found]:
+def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
     """What may be seen of some passages: if others share them, who does, but not the conversation they are from.
 
     Reads all names in one statement.
@@ -70,7 +70,7 @@ def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[Found]:
         yield item
 
 
-def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[Found]:
+def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
     """Usable memories that a statement selects, best first."""
     found = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
@@ -134,7 +134,7 @@ def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
         confidence = 1.0 if sure is None else sure
         ranked = RankedMemory(number, text, confidence, weight, made, changed, used, is_pinned=bool(is_pinned))
         extra = {"worth": score(ranked, 1.0, at), "memory_type": memory_type, "fact_key": fact_key}
-        item = Found("memory", number, text, made, 0.0, "", revision, conversation_id, message_id, extra=extra)
+        item = FoundPassage("memory", number, text, made, 0.0, "", revision, conversation_id, message_id, extra=extra)
         yield owner, space, visibility == "shared", item
 
 
@@ -162,7 +162,7 @@ def _messages(ids: Sequence[int]) -> Iterable[_Read]:
             owner,
             space,
             False,
-            Found("message", number, text, made, 0.0, "", None, conversation_id, number, title, role),
+            FoundPassage("message", number, text, made, 0.0, "", None, conversation_id, number, title, role),
         )
 
 
@@ -190,7 +190,7 @@ def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
             row.user_id,
             row.space_id,
             False,
-            Found(
+            FoundPassage(
                 "chunk",
                 row.chunk_id,
                 row.content,
@@ -225,7 +225,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
             NOBODY,
             row.space_id,
             True,
-            Found(
+            FoundPassage(
                 "document",
                 row.document_chunk_id,
                 row.content,

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
-from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
+from webapp.retrieval.feedback_search import second_look
+from webapp.retrieval.filters import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
 from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
+from webapp.retrieval.reference_filter import QuestionDegree, asks_of_self, question_degree
 from webapp.retrieval.scope import NO_SPACE
-from webapp.retrieval.second_look import second_look
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
 from webapp.text.wishes import is_wish
@@ -30,7 +30,7 @@ _MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSearch:
     """The part of a search that needs no vector: the allowed rows and the keyword scores, at a state of an index.
 
     `alone`: the words were weighted for a search without any vector.
@@ -110,7 +110,7 @@ class UserIndex:
                 "quality": [p.quality for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
-                "asking": [asking_of(p.text) if p.kind == "message" else Asking.NO for p in passages],
+                "asking": [question_degree(p.text) if p.kind == "message" else QuestionDegree.NO for p in passages],
                 "wish": [p.speaker == "user" and not p.piece and is_wish(p.text) for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
@@ -194,11 +194,11 @@ class UserIndex:
                 store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
                 store.put([row for row in rows if row is not None], vectors[known])
 
-    def prepare(self, query: str, where: Filter, *, prefix: bool = False, alone: bool = False) -> Prepared:
+    def prepare(self, query: str, where: Filter, *, prefix: bool = False, alone: bool = False) -> PreparedSearch:
         """Do the part of a search that needs no vector, for instance while waiting for one."""
         with self._lock:
             allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
-            return Prepared(self._state, alone, allowed, self._keywords.search(query, prefix=prefix, alone=alone))
+            return PreparedSearch(self._state, alone, allowed, self._keywords.search(query, prefix=prefix, alone=alone))
 
     def search(
         self,
@@ -209,7 +209,7 @@ class UserIndex:
         *,
         prefix: bool = False,
         per_group: int | None = None,
-        prepared: Prepared | None = None,
+        prepared: PreparedSearch | None = None,
     ) -> list[Hit]:
         """Return the k best passages for a query, best first.
 

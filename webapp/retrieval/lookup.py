@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.memories.rules.kinds import MemoryType
 from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
-from webapp.retrieval.embedding import query_vectors
-from webapp.retrieval.facts import by_words, exact_facts
+from webapp.retrieval.facts import exact_facts, scan_words
 from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
-from webapp.retrieval.offering import fit_to_offer
-from webapp.retrieval.passages import KINDS, Filter, Found
+from webapp.retrieval.passages import KINDS, Filter, FoundPassage
 from webapp.retrieval.phrases import phrases_of
-from webapp.retrieval.relevance import relevant, terms_of, unwanted
+from webapp.retrieval.query_vectors import query_vectors
+from webapp.retrieval.reference_filter import fit_to_offer
+from webapp.retrieval.relevance import is_rejected, relevant, terms_of
 from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
+from webapp.telemetry.tracing import note, trace_calls
 from webapp.text.timewords import calendar_words
-from webapp.tracing import note, traced
 
 POOL = 64
 """How many pieces are offered to a prompt, whose budget decides."""
@@ -54,7 +54,7 @@ class Result:
     the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step; `asked` holds
     the question's words, stemmed."""
 
-    items: list[Found] = field(default_factory=list)
+    items: list[FoundPassage] = field(default_factory=list)
     asked: frozenset[str] = frozenset()
     with_meaning: bool = False
     is_away: bool = False
@@ -99,7 +99,7 @@ class LookUp:
         """Whether what others share may have changed since the look-up began."""
         return self._clock.elapsed > FRESH_SECONDS
 
-    @traced("retrieval.begin")
+    @trace_calls("retrieval.begin")
     def _begin(self, wait: float, at: Position) -> None:
         question, clock = self._question, self._clock
         self._at, self.memory_version = at, at.memory_version
@@ -110,7 +110,7 @@ class LookUp:
         self._facts = exact_facts(self._text, self._own, at) if question.memories else []
         clock.lap("facts")
 
-    @traced("retrieval")
+    @trace_calls("retrieval")
     def finish(self) -> Result:
         """Passages that are relevant to the question.
 
@@ -126,15 +126,15 @@ class LookUp:
         note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
         return result
 
-    def _by_words(self) -> list[Found]:
+    def _by_words(self) -> list[FoundPassage]:
         self._result.indexed = False
-        found = by_words(self._text, self._own) if self._question.memories else []
+        found = scan_words(self._text, self._own) if self._question.memories else []
         self._clock.lap("scan")
         return found
 
-    def _by_words_and_meaning(self, entry: Entry) -> list[Found]:
+    def _by_words_and_meaning(self, entry: Entry) -> list[FoundPassage]:
         question, result, clock, asked = self._question, self._result, self._clock, self._result.asked
-        query, index = dated(self._text), entry.index
+        query, index = add_dates(self._text), entry.index
         where = _filter(question, entry.scope(question.user_id, question.space_id))
         prepared = None if self._pending.is_ready else index.prepare(query, where)
         if not self._pending.is_ready:
@@ -166,14 +166,14 @@ def scope_of(user_id: int, space_id: int | None = None) -> Scope:
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 
-def dated(text: str) -> str:
+def add_dates(text: str) -> str:
     """A question with the days, months and years it refers to relative to now: they weigh by date."""
     named = calendar_words(text[:2_000], now().date())
     # In front: the last word of a search may be unfinished.
     return f"{named}\n{text}" if named else text
 
 
-def with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Found]:
+def with_phrases(found: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
     """What was found, scored higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
     return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
@@ -192,14 +192,14 @@ def _filter(question: Question, scope: Scope) -> Filter:
     )
 
 
-def _is_wanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+def _is_wanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
     # Standing instructions apply within their scope, whether or not they resemble the question.
     return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, asked)
 
 
-def is_unwanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+def is_unwanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
     """Whether the user called what was found not relevant for a question in much the same words."""
-    return item.key in entry.verdicts and unwanted(asked, entry.verdicts[item.key])
+    return item.key in entry.verdicts and is_rejected(asked, entry.verdicts[item.key])
 
 
 class Clock:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sqlalchemy import delete, insert, or_, select, tuple_
 
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 from webapp.retrieval.models import MessageEmbedding
-from webapp.text.pieces import pieces_of
+from webapp.text.message_pieces import pieces_of
 
 
 class MessagePiece(NamedTuple):
@@ -34,7 +34,7 @@ def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
     return [MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content))]
 
 
-def missing_pieces(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
+def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
     """The pieces of some messages that have no vector by a model, the last ones first: the first piece of a message
     comes after its others, and stands for the whole."""
     rows = db.session.execute(

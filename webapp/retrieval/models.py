@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Timestamp, current_timestamp, now, one_of
 
 CHANGES = ("conversation", "memories", "documents", "verdicts")
 VERDICTS = ("wrong", "outdated", "not_relevant", "forget")

@@ -9,15 +9,15 @@ from typing import Any
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.conversations import messages
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.memories.pages import CHANGED
-from webapp.retrieval import presenting, receipts
+from webapp.http.views import ViewResult, wants_partial
+from webapp.memories.web.pages import CHANGED
+from webapp.retrieval import receipt_views, receipts
 from webapp.retrieval.schemas import Verdict
-from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("retrieval", __name__)
 
@@ -29,37 +29,37 @@ def _used() -> dict[str, Any]:
         "used_under": used_under,
         "note_replies": note_replies,
         "load_used": _newest,
-        "search_kinds": presenting.FILTERS,
+        "search_kinds": receipt_views.FILTERS,
     }
 
 
-def _newest(conversation: Any) -> tuple[int | None, presenting.ShownReceipt]:
-    return presenting.newest_receipt(current_user_id(), conversation)
+def _newest(conversation: Any) -> tuple[int | None, receipt_views.ShownReceipt]:
+    return receipt_views.newest_receipt(current_user_id(), conversation)
 
 
-def used_under(message: Any) -> presenting.UsedCounts:
+def used_under(message: Any) -> receipt_views.UsedCounts:
     """How much a reply used."""
     if current_identity() is None:
-        return presenting.UsedCounts()
-    known: dict[int, presenting.UsedCounts] = g.setdefault("used", {})
+        return receipt_views.UsedCounts()
+    known: dict[int, receipt_views.UsedCounts] = g.setdefault("used", {})
     if message.message_id not in known:
         note_replies([message])
-    return known.get(message.message_id, presenting.UsedCounts())
+    return known.get(message.message_id, receipt_views.UsedCounts())
 
 
 def note_replies(messages: Iterable[Any]) -> None:
     """Load what `used_under` will be asked for, for all of these messages at once."""
     ids = [message.message_id for message in messages if message.role == "assistant"]
-    found = presenting.used_counts(ids) if ids else {}
-    g.setdefault("used", {}).update({key: found.get(key, presenting.UsedCounts()) for key in ids})
+    found = receipt_views.used_counts(ids) if ids else {}
+    g.setdefault("used", {}).update({key: found.get(key, receipt_views.UsedCounts()) for key in ids})
 
 
 @blueprint.get("/messages/<int:message_id>/used")
-@signed_in
+@login_required
 def used(message_id: int) -> ViewResult:
     """The receipt of a reply."""
     lines = receipts.receipt_of(current_user_id(), message_id)
-    receipt = presenting.receipt(current_user_id(), lines)
+    receipt = receipt_views.receipt(current_user_id(), lines)
     if wants_partial():
         return render_template("retrieval/_receipt.html", message_id=message_id, receipt=receipt)
     message = messages.get_message(current_user_id(), message_id)
@@ -67,7 +67,7 @@ def used(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/used")
-@signed_in
+@login_required
 def judge(message_id: int) -> ViewResult:
     """Say that something is wrong, outdated, not relevant here, or to be forgotten; its line says what was done."""
     try:
@@ -83,17 +83,17 @@ def judge(message_id: int) -> ViewResult:
         db.session.rollback()
         refused = error.detail
     if not wants_partial():
-        flash(refused or presenting.DONE[body.verdict], "message")
+        flash(refused or receipt_views.DONE[body.verdict], "message")
         return redirect(url_for(".used", message_id=message_id), 303)
     lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
-    found = presenting.receipt(user_id, lines[:1])
+    found = receipt_views.receipt(user_id, lines[:1])
     line = (found.relevant + found.documents + found.always + found.passed_over)[0]
     html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
     return Response(html, headers={"HX-Trigger": CHANGED})
 
 
 @blueprint.get("/c/<int:conversation_id>/used")
-@signed_in
+@login_required
 def used_here(conversation_id: int) -> ViewResult:
     """What the newest reply of a conversation used."""
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -111,30 +111,30 @@ def day_in(text: str) -> date | None:
 
 
 @blueprint.get("/search")
-@signed_in
+@login_required
 def search() -> ViewResult:
     """The address of search from the time when it found only conversations."""
     return redirect(url_for(".find", q=request.args.get("q") or None), 301)
 
 
 @blueprint.get("/find")
-@signed_in
+@login_required
 def find() -> ViewResult:
     """Everything of the user's that matches the words: a page, or the results in the palette."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")
     since, until = day_in(request.args.get("since", "")), day_in(request.args.get("until", ""))
     speaker = request.args.get("speaker", "")
-    speaker = speaker if speaker in presenting.SPEAKERS else ""
-    kind = kind if kind in presenting.FILTERS else ""
-    results = presenting.search(current_user_id(), q, kind, since=since, until=until, speaker=speaker)
+    speaker = speaker if speaker in receipt_views.SPEAKERS else ""
+    kind = kind if kind in receipt_views.FILTERS else ""
+    results = receipt_views.search(current_user_id(), q, kind, since=since, until=until, speaker=speaker)
     template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
     return render_template(
         template,
         q=q,
         kind=kind,
         results=results,
-        filters=presenting.FILTERS,
-        speakers=presenting.SPEAKERS,
+        filters=receipt_views.FILTERS,
+        speakers=receipt_views.SPEAKERS,
         narrowed={"since": since, "until": until, "speaker": speaker or None},
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.dates import in_full
+from webapp.i18n.dates import full_date
 from webapp.retrieval.scope import Scope
 
 KINDS = ("memory", "chunk", "message", "document")
@@ -102,7 +102,7 @@ class Hit:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundPassage:
     """A passage as it is now. `role`, `title` and the ids of conversation and message are set if it has them.
 
     For a piece, `content` is its text, `start` where it begins and `length` that of the whole.
@@ -132,7 +132,7 @@ class Found:
     @property
     def source(self) -> str:
         """Where it comes from, in words for the model."""
-        day = in_full(self.at)
+        day = full_date(self.at)
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":
             return f"{day}{place}"
@@ -144,7 +144,7 @@ class Found:
             return f"shared by {self.extra['by']}, {day}"
         return f"remembered {day}"
 
-    def piece(self, hit: Hit, score: float) -> Found:
+    def piece(self, hit: Hit, score: float) -> FoundPassage:
         """The piece of it that a hit names, if it still exists: the text may have changed."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
@@ -152,11 +152,11 @@ class Found:
         place = hit, start, len(self.content)
         return self._with(part, score, hit.reason, place)
 
-    def scored(self, score: float) -> Found:
+    def scored(self, score: float) -> FoundPassage:
         """The same with another score."""
         return self._with(self.content, score, self.reason, (self.hit, self.start, self.length))
 
-    def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> Found:
+    def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> FoundPassage:
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
         mine = self.revision, self.conversation_id, self.message_id, self.title, self.role
-        return Found(self.kind, self.id, content, self.at, score, reason, *mine, *place, self.extra)
+        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *mine, *place, self.extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from webapp.text.words import folded, stems, words
+from webapp.text.words import fold_marks, stems, words
 
 _REST_OF_WORD = re.compile(r"\w*[^\w]+")
 _ONE_WORD = re.compile(r"\w+[^\w]+")
@@ -23,7 +23,7 @@ def phrases_of(question: str) -> Callable[[str], float]:
     paired = {term for pair in pairs for term in pair}
 
     def share(text: str) -> float:
-        whole = folded(text)
+        whole = fold_marks(text)
         # In most languages a stem is how a word begins.
         there = {term for term in paired if term in whole}
         return sum(one in there and two in there and _side_by_side(whole, one, two) for one, two in pairs) / len(terms)

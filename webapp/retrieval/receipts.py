@@ -11,18 +11,18 @@ from sqlalchemy import delete, insert, select
 
 from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.database import db, now, table_of
+from webapp.db.base import db, now, table_of
 from webapp.errors import Invalid, NotFound
 from webapp.memories import service
-from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.schemas import MemoryChanges
+from webapp.memories.store import forgetting
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
-from webapp.retrieval.passages import Found, Key
+from webapp.retrieval.passages import FoundPassage, Key
 from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
@@ -257,7 +257,7 @@ def _excerpt(text: str, start: int, end: int) -> str:
 
 def _line(
     row: TurnReceipt,
-    found: dict[Key, Found],
+    found: dict[Key, FoundPassage],
     remembered: dict[tuple[int, int], tuple[str, int, bool]],
     verdict: str | None,
 ) -> Line:

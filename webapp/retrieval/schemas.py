@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from webapp.languages.marks import say
+from webapp.http.validation import Day, Id, Instant, SearchText
+from webapp.i18n.marks import say
 from webapp.retrieval.excerpt import excerpt
-from webapp.retrieval.passages import KINDS, Found
+from webapp.retrieval.passages import KINDS, FoundPassage
 from webapp.retrieval.receipts import Line
-from webapp.validation import Day, Id, Instant, SearchText
 
 EXCERPT = 240
 PLURALS = {"memories": "memory", "chunks": "chunk", "messages": "message", "documents": "document"}
@@ -60,7 +60,7 @@ class SearchHit(BaseModel):
     revision: int | None = None
 
     @classmethod
-    def of(cls, item: Found, q: str) -> SearchHit:
+    def of(cls, item: FoundPassage, q: str) -> SearchHit:
         """A passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
         return cls(

@@ -7,25 +7,25 @@ from concurrent.futures import Future
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from webapp.database import db
+from webapp.db.base import db
 from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
-from webapp.retrieval.embedding import query_vectors
-from webapp.retrieval.facts import by_words
+from webapp.retrieval.facts import scan_words
 from webapp.retrieval.hydration import load_found
-from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, dated, is_unwanted, scope_of, with_phrases
+from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, add_dates, is_unwanted, scope_of, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Hit
+from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.relevance import terms_of, worth_listing
 from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
-from webapp.tracing import traced
+from webapp.telemetry.tracing import trace_calls
 
 SEARCH_WAIT = 5.0
 """Seconds a search waits for an index being built; a reply waits for less (setting index_wait_seconds)."""
 
 
-@traced("search")
+@trace_calls("search")
 def search(
     user_id: int,
     q: str,
@@ -51,7 +51,7 @@ def search(
     clock.lap("index")
     if entry is None:
         result.indexed = False
-        result.items = by_words(q, Scope(user_id, space_id=space_id))[:limit] if "memory" in kinds else []
+        result.items = scan_words(q, Scope(user_id, space_id=space_id))[:limit] if "memory" in kinds else []
         return result
     db.session.rollback()  # no connection is held while the vector is awaited
     meaning = vectors.result(pending, entry.index.generations)
@@ -65,7 +65,7 @@ def search(
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,
     )
-    ranked = entry.index.search(dated(q), meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    ranked = entry.index.search(add_dates(q), meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
     hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
     asked = terms_of(q)

@@ -8,16 +8,16 @@ from flask import Flask
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
+from webapp.background.queues import enqueue_after_commit, requests_after_commit
 from webapp.config import Settings
-from webapp.database import db
+from webapp.db.base import db
 from webapp.memories.models import Memory
-from webapp.model_clients import embeddings
-from webapp.queueing import enqueue_after_commit, waiting
-from webapp.retrieval.announcing import init_announcing
+from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
-from webapp.retrieval.documents_used import init_documents_used
-from webapp.retrieval.embedding import make_query_vectors, query_vectors
+from webapp.retrieval.cited_documents import init_documents_used
+from webapp.retrieval.invalidation import init_announcing
+from webapp.retrieval.query_vectors import make_query_vectors, query_vectors
 
 
 def init_retrieval(app: Flask, settings: Settings) -> None:
@@ -38,6 +38,6 @@ def _flushed(session: Session, _context: Any) -> None:
         for row in (*session.new, *session.dirty)
         if isinstance(row, Memory) and row.embedding is None and row.valid_to is None
     }
-    asked = {request.ids.get("user_id") for request in waiting(session, "index")}
+    asked = {request.ids.get("user_id") for request in requests_after_commit(session, "index")}
     for user_id in owners - asked:
         enqueue_after_commit("index", user_id=user_id)

@@ -7,15 +7,15 @@ from typing import Any
 from flask import url_for
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import limiter
+from webapp.http.views import absolute, api_blueprint
 from webapp.sharing import service
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import NewShare, ShareList, ShareOut, SharePath, ShareQuery
-from webapp.web import absolute, api_blueprint
 
 blueprint = api_blueprint("sharing_api", __name__, tag="Sharing")
 
@@ -23,7 +23,7 @@ limit_links = limiter.shared_limit("120 per hour", scope="shares", key_func=lamb
 
 
 @blueprint.post("/conversations/<int:conversation_id>/shares", responses={201: ShareOut})
-@signed_in
+@login_required
 @limit_links
 @idempotency.idempotent
 def create_share(path: ConversationPath, body: NewShare) -> tuple[Any, int]:
@@ -34,7 +34,7 @@ def create_share(path: ConversationPath, body: NewShare) -> tuple[Any, int]:
 
 
 @blueprint.get("/shares", responses={200: ShareList})
-@signed_in
+@login_required
 def list_shares(query: ShareQuery) -> dict[str, Any]:
     """All links you made, newest first."""
     page = service.list_shares(current_user_id(), query)
@@ -42,7 +42,7 @@ def list_shares(query: ShareQuery) -> dict[str, Any]:
 
 
 @blueprint.delete("/shares/<int:share_id>", responses={204: None})
-@signed_in
+@login_required
 def revoke_share(path: SharePath) -> tuple[str, int]:
     """End a link at once."""
     service.revoke_share(current_user_id(), path.share_id)

@@ -7,17 +7,17 @@ from typing import Any
 
 from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, public, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, login_required, public
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
-from webapp.languages.speaking import gettext as _
+from webapp.http.validation import MAX_ID, parse_id
+from webapp.http.views import requested_cursor
+from webapp.i18n.request_language import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
 from webapp.sharing.schemas import NewShare, ShareQuery
-from webapp.validation import MAX_ID, parse_id
-from webapp.web import asked_cursor
 
 blueprint = Blueprint("sharing_pages", __name__)
 
@@ -41,14 +41,14 @@ def shared(token: str) -> Any:
 
 
 @blueprint.get("/c/<int:conversation_id>/share")
-@signed_in
+@login_required
 def share(conversation_id: int) -> str:
     """The form for a new link to a conversation, with the existing ones."""
     return _share_page(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/share")
-@signed_in
+@login_required
 @limit_links
 def create(conversation_id: int) -> Any:
     """Create a link."""
@@ -70,16 +70,16 @@ def create(conversation_id: int) -> Any:
 
 
 @blueprint.get("/shares")
-@signed_in
+@login_required
 def index() -> str:
     """All links the user has created."""
-    query = ShareQuery(cursor=asked_cursor())
+    query = ShareQuery(cursor=requested_cursor())
     page = service.list_shares(current_user_id(), query)
     return render_template("sharing/index.html", shares=_rows(page.items), next_cursor=page.next_cursor)
 
 
 @blueprint.post("/shares/<int:share_id>/revoke")
-@signed_in
+@login_required
 def revoke(share_id: int) -> Response:
     """End a link."""
     row = service.get_share(current_user_id(), share_id)

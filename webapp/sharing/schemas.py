@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.database import now
-from webapp.paging import PageQuery
+from webapp.db.base import now
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Flag, Id, Instant
 from webapp.sharing.models import ConversationShare
-from webapp.validation import Flag, Id, Instant
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 

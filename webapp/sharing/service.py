@@ -14,10 +14,10 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page
+from webapp.http.paging import Keyset, Page
+from webapp.i18n.marks import say
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 
@@ -33,7 +33,7 @@ EXCHANGE_WORDS = 60
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedConversation:
     """What a visitor sees: a title, some of the messages, and the id after which there are more, if any.
 
     A range has no title: the conversation's may tell what is said outside the range.
@@ -165,7 +165,7 @@ def revoke_share(user_id: int, share_id: int) -> None:
     _note_live(row.conversation_id)
 
 
-def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
+def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConversation | None:
     """What a link shows after the message `after`; None if the visitor has to sign in first.
 
     Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
@@ -186,7 +186,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | No
     more = len(rows) > SHOWN_AT_ONCE
     rows = rows[:SHOWN_AT_ONCE]
     is_range = share.first_message_id is not None or share.last_message_id is not None
-    return Shared(None if is_range else title, share.is_live, rows, rows[-1].message_id if more else None)
+    return SharedConversation(None if is_range else title, share.is_live, rows, rows[-1].message_id if more else None)
 
 
 def _note_live(conversation_id: int) -> None:

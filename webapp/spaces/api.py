@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.paging import PageQuery
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.spaces import documents, members, service
-from webapp.spaces.chunking import PAGE_END
+from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import (
     ConsequenceOut,
@@ -36,7 +37,6 @@ from webapp.spaces.schemas import (
     SpacePath,
     SpaceQuery,
 )
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("spaces_api", __name__, tag="Spaces")
 
@@ -45,7 +45,7 @@ limit_invitations = limiter.shared_limit(INVITATIONS, scope="invitations", key_f
 
 
 @blueprint.get("/spaces", responses={200: SpaceList})
-@signed_in
+@login_required
 def list_spaces(query: SpaceQuery) -> ViewResult:
     """List your spaces and those you are invited to, newest first."""
     page = service.list_spaces(current_user_id(), query)
@@ -53,7 +53,7 @@ def list_spaces(query: SpaceQuery) -> ViewResult:
 
 
 @blueprint.post("/spaces", responses={201: SpaceOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def create_space(body: NewSpace) -> ViewResult:
     """Create a project or a legacy."""
@@ -63,14 +63,14 @@ def create_space(body: NewSpace) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>", responses={200: SpaceOut})
-@signed_in
+@login_required
 def get_space(path: SpacePath) -> ViewResult:
     """A space you belong to, or are invited to."""
     return service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
 
 
 @blueprint.put("/spaces/<int:space_id>", responses={200: SpaceOut})
-@signed_in
+@login_required
 def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
     """Change name, description, instructions or persona, as the owner."""
     service.update_space(current_user_id(), path.space_id, body)
@@ -80,15 +80,15 @@ def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
-@signed_in
+@login_required
 def dependents(path: SpacePath) -> ViewResult:
     """What happens to your conversations and memories when you leave the space, or it is deleted."""
-    said = members.leaving(current_user_id(), path.space_id)
+    said = members.leave_consequences(current_user_id(), path.space_id)
     return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in said]).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
     service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
@@ -97,14 +97,14 @@ def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
-@signed_in
+@login_required
 def list_members(path: SpacePath) -> ViewResult:
     """Who belongs to the space; the owner also sees open invitations."""
     return MemberList(members=members.list_members(current_user_id(), path.space_id)).model_dump(mode="json")
 
 
 @blueprint.post("/spaces/<int:space_id>/members", responses={201: MemberOut})
-@signed_in
+@login_required
 @limit_invitations
 @idempotency.idempotent
 def invite(path: SpacePath, body: Invitation) -> ViewResult:
@@ -114,7 +114,7 @@ def invite(path: SpacePath, body: Invitation) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
-@signed_in
+@login_required
 def accept(path: SpacePath) -> ViewResult:
     """Accept your invitation."""
     members.accept(current_user_id(), path.space_id)
@@ -124,7 +124,7 @@ def accept(path: SpacePath) -> ViewResult:
 
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>", responses={204: None})
-@signed_in
+@login_required
 def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
@@ -134,7 +134,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
-@signed_in
+@login_required
 def withdraw_invitation(path: InvitationPath) -> ViewResult:
     """Withdraw an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
@@ -143,7 +143,7 @@ def withdraw_invitation(path: InvitationPath) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/owner", responses={200: SpaceOut})
-@signed_in
+@login_required
 def hand_over(path: SpacePath, body: NewOwner) -> ViewResult:
     """Hand the space over to another member, as the owner."""
     members.hand_over(current_user_id(), path.space_id, body.user_id)
@@ -153,7 +153,7 @@ def hand_over(path: SpacePath, body: NewOwner) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents", responses={200: DocumentList})
-@signed_in
+@login_required
 def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
     """The documents of a space, newest first."""
     page = documents.list_documents(current_user_id(), path.space_id, query)
@@ -161,7 +161,7 @@ def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents", responses={201: DocumentOut})
-@signed_in
+@login_required
 @idempotency.idempotent
 def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
     """Add a text; replies in the space can draw on it once it is indexed."""
@@ -170,7 +170,7 @@ def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
-@signed_in
+@login_required
 def get_document(path: DocumentPath) -> ViewResult:
     """A document with its text and the progress of its indexing."""
     user_id = current_user_id()
@@ -180,7 +180,7 @@ def get_document(path: DocumentPath) -> ViewResult:
 
 
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_document(path: DocumentPath) -> ViewResult:
     """Delete a document, as the owner or the person who added it."""
     documents.delete_document(current_user_id(), path.space_id, path.document_id)
@@ -189,7 +189,7 @@ def delete_document(path: DocumentPath) -> ViewResult:
 
 
 @blueprint.get("/ai/personas", responses={200: PersonaList})
-@signed_in
+@login_required
 def list_personas() -> ViewResult:
     """Who can speak in a legacy."""
     found = [PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()]

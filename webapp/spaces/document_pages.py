@@ -8,18 +8,18 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.forms import sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.paging import PageQuery
-from webapp.problems import field_errors
+from webapp.http.forms import sentences
+from webapp.http.paging import PageQuery
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 from webapp.spaces import documents, service
-from webapp.spaces.chunking import PAGE_END
+from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
-from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("documents_pages", __name__)
 
@@ -28,14 +28,14 @@ ENDINGS = (".txt", ".md", ".markdown", ".text")
 
 
 @blueprint.get("/spaces/<int:space_id>/documents")
-@signed_in
+@login_required
 def index(space_id: int) -> ViewResult:
     """The documents of a space."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
-@signed_in
+@login_required
 def add(space_id: int) -> ViewResult:
     """Add a text, pasted or uploaded."""
     service.require_member(current_user_id(), space_id)
@@ -51,7 +51,7 @@ def add(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
-@signed_in
+@login_required
 def show(space_id: int, document_id: int) -> ViewResult:
     """A document; for HTMX, its line in the list with its progress."""
     user_id = current_user_id()
@@ -66,7 +66,7 @@ def show(space_id: int, document_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
-@signed_in
+@login_required
 def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
@@ -76,7 +76,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
-@signed_in
+@login_required
 def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
@@ -105,7 +105,7 @@ def _given() -> NewDocument:
 
 
 def _index(space_id: int, **shown: Any) -> str:
-    cursor = asked_cursor()
+    cursor = requested_cursor()
     page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
     space = service.view_space(current_user_id(), space_id)
     return render_template(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 OWED_SECONDS = 120

@@ -12,17 +12,17 @@ from sqlalchemy import Select, func, insert, or_, select, update
 from sqlalchemy import delete as delete_rows
 
 from webapp.accounts.models import User
-from webapp.database import db, now, rows_changed, write_transaction
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice
+from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound
-from webapp.languages.marks import say
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.i18n.marks import say
 from webapp.llm.errors import ModelError
-from webapp.model_clients import embedder
-from webapp.paging import Keyset, Page, PageQuery
-from webapp.queueing import enqueue_after_commit
-from webapp.slices import Slice
-from webapp.spaces.chunking import PAGE_END, parts_of
+from webapp.providers.clients import embedder
+from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
-from webapp.spaces.members import known_as
+from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
@@ -52,7 +52,7 @@ _COLUMNS = tuple(
 )
 
 
-class Made(NamedTuple):
+class VectorProgress(NamedTuple):
     """How many vectors of a document were made, and whether some are still to be made."""
 
     vectors: int
@@ -159,7 +159,7 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
     return view_document(user_id, space_id, document_id)
 
 
-def index_document(document_id: int, *, last_try: bool = False, turn: Slice | None = None) -> Made:
+def index_document(document_id: int, *, last_try: bool = False, turn: Slice | None = None) -> VectorProgress:
     """Split a document and make its missing vectors, as far as a slice goes. It is safe to run twice, and continues
     where it was stopped.
 
@@ -168,7 +168,7 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
     """
     turn = turn or Slice()
     if not _cut(document_id):
-        return Made(0, False)
+        return VectorProgress(0, False)
     made = 0
     while True:
         client = embedder()
@@ -181,7 +181,7 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
         db.session.remove()
         if not waiting:
             _conclude(document_id, "ready")
-            return Made(made, False)
+            return VectorProgress(made, False)
         try:
             vectors = client.embed_passages([row.content for row in waiting])
         except ModelError as error:
@@ -198,10 +198,10 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
             _count(document_id)
         made += len(waiting)
         if not turn.goes_on():
-            return Made(made, True)
+            return VectorProgress(made, True)
 
 
-def owed_documents(*, limit: int = 200) -> Sequence[int]:
+def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
     """Documents waiting for their index that no job is working on, longest waiting first."""
     at = now()
     return db.session.scalars(
@@ -297,4 +297,4 @@ def _shown(space_id: int) -> Select[*tuple[Any, ...]]:
 
 def _out(row: Any) -> DocumentOut:
     values = {column.key: getattr(row, column.key) for column in _COLUMNS}
-    return DocumentOut(**values, added_by=known_as(row.name, row.email) if row.email else None)
+    return DocumentOut(**values, added_by=display_name(row.name, row.email) if row.email else None)

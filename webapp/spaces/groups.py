@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.accounts import signals
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.extensions import app_settings
 from webapp.spaces.members import join_by_group, remove

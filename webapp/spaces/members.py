@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.database import db, get_or_raise, now, rows_changed
+from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
 from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
@@ -55,7 +55,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
             MemberOut(
                 user_id=member.user_id,
                 invitation_id=None,
-                name=known_as(name, email),
+                name=display_name(name, email),
                 email=email if is_owner or is_you else None,
                 role=member.role,
                 status="active",
@@ -66,7 +66,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
     return sorted(found, key=lambda item: item.role != "owner")
 
 
-def known_as(name: str | None, email: str | None) -> str:
+def display_name(name: str | None, email: str | None) -> str:
     """The name under which other members see a member: never the full address."""
     return name or (email or "").partition("@")[0] or "Somebody"
 
@@ -74,7 +74,7 @@ def known_as(name: str | None, email: str | None) -> str:
 def names_of(user_ids: Collection[int]) -> dict[int, str]:
     """The names under which other members of their spaces see some users."""
     rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
-    return {user_id: known_as(name, email) for user_id, name, email in rows}
+    return {user_id: display_name(name, email) for user_id, name, email in rows}
 
 
 def invite(user_id: int, space_id: int, email: str) -> MemberOut:
@@ -200,7 +200,7 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
     return space
 
 
-def leaving(user_id: int, space_id: int) -> list[Consequence]:
+def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
     """What happens to the user's own things if they leave a space, or it is deleted. Raises NotFound."""
     return consequences(get_space(user_id, space_id), user_id)
 

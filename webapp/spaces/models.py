@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
 
 KINDS = ("project", "legacy")
 ROLES = ("owner", "member")

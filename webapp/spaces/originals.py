@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import select
 
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.spaces.models import SpaceDocument
 from webapp.spaces.service import require_member
@@ -30,7 +30,7 @@ NONE = Original()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredOriginal:
     """The original of a document, and how many pages its text has."""
 
     digest: str
@@ -39,7 +39,7 @@ class Kept:
     pages: int
 
 
-def original_of(user_id: int, space_id: int, document_id: int) -> Kept:
+def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal:
     """The file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
     require_member(user_id, space_id)
     row = db.session.execute(
@@ -51,4 +51,4 @@ def original_of(user_id: int, space_id: int, document_id: int) -> Kept:
         raise NotFound("There is no such document.")
     if not (row.digest and row.media_type and row.file_name):
         raise NotFound("The original of this document is not kept, only its text.")
-    return Kept(row.digest, row.media_type, row.file_name, row.pages)
+    return StoredOriginal(row.digest, row.media_type, row.file_name, row.pages)

@@ -6,19 +6,19 @@ from typing import Any, cast
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.forms import read_form, sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.paging import PageQuery
-from webapp.spaces import choosing, documents, members, service
+from webapp.http.forms import read_form, sentences
+from webapp.http.paging import PageQuery
+from webapp.http.views import ViewResult, requested_cursor
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.spaces import current_space, documents, members, service
 from webapp.spaces.api import limit_invitations
 from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
-from webapp.web import ViewResult, asked_cursor
 
 blueprint = Blueprint("spaces_pages", __name__)
 
@@ -44,26 +44,26 @@ def _spaces() -> dict[str, Any]:
 def _chosen() -> Space | None:
     """The chosen space, needed in several places on a page but loaded only once."""
     if "chosen_space" not in g:
-        g.chosen_space = choosing.chosen_space(current_user_id())
+        g.chosen_space = current_space.chosen_space(current_user_id())
     return cast(Space | None, g.chosen_space)
 
 
-def _choices() -> choosing.Choices:
+def _choices() -> current_space.Choices:
     """The user's spaces, needed in several places on a page but loaded only once."""
     if "space_choices" not in g:
-        g.space_choices = choosing.choices(current_user_id())
-    return cast(choosing.Choices, g.space_choices)
+        g.space_choices = current_space.choices(current_user_id())
+    return cast(current_space.Choices, g.space_choices)
 
 
 @blueprint.get("/spaces")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """The user's spaces, their invitations, and a form for a new one."""
     return _index()
 
 
 @blueprint.post("/spaces")
-@signed_in
+@login_required
 def create() -> ViewResult:
     """Create a space and switch to it."""
     try:
@@ -74,11 +74,11 @@ def create() -> ViewResult:
         return _index(errors=told, values=request.form), 422
     db.session.commit()
     answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
-    return choosing.remember_choice(answer, space.space_id)
+    return current_space.remember_choice(answer, space.space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")
-@signed_in
+@login_required
 def about(space_id: int) -> ViewResult:
     """The home of a space; for somebody invited, whether they want to join."""
     user_id = current_user_id()
@@ -95,14 +95,14 @@ def about(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/settings")
-@signed_in
+@login_required
 def settings(space_id: int) -> ViewResult:
     """Name, description, instructions and voice: for the owner to change, for other members to read."""
     return _settings(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>")
-@signed_in
+@login_required
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
     try:
@@ -117,14 +117,14 @@ def change(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
-@signed_in
+@login_required
 def people(space_id: int) -> ViewResult:
     """Who belongs to a space."""
     return _people(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/members")
-@signed_in
+@login_required
 @limit_invitations
 def invite(space_id: int) -> ViewResult:
     """Invite somebody by the address of their account."""
@@ -144,17 +144,17 @@ def invite(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/accept")
-@signed_in
+@login_required
 def accept(space_id: int) -> ViewResult:
     """Join."""
     space = members.accept(current_user_id(), space_id)
     db.session.commit()
     answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
-    return choosing.remember_choice(answer, space.space_id)
+    return current_space.remember_choice(answer, space.space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/decline")
-@signed_in
+@login_required
 def decline(space_id: int) -> ViewResult:
     """Decline an invitation."""
     view = service.view_space(current_user_id(), space_id)
@@ -167,7 +167,7 @@ def decline(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
-@signed_in
+@login_required
 def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
@@ -177,7 +177,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
-@signed_in
+@login_required
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
@@ -187,7 +187,7 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
-@signed_in
+@login_required
 def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
@@ -197,16 +197,16 @@ def hand_over(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/end")
-@signed_in
+@login_required
 def ask(space_id: int) -> ViewResult:
     """What leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
-    said = members.leaving(current_user_id(), space_id)
+    said = members.leave_consequences(current_user_id(), space_id)
     return render_template("spaces/end.html", space=space, consequences=said, tab="settings")
 
 
 @blueprint.post("/spaces/<int:space_id>/end")
-@signed_in
+@login_required
 def end(space_id: int) -> ViewResult:
     """Leave a space, or, as its owner, delete it."""
     user_id, forget = current_user_id(), request.form.get("forget") == "memories"
@@ -223,11 +223,11 @@ def end(space_id: int) -> ViewResult:
         else _("You have left “%(name)s”.", name=space.name),
         "message",
     )
-    return choosing.remember_choice(make_response(redirect(url_for(".index"), 303)), None)
+    return current_space.remember_choice(make_response(redirect(url_for(".index"), 303)), None)
 
 
 def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
-    cursor = asked_cursor()
+    cursor = requested_cursor()
     page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=cursor))
     return render_template(
         "spaces/index.html",

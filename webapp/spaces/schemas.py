@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from webapp.accounts.emails import normalise_email
-from webapp.languages.marks import say
-from webapp.paging import PageQuery
-from webapp.spaces.chunking import PDF, is_picture
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Id, Instant, Line
+from webapp.i18n.marks import say
+from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
-from webapp.validation import Id, Instant, Line
 
 MAX_INSTRUCTIONS = 8_000
 MAX_DOCUMENT = 1_000_000

@@ -11,10 +11,10 @@ from sqlalchemy.orm import aliased
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page
+from webapp.http.paging import Keyset, Page
+from webapp.i18n.marks import say
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS

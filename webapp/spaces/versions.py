@@ -6,7 +6,7 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, Select, event, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from webapp.database import db
+from webapp.db.base import db
 from webapp.spaces.models import SpaceMember, SpaceVersion
 
 _TOUCHED = "spaces_touched"

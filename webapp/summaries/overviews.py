@@ -15,14 +15,14 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
-from webapp.dates import in_full
+from webapp.db.base import db, write_transaction
 from webapp.errors import OutOfDate
-from webapp.memories.keeping.burials import watch
+from webapp.i18n.dates import full_date
+from webapp.memories.store.forget_check import watch
 from webapp.prompts import service as prompts
-from webapp.prompts.numbered import Said
+from webapp.prompts.transcript_tags import TranscriptMessage
 from webapp.retrieval.models import ConversationChunk
-from webapp.summaries.asking import ask
+from webapp.summaries.model_call import ask
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Parts:
     chunks: tuple[tuple[int, str], ...]
     start: int
     end: int
-    said: tuple[Said, ...]
+    said: tuple[TranscriptMessage, ...]
     still_holds: Callable[[], bool]
 
 
@@ -66,7 +66,7 @@ def make_overview(conversation_id: int) -> bool:
     return False
 
 
-def owed_overviews(limit: int = 500) -> Sequence[int]:
+def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
     """Conversations in which an overview is due."""
     rows = db.session.execute(
         select(ConversationChunk.conversation_id)
@@ -102,7 +102,9 @@ def _due_parts(conversation_id: int) -> Parts | None:
                 oldest[0].message_range_start,
                 oldest[-1].message_range_end,
                 tuple(
-                    Said(row.chunk_id, "user", f"({in_full(row.created_at)}) {row.content}", row.created_at)
+                    TranscriptMessage(
+                        row.chunk_id, "user", f"({full_date(row.created_at)}) {row.content}", row.created_at
+                    )
                     for row in oldest
                 ),
                 still_holds,

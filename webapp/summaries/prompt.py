@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from webapp.legacies.telling import FACT_TOKENS, LegacyFact, readable_facts
+from webapp.legacies.extraction_prompt import FACT_TOKENS, LegacyFact, readable_facts
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.prompts.answer_language import summary_line
 from webapp.prompts.catalogue import default_text
-from webapp.prompts.numbered import Said, inside, numbered_lines
-from webapp.summaries.faithful import whole_sentences
+from webapp.prompts.transcript_tags import TranscriptMessage, escape_block, numbered_lines
+from webapp.summaries.fidelity import whole_sentences
 
 NAME = "conversation_summary"
 INSTRUCTIONS = default_text("summaries")
@@ -46,13 +46,13 @@ class LegacySummary(ConversationSummary):
 
 
 def build_messages(
-    said: Sequence[Said], earlier: str = "", *, instructions: str = INSTRUCTIONS
+    said: Sequence[TranscriptMessage], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
     """The messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
     parts = []
     if earlier:
-        parts.append(f"<earlier_summary>\n{inside(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
+        parts.append(f"<earlier_summary>\n{escape_block(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
     parts += numbered_lines(said, limit)
     if line := summary_line(item.content for item in said if item.role == "user"):
         parts.append(f"\n{line}")
@@ -62,12 +62,12 @@ def build_messages(
     ]
 
 
-def answer_tokens(said: Sequence[Said], with_facts: bool) -> int:
+def answer_tokens(said: Sequence[TranscriptMessage], with_facts: bool) -> int:
     """How long the answer may be: the summary and, in a legacy, a fact or two for every message of the user's."""
     return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in said) if with_facts else 0)
 
 
-def salvaged(text: str, with_facts: bool) -> ConversationSummary | None:
+def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
     """What a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
     found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
     if found is None:

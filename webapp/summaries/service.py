@@ -12,28 +12,28 @@ import numpy as np
 from sqlalchemy import Row, delete, func, select, true
 
 from webapp.config import Settings
-from webapp.conversations.current import count_current, current
+from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
-from webapp.database import db, get_or_raise, reads_only, write_transaction
+from webapp.db.base import db, get_or_raise, reads_only, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
+from webapp.legacies.extraction_prompt import fact_task
+from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
 from webapp.legacies.facts import legacy_of
-from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
-from webapp.legacies.telling import fact_task
-from webapp.memories.keeping.burials import watch
-from webapp.memories.keeping.graveyards import graveyard
-from webapp.model_clients import embedder
+from webapp.memories.store.forget_check import watch
+from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.prompts import service as prompts
-from webapp.prompts.numbered import Said
+from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.providers.clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
-from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
-from webapp.summaries.asking import ask
-from webapp.summaries.forgetting import init_summary_forgetting
+from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
+from webapp.summaries.model_call import ask
 from webapp.summaries.prompt import LegacySummary
+from webapp.summaries.redaction import init_summary_forgetting
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Open:
     start: int
     end: int
     ids: tuple[int, ...]
-    said: tuple[Said, ...]
+    said: tuple[TranscriptMessage, ...]
     earlier: str
     stored: Mapping[int, str]
     still_holds: Callable[[], bool]
@@ -57,7 +57,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedChunk:
     """A chunk that was made; `more` tells whether the next one is due already."""
 
     chunk_id: int
@@ -99,7 +99,7 @@ def is_due(conversation_id: int, settings: Settings) -> bool:
     return _open_count(conversation_id) > settings.summary_threshold
 
 
-def summarise(conversation_id: int) -> Closed | None:
+def summarise(conversation_id: int) -> ClosedChunk | None:
     """Close the oldest open messages of a conversation, if too many are open; None when there was nothing to do.
 
     One model call and one embedding, with no connection held; once more if something was forgotten in the meantime. The
@@ -111,7 +111,7 @@ def summarise(conversation_id: int) -> Closed | None:
         return _summarise(conversation_id)
 
 
-def _summarise(conversation_id: int) -> Closed | None:
+def _summarise(conversation_id: int) -> ClosedChunk | None:
     settings = app_settings()
     found = _oldest(conversation_id, settings)
     instructions = prompts.active("summaries").text
@@ -128,13 +128,13 @@ def _summarise(conversation_id: int) -> Closed | None:
     vector = None if found.is_temporary else client.embed_passages([text])[0]
     facts = []
     if isinstance(answer, LegacySummary):
-        facts = [Proposed(fact.category, fact.content, fact.quote, fact.message) for fact in answer.readable]
+        facts = [ProposedFact(fact.category, fact.content, fact.quote, fact.message) for fact in answer.readable]
     vectors = vectors_of(facts)
     with write_transaction():
         return _store(conversation_id, found, text, vector, client.model, model, settings, facts, vectors)
 
 
-def owed(limit: int = 200) -> Sequence[int]:
+def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
     """Conversations whose summary is due."""
     return db.session.scalars(
         select(Conversation.conversation_id)
@@ -184,7 +184,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     # Forgotten words are not retold: they are the user's, and stay in their message only.
     yard = graveyard(conversation.user_id)
     said = tuple(
-        Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )
@@ -233,9 +233,9 @@ def _store(
     embedding_model: str,
     model: str,
     settings: Settings,
-    facts: Sequence[Proposed],
+    facts: Sequence[ProposedFact],
     vectors: Vectors,
-) -> Closed | None:
+) -> ClosedChunk | None:
     """Insert the chunk, unless its messages changed while the model was writing, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != found.space_id:
@@ -275,4 +275,4 @@ def _store(
     conversation.summary_due = more
     if not conversation.is_temporary:
         changes.note(found.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
-    return Closed(chunk.chunk_id, found.start, found.end, more)
+    return ClosedChunk(chunk.chunk_id, found.start, found.end, more)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from webapp.accounts.auth import service_only, signed_in, signed_in_identity
+from webapp.accounts.auth import login_required, require_identity, service_only
+from webapp.background.queues import enqueue_or_find
 from webapp.digests import batches, generation
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.service import get_digest
 from webapp.extensions import app_settings, limiter, redis
-from webapp.queueing import enqueue_or_find
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.tasks.schemas import (
     DigestMade,
     DigestPath,
@@ -20,7 +21,6 @@ from webapp.tasks.schemas import (
     UserPath,
 )
 from webapp.tasks.service import job_state
-from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
 
@@ -30,17 +30,17 @@ def task_rate() -> str:
     return app_settings().message_rate
 
 
-limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{signed_in_identity().user_id}")
+limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{require_identity().user_id}")
 
 
 @blueprint.post(
     "/tasks/generate-memory-for-conversation/<int:conversation_id>", responses={200: DigestMade, 202: TaskQueued}
 )
-@signed_in(services=True)
+@login_required(services=True)
 @limit_tasks
 def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> ViewResult:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
-    identity = signed_in_identity()
+    identity = require_identity()
     conversation = reachable_conversation(identity, path.conversation_id)
     owner_id = conversation.user_id
     if not query.sync:
@@ -51,11 +51,11 @@ def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> View
 
 
 @blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
-@signed_in(services=True)
+@login_required(services=True)
 @limit_tasks
 def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> ViewResult:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
-    require_user(signed_in_identity(), path.user_id)
+    require_user(require_identity(), path.user_id)
     filters = query.model_dump(exclude={"sync"})
     if query.sync:
         return DigestsMade(**batches.make_digests(path.user_id, **filters)).model_dump()
@@ -79,7 +79,7 @@ def trigger_memory_generation_sync() -> ViewResult:
 
 
 @blueprint.get("/tasks/<job_id>", responses={200: TaskState})
-@signed_in(services=True)
+@login_required(services=True)
 def get_task(path: TaskPath) -> ViewResult:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
-    return job_state(redis(), signed_in_identity(), path.job_id).model_dump(mode="json")
+    return job_state(redis(), require_identity(), path.job_id).model_dump(mode="json")

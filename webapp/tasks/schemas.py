@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.validation import Id
+from webapp.http.validation import Id
 
 
 class TaskPath(BaseModel):

@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from webapp.accounts.auth import Identity
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.languages.marks import N_
+from webapp.i18n.marks import N_
 from webapp.llm import errors as model_errors
 from webapp.tasks.schemas import TaskState
 

@@ -29,7 +29,7 @@ def canonical_statement(text: str) -> str:
     different. Idempotent. A text of nothing but punctuation is kept as it is, since an empty form would equal every
     other empty one.
     """
-    return trimmed(fold(text))
+    return trim_punctuation(fold(text))
 
 
 def earlier_statement(text: str) -> str:
@@ -47,7 +47,7 @@ def earlier_fold(text: str) -> str:
     return _folded(text, _EARLIER_STRAIGHT)
 
 
-def trimmed(folded: str) -> str:
+def trim_punctuation(folded: str) -> str:
     """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
     return _trimmed(folded, is_sign)
 

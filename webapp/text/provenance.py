@@ -60,7 +60,7 @@ def without(text: str, spans: Iterable[Span]) -> str:
     return text
 
 
-def carried(before: str, after: str, spans: Spans) -> list[tuple[int, int, str]]:
+def carry_spans(before: str, after: str, spans: Spans) -> list[tuple[int, int, str]]:
     """Return the spans of a text that was changed in one place: what was not typed stays so, changed inside or not."""
     common = min(len(before), len(after))
     start = next((n for n in range(common) if before[n] != after[n]), common)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from Stemmer import Stemmer
 
-from webapp.text.languages import ENGLISH, language_of
+from webapp.text.language_detection import ENGLISH, language_of
 from webapp.text.words import ENGLISH_STOP_WORDS, term_of, words
 
 STOP = -1

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from Stemmer import Stemmer
 
-from webapp.text.languages import ENGLISH, STOP_WORDS
+from webapp.text.language_detection import ENGLISH, STOP_WORDS
 
 MONTHS = (
     "january",
@@ -102,7 +102,7 @@ def _in_pairs(found: re.Match[str]) -> str:
     return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
 
-def folded(text: str) -> str:
+def fold_marks(text: str) -> str:
     """A text with case, accents and width folded."""
     if text.isascii():
         return text.lower()
@@ -115,7 +115,7 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Split a text into folded words, in order: case, accents and width folded, ISO dates in words, CJK in pairs."""
-    text, pattern = folded(text), _ASCII_WORD
+    text, pattern = fold_marks(text), _ASCII_WORD
     if not text.isascii():
         text, pattern = _PAIRED.sub(_in_pairs, text), _word_pattern()
         if text.isascii():

@@ -8,18 +8,18 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import admin_only
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.forms import sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.problems import field_errors
+from webapp.http.forms import sentences
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 from webapp.tools.api import run_web_test
+from webapp.tools.error_texts import translate_result
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.web import service as web
 from webapp.tools.web.providers import PROVIDERS
-from webapp.tools.wording import told
-from webapp.web import ViewResult
 
 blueprint = Blueprint("tools_admin", __name__, url_prefix="/admin/tools")
 
@@ -61,7 +61,7 @@ def set_web() -> ViewResult:
 def test_web() -> ViewResult:
     """Search for a word with what is set up."""
     found = run_web_test()
-    flash(told(found.detail), "message")
+    flash(translate_result(found.detail), "message")
     return redirect(url_for(".index"), 303)
 
 

@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, session_only, signed_in
-from webapp.database import db
+from webapp.accounts.auth import admin_only, current_user_id, login_required, session_only
+from webapp.db.base import db
 from webapp.extensions import limiter
+from webapp.http.views import api_blueprint
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import refused_by
+from webapp.tools.refusals import models_refusing
 from webapp.tools.schemas import (
     NewToolServer,
     ToolServerChanges,
@@ -22,11 +23,10 @@ from webapp.tools.schemas import (
     WebAccessOut,
     WebTest,
 )
+from webapp.tools.server_check import limit_tries, try_server
 from webapp.tools.server_pages import is_admin
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.trying import limit_tries, try_server
 from webapp.tools.web import service as web
-from webapp.web import api_blueprint
 
 blueprint = api_blueprint("tools_api", __name__, tag="Tools")
 
@@ -68,7 +68,7 @@ def run_web_test() -> WebTest:
 
 
 @blueprint.get("/tool-servers", responses={200: ToolServerList})
-@signed_in
+@login_required
 def list_tool_servers() -> dict[str, Any]:
     """Your own MCP servers, and, for admins, everybody's."""
     rows = servers.servers_of(current_user_id()) + (servers.servers_of(None) if is_admin() else [])
@@ -76,7 +76,7 @@ def list_tool_servers() -> dict[str, Any]:
 
 
 @blueprint.post("/tool-servers", responses={201: ToolServerOut})
-@signed_in
+@login_required
 @session_only
 @idempotency.idempotent
 def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
@@ -86,14 +86,14 @@ def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
 
 
 @blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
-@signed_in
+@login_required
 def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
     """One server with its tools."""
     return _out(_row(path)).model_dump(mode="json")
 
 
 @blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
-@signed_in
+@login_required
 @session_only
 def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[str, Any]:
     """Change a server, or which of its tools are on."""
@@ -105,7 +105,7 @@ def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[st
 
 
 @blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
-@signed_in
+@login_required
 @session_only
 def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
     """Delete a server with what was allowed on it."""
@@ -115,7 +115,7 @@ def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test", responses={200: ToolServerOut})
-@signed_in
+@login_required
 @limit_tries
 def try_tool_server(path: ToolServerPath) -> dict[str, Any]:
     """Ask a server which tools it has."""
@@ -127,4 +127,4 @@ def _row(path: ToolServerPath) -> ToolServer:
 
 
 def _out(row: ToolServer) -> ToolServerOut:
-    return ToolServerOut.of(row, refused_by(row, current_user_id(), is_admin=is_admin()))
+    return ToolServerOut.of(row, models_refusing(row, current_user_id(), is_admin=is_admin()))

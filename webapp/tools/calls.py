@@ -32,7 +32,7 @@ class ToolRun:
         return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
 
 
-def parsed(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
+def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
     """The arguments as the model wrote them; empty unless they are a JSON object that a database can hold."""
     try:
         given = json.loads(arguments[:most] or "{}")
@@ -47,7 +47,7 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, parts), default=0)
 
 
-def recorded(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **more: Any) -> ToolRun:
+def call_record(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **more: Any) -> ToolRun:
     """A call with its output, in a form the database can hold."""
     record = {"tool_name": call.name[:100], "input": given, "output": output, **more}
     return ToolRun(storable(record))

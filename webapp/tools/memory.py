@@ -9,14 +9,14 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import forget_tool
 from webapp.memories.learning import tools as toolbox
-from webapp.model_clients import embedder
-from webapp.tools.calls import ToolRun, failure, parsed, recorded
+from webapp.providers.clients import embedder
+from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
 from webapp.tools.definitions import definition_of
 
 log = logging.getLogger(__name__)
@@ -38,21 +38,21 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False) -> ToolRun:
 
     Raises SQLAlchemyError when the database is away.
     """
-    given = parsed(call.arguments)
+    given = parse_arguments(call.arguments)
     try:
         model = _ARGUMENTS[call.name]
         args = model.model_validate(given)
     except KeyError:
-        return recorded(call, given, failure("There is no such tool."))
+        return call_record(call, given, failure("There is no such tool."))
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
-        return recorded(call, given, failure(f"These arguments do not fit: {wrong}"))
+        return call_record(call, given, failure(f"These arguments do not fit: {wrong}"))
     client = embedder()
     vectors = _vectors(client, args) if isinstance(args, toolbox.Remember) else {}
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
-            return recorded(call, given, failure("The conversation is gone."))
+            return call_record(call, given, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
             output = toolbox.remember(turn, args, vectors, client.model if vectors else None, is_tainted=is_tainted)
         elif isinstance(args, forget_tool.Forget):
@@ -62,7 +62,7 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False) -> ToolRun:
     if output.get("status") == "refused":
         given = _without_text(given, output)
     log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
-    return recorded(call, given, output)
+    return call_record(call, given, output)
 
 
 def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, ForeignKey, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 ONLY = 1
 

@@ -7,19 +7,19 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
-from webapp.conversations.tool_records import in_short, sources_of
-from webapp.database import db
-from webapp.languages.speaking import gettext as _
+from webapp.conversations.tool_records import arguments_line, sources_of
+from webapp.db.base import db
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.request_language import gettext as _
 from webapp.tools.web.service import web
-from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("tools_pages", __name__)
 blueprint.add_app_template_filter(sources_of, "tool_sources")
-blueprint.add_app_template_filter(in_short, "tool_input")
+blueprint.add_app_template_filter(arguments_line, "tool_input")
 
 
 @blueprint.app_context_processor
@@ -29,7 +29,7 @@ def _globe() -> dict[str, Any]:
 
 
 @blueprint.post("/c/<int:conversation_id>/web")
-@signed_in
+@login_required
 def use_web(conversation_id: int) -> ViewResult:
     """Let replies in a conversation look on the web, or not."""
     changes = ConversationChanges(uses_web="uses_web" in request.form)
@@ -41,14 +41,14 @@ def use_web(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/settings/tools")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """The tools that replies to the user may use."""
     return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()))
 
 
 @blueprint.post("/settings/tools")
-@signed_in
+@login_required
 def switch() -> ViewResult:
     """Switch the built-in tools on or off."""
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from webapp.extensions import app_settings
 from webapp.llm.capabilities import tool_fingerprint
 from webapp.llm.target import Target
-from webapp.model_clients import completions
-from webapp.models.catalogue import HOME_ID, catalogue, offered_to
-from webapp.tools.mcp.cleaning import definition_of
+from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
+from webapp.providers.clients import completions
+from webapp.tools.mcp_client.tool_schemas import definition_of
 from webapp.tools.models import ToolServer
 
 
-def refused_by(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
+def models_refusing(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
     """Return, by the names of a server's tools, which of the models that this user may choose refuse them."""
     found: dict[str, list[str]] = {}
     tools = _fingerprints(row)
-    for offered in offered_to(user_id, is_admin=is_admin) if tools else ():
+    for offered in models_for_user(user_id, is_admin=is_admin) if tools else ():
         refused = completions().capabilities.tools_refused(offered.target.settings.endpoint()[0], offered.target.model)
         for name in (name for name, fingerprint in tools.items() if fingerprint in refused):
             found.setdefault(name, []).append(offered.label)

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.models.schemas import server_address
+from webapp.http.validation import Flag, Id, Instant, Line
+from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
-from webapp.validation import Flag, Id, Instant, Line
 
 
 def _address(value: str) -> str:

@@ -7,24 +7,24 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.forms import sentences
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import translated
-from webapp.problems import field_errors
+from webapp.http.forms import sentences
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import translate
 from webapp.tools import servers
+from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import refused_by
+from webapp.tools.refusals import models_refusing
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.trying import limit_tries, try_server
-from webapp.tools.wording import told
-from webapp.web import ViewResult
+from webapp.tools.server_check import limit_tries, try_server
 
 blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
-blueprint.add_app_template_filter(told, "told_of_tools")
+blueprint.add_app_template_filter(translate_result, "told_of_tools")
 
 LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
@@ -42,7 +42,7 @@ def _servers() -> dict[str, Any]:
 
 
 @blueprint.post("")
-@signed_in
+@login_required
 @limit_tries
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
@@ -64,14 +64,14 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/<int:server_id>")
-@signed_in
+@login_required
 def show(server_id: int) -> ViewResult:
     """A server and its tools."""
     return _page(_row(server_id))
 
 
 @blueprint.post("/<int:server_id>")
-@signed_in
+@login_required
 def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = _row(server_id)
@@ -95,7 +95,7 @@ def change(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/<int:server_id>/test")
-@signed_in
+@login_required
 @limit_tries
 def test(server_id: int) -> ViewResult:
     """Ask a server which tools it has."""
@@ -104,7 +104,7 @@ def test(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/<int:server_id>/delete")
-@signed_in
+@login_required
 def delete(server_id: int) -> ViewResult:
     """Delete a server."""
     row = _row(server_id)
@@ -116,7 +116,7 @@ def delete(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
-@signed_in
+@login_required
 def revoke(grant_id: int) -> ViewResult:
     """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
@@ -134,9 +134,9 @@ def _wrong(error: ValidationError | Invalid | Conflict) -> str:
         error = Invalid("", errors=field_errors(error))
     if isinstance(error, Invalid):
         return " ".join(sentences(error, LABELS, otherwise="url").values())
-    return translated(error.detail)
+    return translate(error.detail)
 
 
 def _page(row: ToolServer, error: str = "") -> str:
-    refused = refused_by(row, current_user_id(), is_admin=is_admin())
+    refused = models_refusing(row, current_user_id(), is_admin=is_admin())
     return render_template("tools/server.html", row=row, error=error, refused=refused)

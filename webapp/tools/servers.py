@@ -8,17 +8,17 @@ from typing import Any
 
 from sqlalchemy import delete, select, true
 
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.languages.marks import say
-from webapp.models.vault import Secrets, seal, unseal
+from webapp.i18n.marks import say
+from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
 from webapp.tools import refusals
-from webapp.tools.mcp import client
-from webapp.tools.mcp.cleaning import definition_of, schema_of
-from webapp.tools.mcp.client import Server
-from webapp.tools.mcp.wire import Listed
+from webapp.tools.mcp_client import client
+from webapp.tools.mcp_client.client import Server
+from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
+from webapp.tools.mcp_client.wire import ListedTool
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.toolset import Output, Run, Surroundings, Tool
@@ -93,7 +93,7 @@ def delete_server(row: ToolServer) -> None:
     db.session.flush()
 
 
-def note_tools(row: ToolServer, age: str, listed: Sequence[Listed]) -> None:
+def note_tools(row: ToolServer, age: str, listed: Sequence[ListedTool]) -> None:
     """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on.
 
     Each is offered again to the models that refused it.
@@ -117,7 +117,7 @@ def note_failure(row: ToolServer, why: str) -> None:
     db.session.flush()
 
 
-def _is_same(known: dict[str, Any] | None, tool: Listed) -> bool:
+def _is_same(known: dict[str, Any] | None, tool: ListedTool) -> bool:
     """Return whether the model is told the same; what was stored by an earlier version is not clean."""
     if known is None or known["name"] != tool.name:
         return False

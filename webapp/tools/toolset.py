@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.calculator import Unanswerable, calculate
 from webapp.tools.calls import failure
-from webapp.tools.days import Unclear, reckon
+from webapp.tools.date_arithmetic import Unclear, reckon
 from webapp.tools.definitions import definition_of
 
 ROUNDS, FAR_ROUNDS = 4, 8

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from webapp.languages import LANGUAGES, SOURCE
-from webapp.languages.marks import N_
+from webapp.i18n import LANGUAGES, SOURCE
+from webapp.i18n.marks import N_
 from webapp.llm.events import text_of_parts
 
 MODEL = "screen-tour"
@@ -49,11 +49,11 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
     """The Markdown reply: the example if the last message asks for it, otherwise that and how a model is connected."""
     asked = _text(messages)
     if _asks_to_be_shown(asked.rstrip().rpartition("\n")[2]):
-        rows = [f"| `{key}` | {in_language(use, language)} |" for key, use in _KEYS.items()]
+        rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
         table = "\n".join(["| | |", "|:--|:--|", *rows])
-        return f"{in_language(_SHOWN, language)}\n\n{table}\n\n{_CODE}\n"
-    way = in_language(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)
-    return f"{in_language(_NO_MODEL, language)} {way}"
+        return f"{tour_text(_SHOWN, language)}\n\n{table}\n\n{_CODE}\n"
+    way = tour_text(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)
+    return f"{tour_text(_NO_MODEL, language)} {way}"
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
@@ -86,7 +86,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _asks_to_be_shown(sentence: str) -> bool:
-    return sentence.strip() in {in_language(SHOW_ME, code) for code in LANGUAGES}
+    return sentence.strip() in {tour_text(SHOW_ME, code) for code in LANGUAGES}
 
 
 def _fits(sentence: str, words: str) -> bool:
@@ -96,7 +96,7 @@ def _fits(sentence: str, words: str) -> bool:
 
 @cache
 def _forms(words: str) -> tuple[re.Pattern[str], ...]:
-    lines = {line.strip(" .。") for code in LANGUAGES for line in in_language(INTRODUCTION, code).split("\n")}
+    lines = {line.strip(" .。") for code in LANGUAGES for line in tour_text(INTRODUCTION, code).split("\n")}
     return tuple(
         re.compile(words.join(map(_either_apostrophe, line.split("…"))) + "[.!。！]?", re.IGNORECASE) for line in lines
     )
@@ -106,7 +106,7 @@ def _either_apostrophe(text: str) -> str:
     return re.sub("['’]", "['’]", re.escape(text))
 
 
-def in_language(text: str, language: str) -> str:
+def tour_text(text: str, language: str) -> str:
     """One of the tour's texts; English for an unknown language."""
     return _catalog(language if language in LANGUAGES else SOURCE).gettext(text)
 

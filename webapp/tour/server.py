@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from webapp.languages import SOURCE
+from webapp.i18n import SOURCE
 from webapp.tour import answers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from webapp.llm.local import LocalEmbedder
+    from webapp.llm.minilm import LocalEmbedder
 
 EMBEDDING_MODEL = "all-minilm-l6-v2"
 MAX_BODY = 32 * 1024 * 1024
@@ -117,7 +117,7 @@ class TourServer:
 
     def _embed(self, text: str) -> Any:
         if self._embedder is None:
-            from webapp.llm.local import LocalEmbedder  # noqa: PLC0415 - numpy and more, for a process that may never embed
+            from webapp.llm.minilm import LocalEmbedder  # noqa: PLC0415 - numpy and more, for a process that may never embed
 
             self._embedder = LocalEmbedder()
         return self._embedder.embed_query(text)

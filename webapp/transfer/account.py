@@ -12,14 +12,14 @@ from typing import Any
 from sqlalchemy import JSON, select
 
 from webapp.accounts.models import User
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.files.models import File
-from webapp.files.storing import file_storage, key_of
+from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport
 from webapp.spaces.models import SpaceDocument
-from webapp.transfer.kept import PARTS, Kept, own_conversations, own_spaces, report_path
+from webapp.transfer.account_tables import PARTS, ExportFile, own_conversations, own_spaces, report_path
+from webapp.transfer.export_rows import goes_out
 from webapp.transfer.readers.commonplace import FORMAT
-from webapp.transfer.reading import goes_out
 
 VERSION = 3
 """3: documents in spaces have their pages and their originals."""
@@ -90,7 +90,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _shape(part: Kept) -> dict[str, Any]:
+def _shape(part: ExportFile) -> dict[str, Any]:
     kinds = {bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
     properties: dict[str, Any] = {}
     for column in part.model.__table__.columns:

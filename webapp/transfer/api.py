@@ -9,13 +9,14 @@ from flask import request, send_file
 from pydantic import ValidationError
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.paging import PageQuery
-from webapp.problems import field_errors
-from webapp.transfer import exporting, learning, service, storage
+from webapp.http.paging import PageQuery
+from webapp.http.problems import field_errors
+from webapp.http.views import accepts_files, api_blueprint
+from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
     ExportList,
@@ -33,7 +34,6 @@ from webapp.transfer.schemas import (
     PastedImport,
     StartImport,
 )
-from webapp.web import accepts_files, api_blueprint
 
 blueprint = api_blueprint("transfer_api", __name__, tag="Import and export")
 
@@ -41,7 +41,7 @@ limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func
 
 
 @blueprint.post("/imports", responses={202: ImportOut})
-@signed_in
+@login_required
 @limit_transfers
 @accepts_files
 @idempotency.idempotent
@@ -62,7 +62,7 @@ def create_import() -> tuple[Any, int]:
 
 
 @blueprint.get("/imports", responses={200: ImportList})
-@signed_in
+@login_required
 def list_imports(query: PageQuery) -> dict[str, Any]:
     """Your imports, newest first."""
     page = service.list_imports(current_user_id(), query)
@@ -71,14 +71,14 @@ def list_imports(query: PageQuery) -> dict[str, Any]:
 
 
 @blueprint.get("/imports/<int:import_id>", responses={200: ImportOut})
-@signed_in
+@login_required
 def get_import(path: ImportPath) -> dict[str, Any]:
     """How far an import is, and what is in its file."""
     return ImportOut.of(service.get_import(current_user_id(), path.import_id)).model_dump(mode="json")
 
 
 @blueprint.get("/imports/<int:import_id>/items", responses={200: ItemList})
-@signed_in
+@login_required
 def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
     """What became of each part of an import, and why."""
     page = service.list_items(current_user_id(), path.import_id, query)
@@ -87,86 +87,86 @@ def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
 
 
 @blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
-@signed_in
+@login_required
 def start_import(path: ImportPath, body: StartImport) -> tuple[Any, int]:
     """Take in what is in the file, or a part of it."""
     return _import(service.start(current_user_id(), path.import_id, body)), 202
 
 
 @blueprint.post("/imports/<int:import_id>/cancel", responses={202: ImportOut})
-@signed_in
+@login_required
 def cancel_import(path: ImportPath) -> tuple[Any, int]:
     """Stop an import. What it has taken in stays until it is undone."""
     return _import(service.cancel(current_user_id(), path.import_id)), 202
 
 
 @blueprint.post("/imports/<int:import_id>/undo", responses={202: ImportOut})
-@signed_in
+@login_required
 def undo_import(path: ImportPath) -> tuple[Any, int]:
     """Take back everything an import brought."""
     return _import(service.undo(current_user_id(), path.import_id)), 202
 
 
 @blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
-@signed_in
+@login_required
 def get_learning(path: ImportPath) -> dict[str, Any]:
     """What learning from the conversations of an import would cost, and how it stands."""
     return _learning(service.get_import(current_user_id(), path.import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/learning", responses={202: LearningOut})
-@signed_in
+@login_required
 def start_learning(path: ImportPath, body: LearnFields) -> tuple[Any, int]:
     """Learn from the conversations of an import, or go on after a pause; what is found waits in review."""
-    return _learning(learning.begin(current_user_id(), path.import_id, body), commit=True), 202
+    return _learning(import_learning.begin(current_user_id(), path.import_id, body), commit=True), 202
 
 
 @blueprint.post("/imports/<int:import_id>/learning/pause", responses={202: LearningOut})
-@signed_in
+@login_required
 def pause_learning(path: ImportPath) -> tuple[Any, int]:
     """Wait after the question that is being asked."""
-    return _learning(learning.pause(current_user_id(), path.import_id), commit=True), 202
+    return _learning(import_learning.pause(current_user_id(), path.import_id), commit=True), 202
 
 
 @blueprint.post("/imports/<int:import_id>/learning/stop", responses={202: LearningOut})
-@signed_in
+@login_required
 def stop_learning(path: ImportPath) -> tuple[Any, int]:
     """Learn nothing more from this import."""
-    return _learning(learning.stop(current_user_id(), path.import_id), commit=True), 202
+    return _learning(import_learning.stop(current_user_id(), path.import_id), commit=True), 202
 
 
 @blueprint.post("/exports", responses={202: ExportOut})
-@signed_in
-@recently_proved
+@login_required
+@password_required
 @limit_transfers
 @idempotency.idempotent
 def create_export(body: NewExport) -> tuple[Any, int]:
     """Have your account, a conversation or your memories written to a file."""
-    row = exporting.create_export(current_user_id(), body)
+    row = export_jobs.create_export(current_user_id(), body)
     return idempotency.commit(ExportOut.of(row).model_dump(mode="json"), 202), 202
 
 
 @blueprint.get("/exports", responses={200: ExportList})
-@signed_in
+@login_required
 def list_exports(query: PageQuery) -> dict[str, Any]:
     """Your exports, newest first."""
-    page = exporting.list_exports(current_user_id(), query)
+    page = export_jobs.list_exports(current_user_id(), query)
     found = ExportList(exports=[ExportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
     return found.model_dump(mode="json")
 
 
 @blueprint.get("/exports/<int:export_id>", responses={200: ExportOut})
-@signed_in
+@login_required
 def get_export(path: ExportPath) -> dict[str, Any]:
     """Whether an export is ready."""
-    return ExportOut.of(exporting.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
+    return ExportOut.of(export_jobs.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
 
 
 @blueprint.get(
     "/exports/<int:export_id>/download",
     responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: {"description": "Not made yet"}},
 )
-@signed_in(writes=True)
+@login_required(writes=True)
 def download_export(path: ExportPath) -> Any:
     """The file of an export."""
     return send_export(path.export_id)
@@ -174,7 +174,7 @@ def download_export(path: ExportPath) -> Any:
 
 def send_export(export_id: int) -> Any:
     """The file of one of the caller's exports, as a download."""
-    row = exporting.download(current_user_id(), export_id)
+    row = export_jobs.download(current_user_id(), export_id)
     place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
     db.session.commit()
     db.session.remove()  # a large file takes a while, and needs no connection
@@ -185,7 +185,7 @@ def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
     status, progress, user_id, import_id = row.learn_status, row.learning, row.user_id, row.import_id
     if commit:
         db.session.commit()
-    found = learning.estimate(user_id, import_id)
+    found = import_learning.estimate(user_id, import_id)
     return LearningOut(status=status, progress=progress, **asdict(found)).model_dump(mode="json")
 
 

@@ -10,16 +10,16 @@ from pathlib import PurePosixPath
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
 from webapp.files import service as files
 from webapp.files.kinds import safe_name
 from webapp.files.models import File, MessageFile
-from webapp.files.taking import take_in
+from webapp.files.uploads import take_in
+from webapp.transfer.content import ReadConversation, ReadFile
 from webapp.transfer.models import RestoredRow
-from webapp.transfer.parts import ReadConversation, ReadFile
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.sources import ImportRefused, Upload
 
 BROUGHT = "file"
 WHOLE_TOKENS = 2_000
@@ -28,7 +28,7 @@ _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "ima
 
 
 @dataclass
-class Brought:
+class ConversationFiles:
     """A conversation's files with how they are used, by the source id of their message; and what was left out."""
 
     by_message: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Brought:
         return f"{many} left out: {self.left_out[0]}"[:255]
 
 
-def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> Brought:
+def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
     """Take in the files of a conversation, each in a transaction of its own. One that already exists is used again, so
     that nothing is duplicated if a job runs twice."""
-    found = Brought()
+    found = ConversationFiles()
     for message in part.messages:
         for file in message.files[: files.MOST_ATTACHED]:
             try:
@@ -55,7 +55,7 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
                 said = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
                 found.left_out.append(f"{file.name}: {said}")
                 continue
-            except (Refused, OSError, KeyError) as error:
+            except (ImportRefused, OSError, KeyError) as error:
                 found.left_out.append(f"{file.name}: {error}")
                 continue
             found.by_message.setdefault(message.source_id, {})[file_id] = mode

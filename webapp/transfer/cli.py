@@ -10,10 +10,10 @@ from flask import Flask
 from flask.cli import AppGroup
 
 from webapp.accounts.service import find_user
-from webapp.database import db, write_transaction
+from webapp.background.time_slices import ENDLESS
+from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
-from webapp.slices import ENDLESS
-from webapp.transfer import exporting, importing, learning, looking, service, storage
+from webapp.transfer import export_jobs, import_jobs, import_learning, preview, service, storage
 from webapp.transfer.pages import COUNTED
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
@@ -39,10 +39,10 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
     try:
         with write_transaction():
             fields = NewExport.model_validate({"what": what, "format": form})
-            export_id = exporting.create_export(user_id, fields, by_job=False).export_id
-        exporting.make(export_id, seconds=ENDLESS)
+            export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
+        export_jobs.make(export_id, seconds=ENDLESS)
         with write_transaction():
-            row = exporting.download(user_id, export_id)
+            row = export_jobs.download(user_id, export_id)
             stored = row.stored_as or ""
         shutil.copyfile(storage.path_of(stored), path)
         path.chmod(0o600)
@@ -63,16 +63,16 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
     """Import a file for somebody, from the first part to the last, and print the result."""
     user_id = _user_id(email)
     try:
-        with path.open("rb") as source, storage.writing() as (name, file):
+        with path.open("rb") as source, storage.open_new_file() as (name, file):
             shutil.copyfileobj(source, file)
         with write_transaction():
             row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
             import_id = row.import_id
-        if looking.look_at(import_id, seconds=ENDLESS) != "ready":
+        if preview.look_at(import_id, seconds=ENDLESS) != "ready":
             raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
         with write_transaction():
             service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
-        importing.run(import_id, seconds=ENDLESS)
+        import_jobs.run(import_id, seconds=ENDLESS)
         row = service.get_import(user_id, import_id)
     except DomainError as error:
         raise click.ClickException(str(error)) from None
@@ -91,7 +91,7 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
 def estimate(email: str, import_id: int) -> None:
     """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
     try:
-        found = learning.estimate(_user_id(email), import_id)
+        found = import_learning.estimate(_user_id(email), import_id)
     except DomainError as error:
         raise click.ClickException(str(error)) from None
     dollars = "unknown" if found.dollars is None else f"{found.dollars:.2f}"

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
 IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled", "undone")
 ITEM_KINDS = ("conversation", "memory", "project", "problem")

@@ -6,28 +6,28 @@ from typing import Any
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for
 
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
-from webapp.forms import read_form
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.paging import PageQuery
-from webapp.spaces.choosing import spaces_to_choose
-from webapp.transfer import chosen, exporting, learning, service
+from webapp.http.forms import read_form
+from webapp.http.paging import PageQuery
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.spaces.current_space import spaces_to_choose
+from webapp.transfer import conversation_download, export_jobs, import_learning, service
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, PastedImport, StartImport
-from webapp.validation import parse_id
-from webapp.web import ViewResult, asked_cursor, wants_partial
 
 blueprint = Blueprint("transfer_pages", __name__)
 
 SHOWN = 20
 ITEMS = 50
 MOST_CHOSEN = 500
-_BEGUN = ("running", *learning.OVER)
+_BEGUN = ("running", *import_learning.OVER)
 COUNTED = N_(
     {
         "conversations imported": "conversations imported",
@@ -62,14 +62,14 @@ COUNTED = N_(
 
 
 @blueprint.get("/transfer")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """Imports and exports, and the forms for new ones."""
     return _page()
 
 
 @blueprint.post("/imports")
-@signed_in
+@login_required
 @limit_transfers
 def create_import() -> ViewResult:
     """Upload a file, or paste memories."""
@@ -89,14 +89,14 @@ def create_import() -> ViewResult:
 
 
 @blueprint.get("/imports/<int:import_id>")
-@signed_in
+@login_required
 def show_import(import_id: int) -> ViewResult:
     """An import: what is in its file, its progress, and the outcome of every part."""
     row = service.get_import(current_user_id(), import_id)
     outcome = request.args.get("outcome", "")
     query = ItemQuery(
         limit=ITEMS,
-        cursor=asked_cursor(),
+        cursor=requested_cursor(),
         outcome=outcome if outcome in ("imported", "updated", "unchanged", "skipped") else None,
     )
     page = service.list_items(current_user_id(), import_id, query)
@@ -123,7 +123,7 @@ def show_import(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/start")
-@signed_in
+@login_required
 def start(import_id: int) -> ViewResult:
     """Import what was chosen."""
     if "restore" in request.form:
@@ -146,7 +146,7 @@ def start(import_id: int) -> ViewResult:
 
 
 @blueprint.get("/imports/<int:import_id>/learning")
-@signed_in
+@login_required
 def show_learning(import_id: int) -> ViewResult:
     """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
@@ -157,14 +157,16 @@ def show_learning(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/learning/<wish>")
-@signed_in
+@login_required
 def change_learning(import_id: int, wish: str) -> ViewResult:
     """Start learning from an import, continue, pause or stop."""
     user_id = current_user_id()
     if wish == "start":
-        learning.begin(user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", ""))))
+        import_learning.begin(
+            user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", "")))
+        )
     elif wish in ("pause", "stop"):
-        (learning.pause if wish == "pause" else learning.stop)(user_id, import_id)
+        (import_learning.pause if wish == "pause" else import_learning.stop)(user_id, import_id)
     else:
         raise NotFound("There is no such choice.")
     db.session.commit()
@@ -177,12 +179,12 @@ def _learning(row: Import) -> dict[str, Any]:
         return {"learnable": False, "estimate": None}
     if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
-    found = learning.estimate(row.user_id, row.import_id)
+    found = import_learning.estimate(row.user_id, row.import_id)
     return {"learnable": bool(found.conversations), "estimate": found}
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")
-@signed_in
+@login_required
 def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
@@ -192,7 +194,7 @@ def cancel(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/undo")
-@signed_in
+@login_required
 def undo(import_id: int) -> ViewResult:
     """Undo an import."""
     row = service.undo(current_user_id(), import_id)
@@ -203,8 +205,8 @@ def undo(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/exports")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 @limit_transfers
 def create_export() -> ViewResult:
     """Request an export."""
@@ -214,7 +216,7 @@ def create_export() -> ViewResult:
         {"what": what, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
     )
     try:
-        exporting.create_export(current_user_id(), fields)
+        export_jobs.create_export(current_user_id(), fields)
     except DomainError as error:
         return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
     db.session.commit()
@@ -222,13 +224,13 @@ def create_export() -> ViewResult:
 
 
 @blueprint.post("/exports/chosen")
-@signed_in
+@login_required
 @limit_transfers
 def export_chosen() -> ViewResult:
     """The chosen conversations as an immediate download."""
     ids = [known for value in request.form.getlist("id")[:MOST_CHOSEN] if (known := parse_id(value)) is not None]
     try:
-        name, media_type, file = chosen.write_chosen(current_user_id(), ids)
+        name, media_type, file = conversation_download.write_chosen(current_user_id(), ids)
     except Invalid as error:
         flash(_(error.detail), "message")
         return redirect(url_for("organising_pages.index"), 303)
@@ -237,7 +239,7 @@ def export_chosen() -> ViewResult:
 
 
 @blueprint.get("/exports/<int:export_id>/download")
-@signed_in(writes=True)
+@login_required(writes=True)
 def download(export_id: int) -> ViewResult:
     """The file of an export."""
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response
@@ -245,7 +247,7 @@ def download(export_id: int) -> ViewResult:
 
 def _page(*, error: str = "") -> str:
     user_id = current_user_id()
-    exports = exporting.list_exports(user_id, PageQuery(limit=SHOWN)).items
+    exports = export_jobs.list_exports(user_id, PageQuery(limit=SHOWN)).items
     shown: dict[str, Any] = {
         "imports": service.list_imports(user_id, PageQuery(limit=SHOWN)).items,
         "exports": exports,

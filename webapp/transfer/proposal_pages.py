@@ -6,16 +6,16 @@ import time
 
 from flask import Blueprint, flash, redirect, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import ngettext
+from webapp.http.views import ViewResult
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
 from webapp.memories.models import Memory
-from webapp.memories.review_queue import show_queue
-from webapp.memories.rules.verdicts import Decision
+from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.store.review_queue import show_queue
 from webapp.transfer import proposals, service
-from webapp.web import ViewResult
 
 blueprint = Blueprint("proposal_pages", __name__)
 
@@ -24,7 +24,7 @@ SECONDS = 8.0
 
 
 @blueprint.get("/imports/<int:import_id>/proposals")
-@signed_in
+@login_required
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
@@ -33,7 +33,7 @@ def show(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/proposals")
-@signed_in
+@login_required
 def decide(import_id: int) -> ViewResult:
     """Keep or drop all of them, in batches; those that cannot be kept without replacing another memory are left."""
     user_id, decision = current_user_id(), request.form.get("decision", "")

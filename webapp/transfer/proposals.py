@@ -9,15 +9,14 @@ from typing import Any
 from flask import url_for
 from sqlalchemy import Select, func, select
 
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.languages.speaking import gettext as _
-from webapp.memories import reviewing
-from webapp.memories.keeping import forgetting
+from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
-from webapp.memories.review_groups import Group, groups_wanted, waits
-from webapp.memories.rules.verdicts import Decision
+from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
+from webapp.memories.store import forgetting, reviews
+from webapp.memories.store.review_groups import Group, groups_wanted, waits
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.service import PASTED, get_import
@@ -31,7 +30,7 @@ AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionCounts:
     """How many proposals were decided on, how many stay because they contradict another memory, and the id of the last
     one considered: 0 if there was none."""
 
@@ -45,7 +44,7 @@ def init_proposals() -> None:
     groups_wanted.connect(_groups)
 
 
-def came_with(row: Import) -> Select[int]:
+def import_memories(row: Import) -> Select[int]:
     """The ids of the memories that an import brought, or that were learned from it."""
     return select(MemoryRevision.memory_id).where(
         MemoryRevision.change_set_id.in_(row.change_set_ids), MemoryRevision.revision == 1
@@ -62,11 +61,11 @@ def group_of(row: Import) -> Group:
         at=row.created_at,
         count=db.session.scalar(waiting) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),
-        came=came_with(row),
+        came=import_memories(row),
     )
 
 
-def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> Decided:
+def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
     """Keep or drop the next proposals of an import, up to AT_ONCE, after an id. Raises NotFound.
 
     The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a
@@ -77,11 +76,11 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
         _waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
     ).all()
     if not ids:
-        return Decided(0, 0, 0)
+        return DecisionCounts(0, 0, 0)
     if decision is Decision.REJECT:
-        return Decided(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
+        return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
-    pairs = reviewing.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
+    pairs = reviews.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
     against = {row.memory_id for row, other in pairs if other is not None}
     left = len(against)
     for memory_id in ids:
@@ -89,15 +88,15 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
             continue
         try:
             with db.session.begin_nested():
-                reviewing.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+                reviews.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
         except Conflict:
             left += 1
-    return Decided(len(ids) - left, left, ids[-1])
+    return DecisionCounts(len(ids) - left, left, ids[-1])
 
 
 def _waiting(row: Import) -> Select[int]:
     mine = Memory.user_id == row.user_id
-    return select(Memory.memory_id).where(mine, *waits(), Memory.memory_id.in_(came_with(row)))
+    return select(Memory.memory_id).where(mine, *waits(), Memory.memory_id.in_(import_memories(row)))
 
 
 def _groups(_sender: object, *, user_id: int) -> list[Group]:

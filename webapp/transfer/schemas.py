@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.paging import PageQuery
+from webapp.http.paging import PageQuery
+from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Whole
 from webapp.transfer.models import Export, Import, ImportItem
-from webapp.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Whole
 
 MAX_PASTED = 1_000_000
 

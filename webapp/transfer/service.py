@@ -12,20 +12,20 @@ from webapp.accounts.service import get_user
 from webapp.accounts.signals import account_deleted
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
+from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
-from webapp.database import after_commit, db, now
+from webapp.db.base import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
-from webapp.languages.marks import say
-from webapp.paging import Keyset, Page, PageQuery
-from webapp.queueing import enqueue_after_commit
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.validation import MAX_ID
+from webapp.i18n.marks import say
 from webapp.spaces.service import require_member
-from webapp.transfer import storage, undoing
+from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
 from webapp.transfer.readers import READERS
-from webapp.transfer.restoring import running as restoring
+from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
-from webapp.validation import MAX_ID
 
 WHOLE = ("conversations", "memories", "projects")
 PASTED = "Pasted text.txt"
@@ -168,7 +168,7 @@ def undo(user_id: int, import_id: int) -> Import:
         raise Conflict("This import has already been undone.")
     if row.undo_status == "running":
         raise Conflict("This import is being undone.")
-    return undoing.begin(row)
+    return import_undo.begin(row)
 
 
 def _check(user_id: int, wish: str | None) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.transfer.leaving import init_leaving
-from webapp.transfer.outdated import init_outdated
+from webapp.transfer.account_erasure import init_erasure
+from webapp.transfer.expiry import init_outdated
 from webapp.transfer.proposals import init_proposals
 from webapp.transfer.service import init_files
 
@@ -11,6 +11,6 @@ from webapp.transfer.service import init_files
 def init_transfer() -> None:
     """React to accounts that are deleted, and tell the review which proposals came together."""
     init_files()
-    init_leaving()
+    init_erasure()
     init_outdated()
     init_proposals()

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import ijson
 
-from webapp.languages.marks import say
+from webapp.i18n.marks import say
 
 MOST_BYTES = 16 * 1024**3
 """The most bytes that a ZIP may unpack to."""
@@ -30,7 +30,7 @@ MOST_ITEM = 512 * 1024**2
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
 
-class Refused(ValueError):
+class ImportRefused(ValueError):
     """The file cannot be imported; the message tells its owner why."""
 
 
@@ -71,12 +71,12 @@ class Upload:
             return
         info = self._archive.getinfo(name)
         if info.flag_bits & 1:
-            raise Refused("The ZIP is protected by a password. Unpack it, and upload it without one.")
+            raise ImportRefused("The ZIP is protected by a password. Unpack it, and upload it without one.")
         try:
             with self._archive.open(info) as member:  # of which no more is read than the directory claims
                 yield member
         except NotImplementedError as error:  # what zipfile raises for unsupported compression or encryption
-            raise Refused(
+            raise ImportRefused(
                 say(
                     "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
                     "ordinary ZIP and upload that.",
@@ -84,7 +84,7 @@ class Upload:
                 )
             ) from error
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-            raise Refused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
+            raise ImportRefused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
 
     def peek(self, name: str) -> str:
         """The beginning of a member as text."""
@@ -96,7 +96,7 @@ class Upload:
         with self.open(name) as file:
             data = file.read(most + 1)
         if len(data) > most:
-            raise Refused(f"“{name}” is longer than {most // 1024**2} MB.")
+            raise ImportRefused(f"“{name}” is longer than {most // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
     def items(self, name: str) -> Iterator[Any]:
@@ -179,7 +179,7 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
             yield item.value
             item, weight = ijson.ObjectBuilder(), 0
         if depth > MOST_DEPTH or weight > MOST_ITEM:
-            raise Refused("Something in this file is larger, or nested deeper, than a conversation can be.")
+            raise ImportRefused("Something in this file is larger, or nested deeper, than a conversation can be.")
 
 
 def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -209,17 +209,17 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # what zipfile raises for an unknown version of the format
-        raise Refused(
+        raise ImportRefused(
             "The ZIP is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and "
             "upload that."
         ) from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise Refused("The ZIP is broken. Download the export again.") from error
+        raise ImportRefused("The ZIP is broken. Download the export again.") from error
     if len(archive.filelist) > MOST_MEMBERS:
         archive.close()
-        raise Refused("The ZIP holds more files than an export can have. It was not imported.")
+        raise ImportRefused("The ZIP holds more files than an export can have. It was not imported.")
     unpacked = sum(item.file_size for item in archive.filelist)
     if unpacked > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * path.stat().st_size)):
         archive.close()
-        raise Refused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
+        raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
     return archive

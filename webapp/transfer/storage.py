@@ -41,7 +41,7 @@ def keep_text(text: str) -> tuple[str, int]:
 
 
 @contextmanager
-def writing() -> Iterator[tuple[str, BinaryIO]]:
+def open_new_file() -> Iterator[tuple[str, BinaryIO]]:
     """A new file to write, with its name; nothing is left of it if writing fails."""
     name = secrets.token_hex(16)
     path = folder() / name

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import admin_only, current_identity, current_user_id, signed_in
+from webapp.accounts.auth import admin_only, current_identity, current_user_id, login_required
 from webapp.accounts.schemas import UserPath
-from webapp.database import db
+from webapp.db.base import db
 from webapp.errors import Forbidden
+from webapp.http.views import api_blueprint
 from webapp.usage import service
 from webapp.usage.schemas import Quotas, UsageQuery, UsageReport
-from webapp.web import api_blueprint
 
 blueprint = api_blueprint("usage_api", __name__, tag="Models")
 
 
 @blueprint.get("/usage", responses={200: UsageReport})
-@signed_in
+@login_required
 def read_usage(query: UsageQuery) -> dict[str, Any]:
     """What you used; all users' for admins."""
     identity = current_identity()

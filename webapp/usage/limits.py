@@ -33,7 +33,7 @@ class Limit:
         return cls(whose, row.period, row.tokens, row.dollars)
 
 
-def holding(limits: Sequence[Limit]) -> list[Limit]:
+def applicable_limits(limits: Sequence[Limit]) -> list[Limit]:
     """The limits that apply out of some, one per period.
 
     Of several groups' limits the largest counts, separately for tokens and for dollars; None is larger than any number.

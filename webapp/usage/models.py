@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Boolean, Float, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
 PERIODS = ("day", "month")
 

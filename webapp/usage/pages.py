@@ -10,16 +10,16 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import admin_only, current_user_id, signed_in
-from webapp.database import db
+from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.problems import field_errors
+from webapp.http.problems import field_errors
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 from webapp.usage import service
 from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
-from webapp.validation import parse_id
-from webapp.web import ViewResult
 
 blueprint = Blueprint("usage_pages", __name__)
 
@@ -27,7 +27,7 @@ blueprint = Blueprint("usage_pages", __name__)
 @blueprint.app_context_processor
 def _limits() -> dict[str, Any]:
     """What the composer on any page may ask for."""
-    return {"near_limit": lambda: service.near_limit(current_user_id())}
+    return {"near_limit": lambda: service.limit_notice(current_user_id())}
 
 
 BY = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
@@ -35,7 +35,7 @@ BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 
 
 @blueprint.get("/usage")
-@signed_in
+@login_required
 def index() -> ViewResult:
     """What the user has used."""
     return _page("usage/index.html", BY, everyone=False)
@@ -66,14 +66,14 @@ def set_quotas() -> ViewResult:
     user_id = parse_id(request.form.get("user", ""))
     if user_id:
         accounts.get_user(user_id)
-    service.set_quotas(user_id, given_quotas())
+    service.set_quotas(user_id, read_quotas_form())
     db.session.commit()
     flash(_("Limits saved."), "message")
     return redirect(url_for(".limits", user=user_id), 303)
 
 
 @blueprint.get("/usage.csv")
-@signed_in
+@login_required
 def as_csv() -> ViewResult:
     """What the user has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY)))
@@ -86,7 +86,7 @@ def everybody_as_csv() -> ViewResult:
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
 
 
-def given_quotas() -> list[QuotaFields]:
+def read_quotas_form() -> list[QuotaFields]:
     """The limits in the form. Raises Invalid."""
     try:
         return [

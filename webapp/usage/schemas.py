@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.http.validation import Amount, Day, Whole
 from webapp.usage.models import Quota
-from webapp.validation import Amount, Day, Whole
 
 By = Literal["day", "model", "conversation", "user"]
 

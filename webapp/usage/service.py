@@ -13,14 +13,14 @@ from sqlalchemy import Select, and_, delete, func, or_, select
 from webapp.accounts.groups import groups_of
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.database import after_commit, db, now
+from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid, TooMany
-from webapp.languages.marks import N_, say
-from webapp.languages.speaking import gettext as _
-from webapp.models.catalogue import catalogue
-from webapp.usage.limits import Limit, holding
+from webapp.i18n.marks import N_, say
+from webapp.i18n.request_language import gettext as _
+from webapp.providers.catalogue import catalogue
+from webapp.usage.limits import Limit, applicable_limits
 from webapp.usage.models import Quota, UsageRecord
-from webapp.usage.pricing import cost
+from webapp.usage.prices import cost
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
 
 DAYS = 30
@@ -80,7 +80,7 @@ _NEAR = N_(
 )
 
 
-def near_limit(user_id: int) -> str:
+def limit_notice(user_id: int) -> str:
     """A notice for somebody who has used most of a limit, in their language; empty for anybody else.
 
     Needs no query while this process knows of no quota; sending a message (`require_room`) looks for one.
@@ -99,7 +99,7 @@ def states(user_id: int) -> list[QuotaState]:
     everybodys = and_(Quota.user_id.is_(None), Quota.group_id.is_(None))
     mine = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     found = []
-    for row in holding([Limit.of(row) for row in db.session.scalars(select(Quota).where(mine))]):
+    for row in applicable_limits([Limit.of(row) for row in db.session.scalars(select(Quota).where(mine))]):
         spent = db.session.execute(_sums(_begins(row.period), now(), user_id, "model")).all()
         line = _line("", "", spent)
         found.append(

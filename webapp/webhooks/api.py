@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.database import db
-from webapp.web import Responses, ViewResult, api_blueprint
-from webapp.webhooks import service, streaming
+from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.db.base import db
+from webapp.http.views import Responses, ViewResult, api_blueprint
+from webapp.webhooks import events_api, service
+from webapp.webhooks.events_api import EventQuery
 from webapp.webhooks.schemas import (
     CreatedWebhook,
     DeliveryList,
@@ -19,7 +20,6 @@ from webapp.webhooks.schemas import (
     WebhookOut,
     WebhookPath,
 )
-from webapp.webhooks.streaming import EventQuery
 
 blueprint = api_blueprint("webhooks_api", __name__, tag="Events")
 
@@ -29,17 +29,17 @@ STREAM: Responses = {
 
 
 @blueprint.get("/events", responses=STREAM)
-@signed_in
+@login_required
 def events(query: EventQuery) -> ViewResult:
     """What happens to your conversations, memories and journeys, as it happens; ids only.
 
     `Last-Event-ID` goes on where a stream ended; `missed` says that something in between is lost.
     """
-    return streaming.response(current_user_id(), query)
+    return events_api.response(current_user_id(), query)
 
 
 @blueprint.get("/webhooks", responses={200: WebhookList})
-@signed_in
+@login_required
 def list_webhooks() -> dict[str, Any]:
     """Your webhooks, newest first."""
     found = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
@@ -47,8 +47,8 @@ def list_webhooks() -> dict[str, Any]:
 
 
 @blueprint.post("/webhooks", responses={201: CreatedWebhook})
-@signed_in
-@recently_proved
+@login_required
+@password_required
 @idempotency.idempotent
 def create_webhook(body: NewWebhook) -> tuple[Any, int]:
     """Have an address told what happens. The answer holds the secret, this once. One made by a token ends with it."""
@@ -58,8 +58,8 @@ def create_webhook(body: NewWebhook) -> tuple[Any, int]:
 
 
 @blueprint.patch("/webhooks/<int:webhook_id>", responses={200: WebhookOut})
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
     """Change a webhook; only the given fields."""
     row = service.change_webhook(current_user_id(), path.webhook_id, body)
@@ -69,7 +69,7 @@ def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
 
 
 @blueprint.delete("/webhooks/<int:webhook_id>", responses={204: None})
-@signed_in
+@login_required
 def delete_webhook(path: WebhookPath) -> tuple[str, int]:
     """End a webhook at once, and what waits for it."""
     service.delete_webhook(current_user_id(), path.webhook_id)
@@ -78,8 +78,8 @@ def delete_webhook(path: WebhookPath) -> tuple[str, int]:
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/secret", responses={200: CreatedWebhook})
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def renew_secret(path: WebhookPath) -> dict[str, Any]:
     """A new secret; the old one signs nothing any more."""
     row, secret = service.renew_secret(current_user_id(), path.webhook_id)
@@ -89,7 +89,7 @@ def renew_secret(path: WebhookPath) -> dict[str, Any]:
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/test", responses={202: DeliveryOut})
-@signed_in
+@login_required
 def test_webhook(path: WebhookPath) -> tuple[Any, int]:
     """Send a `ping`."""
     answer = DeliveryOut.of(service.ping(current_user_id(), path.webhook_id)).model_dump(mode="json")
@@ -98,7 +98,7 @@ def test_webhook(path: WebhookPath) -> tuple[Any, int]:
 
 
 @blueprint.get("/webhooks/<int:webhook_id>/deliveries", responses={200: DeliveryList})
-@signed_in
+@login_required
 def list_deliveries(path: WebhookPath) -> dict[str, Any]:
     """What a webhook was told last, and how it answered."""
     rows = service.list_deliveries(current_user_id(), path.webhook_id)

@@ -7,15 +7,15 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.audit.things import reason
-from webapp.database import db
+from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.audit.targets import reason
+from webapp.db.base import db
 from webapp.errors import DomainError
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.problems import field_errors
-from webapp.validation import parse_id
-from webapp.web import ViewResult
+from webapp.http.problems import field_errors
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 from webapp.webhooks import service
 from webapp.webhooks.schemas import ALL, NewWebhook, WebhookChanges
 
@@ -35,16 +35,16 @@ WORDS = N_(
 
 
 @blueprint.get("/settings/webhooks")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def index() -> ViewResult:
     """The webhooks, their latest deliveries, and the form for a new one."""
     return _page()
 
 
 @blueprint.post("/settings/webhooks")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
     given = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
@@ -61,8 +61,8 @@ def create() -> ViewResult:
 
 
 @blueprint.post("/settings/webhooks/<int:webhook_id>")
-@signed_in
-@recently_proved
+@login_required
+@password_required
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""
     user_id, deed = current_user_id(), request.form.get("deed", "")

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from webapp.happenings import Kind
-from webapp.validation import Flag, Id, Instant, Line
+from webapp.background.events import Kind
+from webapp.http.validation import Flag, Id, Instant, Line
 from webapp.webhooks.models import Webhook, WebhookDelivery
 
 MAX_URL = 1_000

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import delete, func, select, update
 
-from webapp import outbound
 from webapp.accounts.access import BROWSER_ONLY
 from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.identity import current_identity
@@ -17,18 +16,19 @@ from webapp.accounts.models import User
 from webapp.audit.actions import Action
 from webapp.audit.actors import SYSTEM
 from webapp.audit.service import record
-from webapp.database import after_commit, db, now, rows_changed
+from webapp.background.events import Kind as Happening
+from webapp.background.events import happened
+from webapp.background.queues import enqueue_after_commit
+from webapp.db.base import after_commit, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.happenings import Kind as Happening
-from webapp.happenings import happened
-from webapp.languages.marks import N_
-from webapp.models.vault import Secrets, seal
-from webapp.queueing import enqueue_after_commit
-from webapp.webhooks import feed
+from webapp.http import outbound
+from webapp.i18n.marks import N_
+from webapp.providers.key_encryption import Secrets, seal
+from webapp.webhooks import event_stream
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import NewWebhook, WebhookChanges
-from webapp.webhooks.signing import new_event_id, new_secret
+from webapp.webhooks.signatures import new_event_id, new_secret
 
 MAX_WEBHOOKS = 20
 MAX_WAITING = 1_000
@@ -152,7 +152,7 @@ def disable(row: Webhook, reason: str) -> None:
 
 def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, Any], hooked: bool | None) -> None:
     """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
-    after_commit(partial(feed.publish, user_id, kind, dict(data)))
+    after_commit(partial(event_stream.publish, user_id, kind, dict(data)))
     if hooked is False:
         return
     waiting = (
@@ -199,7 +199,7 @@ def _require_maker(row: Webhook) -> None:
 def _usable(url: str) -> str:
     try:
         outbound.check_host(url, app_settings().outbound_allowed)
-    except outbound.Refused as error:
+    except outbound.RequestRefused as error:
         raise Invalid.field("url", error.why) from None
     return url
 

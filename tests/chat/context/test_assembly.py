@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 from tests.support.people import Person
 from tests.support.queries import count_queries
 from webapp.chat.context import assembly
-from webapp.chat.context.beginning import beginning, parts_of
+from webapp.chat.context.rows import parts_of, read_rows
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.retrieval.changes import position
 from webapp.retrieval.lookup import LookUp, Question, Result
 
@@ -49,7 +49,7 @@ def test_where_passages_stand_is_read_with_the_rest(app: Flask, user: Person, cl
     client.post("/api/memories", json={"memory_type": "fact", "content": "Watches herons."})
     turn_id = _turn(app, user)
     with app.app_context():
-        stands = parts_of(db.session.execute(beginning(), {"turn": turn_id}).one()).stands
+        stands = parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands
         assert stands.position == position(user.user_id)
         assert stands.position is not None
         assert stands.memory_version == stands.position.memory_version > 0
@@ -59,7 +59,7 @@ def test_with_spaces_their_versions_are_read_as_well(app: Flask, user: Person, c
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Marsh"}).json["space_id"]
     turn_id = _turn(app, user)
     with app.app_context():
-        assert parts_of(db.session.execute(beginning(), {"turn": turn_id}).one()).stands.position is None
+        assert parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands.position is None
         looking = LookUp(Question(user.user_id, "Where is the heron's nest?"), 5.0)
         assert looking.memory_version is not None
         assert position(user.user_id).space_ids == {space_id}

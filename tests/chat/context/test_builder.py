@@ -13,10 +13,10 @@ from webapp.chat.context.builder import (
     Chunk,
     Context,
     ContextInput,
-    Known,
+    KnownMemory,
     Limits,
     Message,
-    Retrieved,
+    RetrievedPassage,
     build_context,
 )
 from webapp.chat.context.values import Fact
@@ -42,14 +42,14 @@ texts = st.text(max_size=60) | st.sampled_from(["word " * 200, "我喜欢" * 80,
 
 
 @st.composite
-def found(draw: st.DrawFn, number: int) -> Retrieved:
+def found(draw: st.DrawFn, number: int) -> RetrievedPassage:
     """A passage, or a piece of a message of one of two conversations."""
     kind, said = draw(st.sampled_from(["memory", "chunk", "message", "document"])), draw(texts)
     if kind != "message" or draw(st.booleans()):
-        return Retrieved(kind, number, said, source=draw(texts))
+        return RetrievedPassage(kind, number, said, source=draw(texts))
     start, more = draw(st.integers(0, 30)), draw(st.integers(0, 30))
     core = draw(st.none() | st.tuples(st.integers(0, len(said)), st.integers(0, len(said))).map(sorted).map(tuple))
-    return Retrieved(
+    return RetrievedPassage(
         kind,
         draw(st.integers(200, 203)),
         said,
@@ -87,11 +87,11 @@ def inputs(draw: st.DrawFn) -> ContextInput:
         space_instructions=draw(texts),
         custom_instructions=draw(texts),
         known=[
-            Known(n, draw(texts), 1, draw(st.sampled_from(["profile", "pinned", "fact", "space"])), n / 10)
+            KnownMemory(n, draw(texts), 1, draw(st.sampled_from(["profile", "pinned", "fact", "space"])), n / 10)
             for n in range(draw(st.integers(0, 5)))
         ],
         chunks=chunks,
-        standing=[Known(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
+        standing=[KnownMemory(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
         retrieved=[draw(found(n)) for n in range(draw(st.integers(0, 6)))],
         directive=draw(texts) if draw(st.booleans()) else "",
         limits=Limits(window=draw(st.sampled_from([500, 1024, 2048, 4096, 100_000])), reply=200),
@@ -142,8 +142,8 @@ def test_injected_text_cannot_leave_its_block(text: str, source: str) -> None:
         ContextInput(
             prompt="P",
             messages=[Message(1, "user", "question")],
-            known=[Known(1, text)],
-            retrieved=[Retrieved("document", 2, text, source=source)],
+            known=[KnownMemory(1, text)],
+            retrieved=[RetrievedPassage("document", 2, text, source=source)],
         )
     )
     whole = rendered(context)
@@ -163,7 +163,7 @@ def test_injected_text_cannot_leave_its_block(text: str, source: str) -> None:
     ],
 )
 def test_delimiters_in_retrieved_text_are_escaped(attack: str) -> None:
-    found = [Retrieved("document", 1, attack, source=attack)]
+    found = [RetrievedPassage("document", 1, attack, source=attack)]
     context = build_context(ContextInput(prompt="P", messages=[Message(1, "user", "q")], retrieved=found))
     block = context.messages[-1]["content"].removesuffix("\n\nq")
     assert block.count("<") == 4, "only our own four tags are left"
@@ -172,7 +172,7 @@ def test_delimiters_in_retrieved_text_are_escaped(attack: str) -> None:
 
 
 def test_escape_leaves_hearts_and_comparisons_alone() -> None:
-    context = build_context(ContextInput(prompt="P", known=[Known(1, "I <3 cats, x <= 2")]))
+    context = build_context(ContextInput(prompt="P", known=[KnownMemory(1, "I <3 cats, x <= 2")]))
     assert "- I <3 cats, x <= 2\n" in rendered(context)
 
 
@@ -191,9 +191,9 @@ def test_sections_come_in_their_order() -> None:
             space_instructions="SPACE",
             custom_instructions="CUSTOM",
             known=[
-                Known(3, "FACT low", importance=0.5),
-                Known(2, "FACT high", importance=0.9),
-                Known(1, "NAME", group="profile"),
+                KnownMemory(3, "FACT low", importance=0.5),
+                KnownMemory(2, "FACT high", importance=0.9),
+                KnownMemory(1, "NAME", group="profile"),
             ],
             chunks=[Chunk(2, "LATER", 11, 20), Chunk(1, "EARLIER", 1, 10)],
             messages=[
@@ -202,7 +202,7 @@ def test_sections_come_in_their_order() -> None:
                 Message(22, "assistant", "ANSWER"),
                 Message(23, "user", "NOW"),
             ],
-            retrieved=[Retrieved("memory", 9, "FOUND", source="12 May 2026")],
+            retrieved=[RetrievedPassage("memory", 9, "FOUND", source="12 May 2026")],
         )
     )
     whole = rendered(context)
@@ -254,12 +254,12 @@ def test_rows_that_are_not_context_stay_out() -> None:
 @pytest.mark.parametrize("window", [1024, 2048, 4096, 8192, 128_000])
 def test_prefix_is_stable_between_turns(window: int) -> None:
     everything = dialogue(200, words=20)
-    known = [Known(n, f"fact {n}", importance=0.6) for n in range(5)]
+    known = [KnownMemory(n, f"fact {n}", importance=0.6) for n in range(5)]
     shares: list[float] = []
     previous: list[dict[str, str]] = []
     for turn in range(1, 200):
         messages = everything[: 2 * turn - 1]
-        found = [Retrieved("memory", 100 + turn, f"found {turn} " * (turn % 7))]
+        found = [RetrievedPassage("memory", 100 + turn, f"found {turn} " * (turn % 7))]
         context = build_context(
             ContextInput(
                 prompt="P " * 50, messages=messages, known=known, retrieved=found, limits=Limits(window=window)
@@ -281,7 +281,7 @@ def test_prefix_is_stable_between_turns(window: int) -> None:
 
 def test_retrieval_does_not_move_the_history() -> None:
     source = ContextInput(prompt="P", messages=dialogue(200), limits=Limits(window=2048))
-    with_found = replace(source, retrieved=[Retrieved("memory", n, "found " * 30) for n in range(20)])
+    with_found = replace(source, retrieved=[RetrievedPassage("memory", n, "found " * 30) for n in range(20)])
     assert build_context(source).messages[:-1] == build_context(with_found).messages[:-1]
 
 
@@ -321,10 +321,10 @@ def test_a_tiny_window_still_holds_prompt_summary_and_question() -> None:
     context = build_context(
         ContextInput(
             prompt="You are a helpful assistant. " * 40,
-            known=[Known(1, "Is called Ada.", group="profile")],
+            known=[KnownMemory(1, "Is called Ada.", group="profile")],
             chunks=[Chunk(1, "They planned a trip to Oslo.", 1, 20)],
             messages=dialogue(20, words=30, start=21),
-            retrieved=[Retrieved("memory", 7, "Ada dislikes flying.")],
+            retrieved=[RetrievedPassage("memory", 7, "Ada dislikes flying.")],
             limits=Limits(window=1024),
         )
     )
@@ -426,13 +426,13 @@ def test_nothing_is_injected_twice_and_the_receipt_tells() -> None:
     context = build_context(
         ContextInput(
             prompt="P",
-            known=[Known(1, "in every prompt", revision=4, group="pinned")],
+            known=[KnownMemory(1, "in every prompt", revision=4, group="pinned")],
             messages=[Message(1, "user", "hello"), Message(2, "assistant", "hi"), Message(3, "user", "question")],
             retrieved=[
-                Retrieved("memory", 1, "in every prompt", 0.9, "similar", 4),
-                Retrieved("message", 2, "hi", 0.8),
-                Retrieved("message", 90, "from another conversation", 0.7, "keyword"),
-                Retrieved("message", 90, "from another conversation", 0.6),
+                RetrievedPassage("memory", 1, "in every prompt", 0.9, "similar", 4),
+                RetrievedPassage("message", 2, "hi", 0.8),
+                RetrievedPassage("message", 90, "from another conversation", 0.7, "keyword"),
+                RetrievedPassage("message", 90, "from another conversation", 0.6),
             ],
         )
     )
@@ -447,7 +447,7 @@ def test_nothing_is_injected_twice_and_the_receipt_tells() -> None:
 
 
 def test_retrieved_items_are_dropped_whole_by_rank() -> None:
-    found = [Retrieved("memory", n, f"item {n} " + "has some words in it " * 12) for n in range(40)]
+    found = [RetrievedPassage("memory", n, f"item {n} " + "has some words in it " * 12) for n in range(40)]
     context = build_context(ContextInput(prompt="P", messages=dialogue(1), retrieved=found, limits=Limits(window=4096)))
     shown = [item.id for item in context.receipt if item.injected]
     assert shown == list(range(len(shown))) and 2 <= len(shown) < 40

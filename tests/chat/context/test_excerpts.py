@@ -7,18 +7,18 @@ import pytest
 
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.excerpts import LEAST, NO_ROOM, pack
-from webapp.chat.context.values import ContextInput, Known, Message, Retrieved
+from webapp.chat.context.values import ContextInput, KnownMemory, Message, RetrievedPassage
 from webapp.text.tokens import estimate_tokens
 
 QUESTION = [Message(900, "user", "What did I say about the harbour?")]
 
 
-def said(number: int, text: str, **more: object) -> Retrieved:
+def said(number: int, text: str, **more: object) -> RetrievedPassage:
     values = {"group": 1, "speaker": "user", "source": "3 May 2026", "end": len(text), "length": len(text)} | more
-    return Retrieved("message", number, text, **values)
+    return RetrievedPassage("message", number, text, **values)
 
 
-def block(*found: Retrieved, **more: object) -> str:
+def block(*found: RetrievedPassage, **more: object) -> str:
     context = build_context(ContextInput(prompt="P", messages=QUESTION, retrieved=found, **more))
     return context.messages[-1]["content"]
 
@@ -41,10 +41,13 @@ def test_the_same_words_are_said_once() -> None:
 
 
 def test_what_is_in_the_prompt_is_not_repeated() -> None:
-    found = [Retrieved("memory", 3, "Always metric."), said(900, QUESTION[0].content)]
+    found = [RetrievedPassage("memory", 3, "Always metric."), said(900, QUESTION[0].content)]
     context = build_context(
         ContextInput(
-            prompt="P", messages=QUESTION, standing=[Known(3, "Always metric.", 1, "instruction")], retrieved=found
+            prompt="P",
+            messages=QUESTION,
+            standing=[KnownMemory(3, "Always metric.", 1, "instruction")],
+            retrieved=found,
         )
     )
     assert sum(message["content"].count("Always metric.") for message in context.messages) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from tests.chat.context.test_builder import inputs, rendered
-from webapp.chat.context.builder import Chunk, ContextInput, Known, Message, Retrieved, build_context
+from webapp.chat.context.builder import Chunk, ContextInput, KnownMemory, Message, RetrievedPassage, build_context
 from webapp.chat.context.segments import Segment, filled_mark
 from webapp.chat.context.values import Fact
 from webapp.prompts.placeholders import fill, pieces
@@ -24,18 +24,18 @@ def account(**what) -> str:
 
 
 def test_what_has_a_place_elsewhere_is_named():
-    assert "- [[memory 3 revision 2]]\\n" in account(known=[Known(3, SECRET, 2)])
+    assert "- [[memory 3 revision 2]]\\n" in account(known=[KnownMemory(3, SECRET, 2)])
     assert "- [[summary 4]]\\n" in account(chunks=[Chunk(4, SECRET, 1, 2)])
     fact = Fact(5, "- [habit] ", SECRET, " (shared), said by Ana", 6, SECRET)
     assert "- [habit] [[memory 5 revision 6]] (shared), said by Ana" in account(
         facts=[fact], facts_heading="Known facts about Joe:"
     )
-    assert ">[[memory 7 revision 1]]</item>" in account(retrieved=[Retrieved("memory", 7, SECRET, revision=1)])
-    assert 'kind="document">[[document 9]]</item>' in account(retrieved=[Retrieved("document", 9, SECRET)])
+    assert ">[[memory 7 revision 1]]</item>" in account(retrieved=[RetrievedPassage("memory", 7, SECRET, revision=1)])
+    assert 'kind="document">[[document 9]]</item>' in account(retrieved=[RetrievedPassage("document", 9, SECRET)])
 
 
 def test_the_title_of_another_conversation_is_not_kept():
-    kept = account(retrieved=[Retrieved("message", 9, "At nine.", source=SECRET)])
+    kept = account(retrieved=[RetrievedPassage("message", 9, "At nine.", source=SECRET)])
     assert 'kind="message">[[message 9]]</item>' in kept
 
 
@@ -51,7 +51,7 @@ def test_messages_of_the_conversation_are_named_shortened_ones_too():
 
 def test_of_a_memory_that_repeats_what_others_say_only_its_own_place_is_masked():
     """Search and replace took the words wherever they stood."""
-    context = build_context(ContextInput(prompt="- Be kind\nalways", known=[Known(1, "Be kind")]))
+    context = build_context(ContextInput(prompt="- Be kind\nalways", known=[KnownMemory(1, "Be kind")]))
     assert context.kept()[0]["content"].startswith("- Be kind\nalways\n\n<known>")
 
 

@@ -17,10 +17,10 @@ def test_a_vector_that_comes_is_waited_for_and_one_that_does_not_is_not():
     async def waiting() -> None:
         future: Future[int] = Future()
         asyncio.get_running_loop().call_later(0.01, future.set_result, 1)
-        await turn_database.settled(future, 20)
+        await turn_database.wait_for_result(future, 20)
         assert future.result() == 1
         never: Future[int] = Future()
-        await turn_database.settled(never, 0.01)
+        await turn_database.wait_for_result(never, 0.01)
         assert not never.done() and not never.cancelled()
 
     asyncio.run(waiting())
@@ -31,7 +31,7 @@ def test_a_vector_that_fails_is_nobodys_news(late: bool, caplog):
     async def waiting() -> None:
         future: Future[int] = Future()
         asyncio.get_running_loop().call_later(0.05 if late else 0.0, future.set_exception, ValueError("away"))
-        await turn_database.settled(future, 0.01 if late else 20)
+        await turn_database.wait_for_result(future, 0.01 if late else 20)
         await asyncio.sleep(0.1)
 
     with caplog.at_level(logging.ERROR):

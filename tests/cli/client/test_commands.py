@@ -35,7 +35,7 @@ from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.cli.client.main import commonplace
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 
 Done = subprocess.CompletedProcess[str]
 COMMAND = [sys.executable, "-m", "webapp.cli.client"]

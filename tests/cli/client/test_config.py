@@ -9,8 +9,8 @@ import pytest
 
 from webapp.cli.client import config, output
 from webapp.cli.client.config import Access
+from webapp.cli.client.errors import REFUSED, USAGE, Trouble
 from webapp.cli.client.http import _events
-from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
 
 
 @pytest.fixture(autouse=True)

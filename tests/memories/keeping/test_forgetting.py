@@ -10,10 +10,10 @@ from tests.memories.learning.test_extraction import extract
 from webapp.accounts.models import IdempotencyKey
 from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations.models import Message
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.idempotency import open_answer
-from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
+from webapp.memories.store import forgetting
 
 SAID = "I'm allergic to walnuts"
 CONTENT = "Allergic to walnuts."

@@ -22,7 +22,7 @@ from tests.journeys.rows import assessment, begin, extraction, load, say, write_
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.dialogue import add_turn
 from webapp.accounts.models import IdempotencyKey
-from webapp.database import db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.idempotency import open_answer

@@ -18,18 +18,18 @@ from tests.memories.keeping.test_no_trace import cells
 from tests.support.people import make_person
 from tests.support.tables import empty_tables
 from webapp.chat.context.assembly import assemble
+from webapp.chat.redaction import PromptMemories
 from webapp.chat.turns.finish import Outcome, finish_turn
-from webapp.chat.unsaying import Seen
 from webapp.conversations import messages, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.digests import generation
-from webapp.memories.keeping import burials, forgetting
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
+from webapp.memories.store import forget_check, forgetting
 from webapp.retrieval.cache import index_cache
 from webapp.summaries import service as summaries
 
@@ -44,7 +44,7 @@ REPLIES = [
 ]
 STEPS = ("begun", "assembled", "told", "finished")
 JOBS: dict[str, Callable[[int], Any]] = {
-    "title": lambda number: titles.title_conversation(number, "Title it.", burials.watch),
+    "title": lambda number: titles.title_conversation(number, "Title it.", forget_check.watch),
     "summary": summaries.summarise,
     "digest": generation.generate,
 }
@@ -216,7 +216,7 @@ def test_what_only_a_tool_found_is_forgotten_with_its_memory(app: Flask) -> None
             {"tool_name": "forget", "input": {}, "output": {"status": "forgotten", "memories": 1}},
         ]
         with write_transaction():
-            finish_turn(turn_id, Outcome("complete", "Done.", tool_calls=calls, seen=Seen((), 0)))
+            finish_turn(turn_id, Outcome("complete", "Done.", tool_calls=calls, seen=PromptMemories((), 0)))
         somebody.assert_gone()
         kept = db.session.get(Message, turn_id).tool_calls
         assert [call["tool_name"] for call in kept] == ["search_memories", "Diary_look", "forget"]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.learning.exam import Marks, Paper, Right, Wrong, call_of, mark, papers
+from webapp.memories.learning.exam import Marks, Paper, RightStatement, WrongStatement, call_of, mark, papers
 from webapp.memories.rules.evidence import find_own_quote
 from webapp.memories.rules.statements import KEYS
-from webapp.models.models import MemoryGrade
 from webapp.prompts.catalogue import default_text
+from webapp.providers.models import MemoryGrade
 from webapp.text.sentences import clauses_of
 
 INSTRUCTIONS = default_text("extraction")
@@ -30,12 +30,12 @@ def statement(quote: str, content: str, about: str = "user", **fields: Any) -> d
     }
 
 
-def right_of(known: Right) -> dict[str, Any]:
+def right_of(known: RightStatement) -> dict[str, Any]:
     """What a careful model says."""
     return statement(known.quote, known.content, known.about[0].value, key=known.key or "none", value=known.value or "")
 
 
-def wrong_of(trap: Wrong) -> dict[str, Any]:
+def wrong_of(trap: WrongStatement) -> dict[str, Any]:
     """What a weak model says."""
     return statement(trap.quote, trap.claim, key=trap.key or "none", value=trap.value or "")
 

@@ -13,14 +13,15 @@ from sqlalchemy import delete
 from fakemodel.testing import ServerHandle
 from tests.memories.learning.test_exam import rights, wrongs
 from tests.support.grades import grade_model, grades_put_back
-from webapp import backoff, jobspecs, upkeep
-from webapp.database import db, write_transaction
+from webapp.background import backoff, job_specs
+from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelUnavailable
 from webapp.memories.learning import examiner, trust
 from webapp.memories.learning.exam import Paper, papers
-from webapp.models.catalogue import HOME_ID
-from webapp.models.grades import grade_of, progress_key, request_exam, target_of, worker
-from webapp.models.models import MemoryGrade
+from webapp.providers.catalogue import HOME_ID
+from webapp.providers.grades import grade_of, progress_key, request_exam, target_of, worker
+from webapp.providers.models import MemoryGrade
+from webapp.shell import upkeep
 
 Jobs = Callable[..., list[Job]]
 
@@ -51,7 +52,7 @@ def asked(model: ServerHandle) -> int:
 
 def sweep(app: Flask) -> None:
     """Sweep, some time after the last one."""
-    app.extensions["redis"].delete(f"owed:{jobspecs.JobRequest('exam', {'model': HOME_ID}).key}")
+    app.extensions["redis"].delete(f"owed:{job_specs.JobRequest('exam', {'model': HOME_ID}).key}")
     with app.app_context():
         upkeep.sweep()
 
@@ -97,7 +98,7 @@ def test_a_paper_is_a_job_so_that_others_come_between(app: Flask, model: ServerH
     answer_with(model, rights)
     sweep(app)
     assert exams(run_jobs) == len(papers())
-    assert list(jobspecs.WORKERS[0]).index(jobspecs.JOBS["exam"].queue) == len(jobspecs.WORKERS[0]) - 1
+    assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", '{"statements": [{"quote": "Hi'])
@@ -131,7 +132,7 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(
 
 def test_one_that_keeps_failing_is_asked_ever_more_rarely(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
     model.script(match="memory_operations", fault={"http_status": 401}, times=None)
-    key = jobspecs.JobRequest("exam", {"model": HOME_ID}).key
+    key = job_specs.JobRequest("exam", {"model": HOME_ID}).key
     pauses = []
     for _ in range(3):
         sweep(app)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.learning.parted import parts_of
+from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.learning.prompt import (
     CONVERSATION,
     INSTRUCTIONS,

@@ -6,7 +6,7 @@ from tests.memories.conversing import answers, current, memories_of, operation
 from tests.memories.keeping.test_forgetting import found_in
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.db.base import db
 
 
 def send(client, text: str, conversation_id: int | None = None, **new) -> dict:
@@ -212,7 +212,7 @@ def test_uses_are_counted_and_written_by_the_sweep(app, client, user, model, run
     run_jobs()
     assert memories_of(app, user.user_id)[0].access_count == 0
     with app.app_context():
-        from webapp.upkeep import sweep
+        from webapp.shell.upkeep import sweep
 
         assert sweep()["memories_used"] == 1
         assert sweep()["memories_used"] == 0

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
 from webapp.memories.rules import decide as rules
-from webapp.memories.rules.board import Became
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.working_copy import OperationOutcome
 from webapp.text.canonical import canonical_statement
 
 TRUSTED, ANY = Policy(is_trusted=True), Policy()
@@ -66,14 +66,14 @@ def test_the_same_in_one_batch_in_any_order():
 @pytest.mark.parametrize(
     ("known", "said", "became"),
     [
-        (0.9, 0.9, Became.REPLACED),
-        (1.0, 0.95, Became.REPLACED),
-        (1.0, 0.8, Became.REPLACED),
-        (0.7, 0.7, Became.REPLACED),
-        (1.0, 0.79, Became.WAITS),
-        (1.0, 0.6, Became.WAITS),
-        (1.0, 0.59, Became.OVERRULED),
-        (0.9, 0.4, Became.OVERRULED),
+        (0.9, 0.9, OperationOutcome.REPLACED),
+        (1.0, 0.95, OperationOutcome.REPLACED),
+        (1.0, 0.8, OperationOutcome.REPLACED),
+        (0.7, 0.7, OperationOutcome.REPLACED),
+        (1.0, 0.79, OperationOutcome.WAITS),
+        (1.0, 0.6, OperationOutcome.WAITS),
+        (1.0, 0.59, OperationOutcome.OVERRULED),
+        (0.9, 0.4, OperationOutcome.OVERRULED),
     ],
 )
 @pytest.mark.parametrize("keyed", [True, False])
@@ -93,8 +93,8 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, became, keyed):
     assert [outcome.became for outcome in plan.outcomes] == [became]
     state = after(state, plan)
     (stands,) = current(state)
-    assert ("Oslo" in stands.content) is (became is Became.REPLACED)
-    if became is Became.REPLACED:
+    assert ("Oslo" in stands.content) is (became is OperationOutcome.REPLACED)
+    if became is OperationOutcome.REPLACED:
         rome = next(memory for memory in state.memories if "Rome" in memory.content)
         assert rome.valid_to == state.messages[1].said_at and rome.superseded_by == stands.ref
 
@@ -150,7 +150,7 @@ def test_an_unknown_number_becomes_something_new():
     state = State(say("I like tea"))
     for action in ("update", "supersede"):
         plan = decide([op(action, 1, "I like tea", memory_number=7)], state)
-        assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
+        assert [outcome.became for outcome in plan.outcomes] == [OperationOutcome.ADDED]
 
 
 def test_the_same_words_become_more_evidence():
@@ -167,7 +167,8 @@ def known(*memories: KnownMemory, messages) -> State:
 
 
 @pytest.mark.parametrize(
-    ("confidence", "became"), [(0.9, Became.REPLACED), (0.7, Became.WAITS), (0.5, Became.OVERRULED)]
+    ("confidence", "became"),
+    [(0.9, OperationOutcome.REPLACED), (0.7, OperationOutcome.WAITS), (0.5, OperationOutcome.OVERRULED)],
 )
 def test_the_later_word_wins_without_a_key_too(confidence, became):
     state = known(stored(7, "Loves coriander", asserted_at=NOON), messages=say("I hate coriander now"))
@@ -314,7 +315,7 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
     assert read.effects == () and reasons(read) == [Refusal.KNOWN]
     other = State(say(words, "Walnuts were on sale, I bought walnuts"), noted.memories)
     more = decide([op("add", 2, "I bought walnuts", content="Bought walnuts on sale")], other)
-    assert [outcome.became for outcome in more.outcomes] == [Became.ADDED], "other words are other evidence"
+    assert [outcome.became for outcome in more.outcomes] == [OperationOutcome.ADDED], "other words are other evidence"
 
 
 HOME = "identity/location"
@@ -384,7 +385,7 @@ def test_every_operation_has_exactly_one_outcome(state, batch):
     plan = decide(batch, state)
     assert [outcome.index for outcome in plan.outcomes] == list(range(len(batch)))
     for outcome in plan.outcomes:
-        assert (outcome.ref is None) is (outcome.became is Became.REFUSED) is (outcome.reason is not None)
+        assert (outcome.ref is None) is (outcome.became is OperationOutcome.REFUSED) is (outcome.reason is not None)
     touched = {effect.ref for effect in plan.effects}
     named = {ref for outcome in plan.outcomes for ref in (outcome.ref, outcome.against) if ref is not None}
     assert {outcome.ref for outcome in plan.outcomes if outcome.ref is not None} <= touched | named
@@ -613,7 +614,7 @@ def test_a_number_taken_at_random_costs_nothing():
     state = known(leeds, messages=say("I have two kids"))
     for action in ("update", "supersede"):
         plan = decide([op(action, 1, "I have two kids", "Has two kids", memory_number=1)], state, ANY)
-        assert [outcome.became for outcome in plan.outcomes] == [Became.ADDED]
+        assert [outcome.became for outcome in plan.outcomes] == [OperationOutcome.ADDED]
         assert leeds in after(state, plan).memories
     plan = decide([op("retract", 1, "I have two kids", "", memory_number=1)], state, ANY)
     assert reasons(plan) == [Refusal.UNKNOWN_MEMORY]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.llm.parts import Part, schema_of
+from webapp.llm.call_parts import Part, schema_of
 from webapp.llm.structured import complete_items, strict_schema
-from webapp.memories.learning.points import points_schema, read_points
+from webapp.memories.learning.journey_points import points_schema, read_points
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action
 from webapp.memories.rules.statements import KEPT, MOST, PASSED_OVER, read_statements, statements_schema

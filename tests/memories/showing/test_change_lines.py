@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webapp.memories.showing.change_lines import ChangeLine, label, lines_of, shortened
+from webapp.memories.showing.change_lines import ChangeLine, label, lines_of, shorten_statement
 
 
 def change(memory_id: int, before: int | None, after: int | None) -> dict[str, Any]:
@@ -60,4 +60,4 @@ def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
     ],
 )
 def test_statements_as_part_of_a_line(statement: str, short: str) -> None:
-    assert shortened(statement) == short
+    assert shorten_statement(statement) == short

@@ -10,22 +10,27 @@ from hypothesis import given, settings
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.memories.worlds import batches, worlds
 from tests.support.people import post_form
-from webapp.memories.rules.board import Became, Plan
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Close, KnownMemory, State, apply_effects
+from webapp.memories.rules.working_copy import OperationOutcome, Plan
 from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
-from webapp.memories.showing.wording import refused
+from webapp.memories.showing.texts import refusal_summary
 
 HTMX = {"HX-Request": "true"}
 KINDS = {
-    Became.ADDED: {"added", "replaced", "ended", "review"},  # what follows in the same answer may change it again
-    Became.UPDATED: {"changed", "kept", "ended", "review"},
-    Became.REPLACED: {"replaced", "added", "ended", "review", "confirmed", "kept", "changed"},
-    Became.RETRACTED: {"ended"},
-    Became.CONFIRMED: {"confirmed", "kept", "added", "review", "ended", "replaced", "changed", "overruled"},
-    Became.WAITS: {"review", "kept", "ended", "replaced", "added"},
-    Became.OVERRULED: {"overruled"},
+    OperationOutcome.ADDED: {
+        "added",
+        "replaced",
+        "ended",
+        "review",
+    },  # what follows in the same answer may change it again
+    OperationOutcome.UPDATED: {"changed", "kept", "ended", "review"},
+    OperationOutcome.REPLACED: {"replaced", "added", "ended", "review", "confirmed", "kept", "changed"},
+    OperationOutcome.RETRACTED: {"ended"},
+    OperationOutcome.CONFIRMED: {"confirmed", "kept", "added", "review", "ended", "replaced", "changed", "overruled"},
+    OperationOutcome.WAITS: {"review", "kept", "ended", "replaced", "added"},
+    OperationOutcome.OVERRULED: {"overruled"},
 }
 
 
@@ -72,30 +77,30 @@ def test_every_operation_has_a_line_or_is_counted_as_not_kept(state, batch):
     by_id, known = {line.memory_id: line for line in lines}, {memory.ref for memory in state.memories}
     after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
     for outcome in plan.outcomes:
-        if outcome.became is Became.REFUSED:
+        if outcome.became is OperationOutcome.REFUSED:
             continue
         ref = outcome.ref
         while ref not in by_id:  # one that was replaced by a later one of the same answer is told in that one's line
             ref = after[ref].superseded_by
         # What was made and reworded by the same answer is told once, as added, in the words that it has by now.
-        reworded_at_once = {"added"} if outcome.became is Became.UPDATED and ref not in known else set()
+        reworded_at_once = {"added"} if outcome.became is OperationOutcome.UPDATED and ref not in known else set()
         assert by_id[ref].kind in KINDS[outcome.became] | reworded_at_once, (outcome, by_id[ref])
         assert by_id[ref].text
         if by_id[ref].kind == "added":
             assert by_id[ref].text == after[ref].content
-    number = sum(outcome.became is Became.REFUSED for outcome in plan.outcomes)
+    number = sum(outcome.became is OperationOutcome.REFUSED for outcome in plan.outcomes)
     assert sum(plan.reasons.values()) == number == plan.counts["rejected"]
-    assert bool(refused(plan.reasons)) is bool(number)
+    assert bool(refusal_summary(plan.reasons)) is bool(number)
     assert bool(label(lines)) is bool(plan.effects)
     assert len(by_id) == len(lines)
 
 
 def test_every_reason_has_words():
     for reason in Refusal:
-        assert "nothing to remember" not in refused({reason.value: 1})
-    assert refused({"secret": 1}) == "Not kept: a password, key or number that nobody should keep"
-    assert refused({"already_known": 2, "question": 1}) == "Not kept: 2 already known, 1 only asked"
-    assert refused({}) == ""
+        assert "nothing to remember" not in refusal_summary({reason.value: 1})
+    assert refusal_summary({"secret": 1}) == "Not kept: a password, key or number that nobody should keep"
+    assert refusal_summary({"already_known": 2, "question": 1}) == "Not kept: 2 already known, 1 only asked"
+    assert refusal_summary({}) == ""
 
 
 def porto(quote: str, value: str, confidence: float) -> dict:

@@ -17,21 +17,21 @@ from webapp.accounts import site
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
+from webapp.background.job_specs import JOBS, Queue, rq_queue
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
-from webapp.database import db
-from webapp.engine import database_address
+from webapp.db.base import db
+from webapp.db.engine import database_address
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
-from webapp.files.storing import file_storage
-from webapp.jobspecs import JOBS, Queue, rq_queue
-from webapp.llm.errors import from_exception
+from webapp.files.storage import file_storage
+from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
-from webapp.models.status import status
+from webapp.providers.status import status
 from webapp.readiness import readiness
-from webapp.redis_clients import server_of
-from webapp.retrieval.announcing import CHANNEL
+from webapp.redis.clients import server_of
+from webapp.retrieval.invalidation import CHANNEL
 
 LITTLE_DISK = 1024**3
 """Fewer free bytes than this are worth a warning."""
@@ -233,7 +233,7 @@ def model() -> Iterator[Finding]:
             names = {found.id for found in client.with_options(timeout=MODEL_SECONDS).models.list()}
     except Exception as error:  # whatever a foreign server answers
         advice = "Check its address and key under Administration, Models, or in OPENAI_BASE_URL and OPENAI_API_KEY."
-        yield fault("model", f"{place}: {from_exception(error).detail}", advice)
+        yield fault("model", f"{place}: {classify_exception(error).detail}", advice)
         return
     yield ok("model", f"{place} answers, with {len(names)} models")
     wanted = {answering.model} | ({used.background_model} if answering.source != "connection" else set())

@@ -8,7 +8,7 @@ from sqlalchemy import Index, Inspector, inspect
 from sqlalchemy.schema import CreateIndex
 
 from webapp.admin.doctor.findings import Finding, fault, ok, warning
-from webapp.database import db
+from webapp.db.base import db
 from webapp.readiness import readiness
 
 MOST_NAMED = 5

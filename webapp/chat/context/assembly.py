@@ -9,31 +9,31 @@ from functools import partial
 from typing import Any
 
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.beginning import PROMPT, beginning, parts_of
 from webapp.chat.context.builder import Context
-from webapp.chat.context.composition import Composed, Particulars, compose
+from webapp.chat.context.composition import ComposedPrompt, Particulars, compose
 from webapp.chat.context.opening_prompt import opening_of
-from webapp.chat.context.parts import Tail, parts_before
+from webapp.chat.context.reply_parts import Tail, parts_before
+from webapp.chat.context.rows import PROMPT, parts_of, read_rows
 from webapp.chat.context.values import Chunk, ReceiptItem, Step
 from webapp.chat.context.values import Message as ContextMessage
-from webapp.chat.unsaying import Seen
+from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
+from webapp.llm.parameters import Parameters, longest_reply, reply_parameters
 from webapp.llm.target import Target
-from webapp.memories.known import memory_is_on
-from webapp.models.catalogue import targets_for, tour_targets, with_parameters
-from webapp.parameters import Parameters, longest_reply, of_one_reply
+from webapp.memories.store.conversation_memory import memory_is_on
 from webapp.prompts import service as prompts
+from webapp.providers.catalogue import targets_for, tour_targets, with_parameters
 from webapp.summaries.service import chunks_of
-from webapp.tools.of_clients import ClientTools, with_clients
+from webapp.tools.client_tools import ClientTools, with_clients
 from webapp.tools.registry import toolset_for
 from webapp.tools.toolset import Toolset
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledPrompt:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
@@ -49,7 +49,7 @@ class Assembled:
     tool_tokens: int = 0
     receipt: Sequence[ReceiptItem] = ()
     retrieval: Step | None = None
-    seen: Seen = Seen()
+    seen: PromptMemories = PromptMemories()
     offers: bool = False
     tokens: int = 0
     is_tainted: bool = False
@@ -59,13 +59,13 @@ class TurnGone(Exception):
     """The reply to be written was deleted, finished or superseded in the meantime."""
 
 
-def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> Assembled:
+def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> AssembledPrompt:
     """The prompt of a reply, with the tools of the `client` that asks.
 
     Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
     """
     started = time.perf_counter()
-    found = db.session.execute(beginning(), {"turn": turn_id}).one_or_none()
+    found = db.session.execute(read_rows(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
     reply, conversation, owner, asked, request, tool_servers, stands, active = parts_of(found)
@@ -81,7 +81,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         history = _history(reply, after=closed)
     waits_for = next((message.id for message in history if message.status == "streaming"), None)
     if waits_for is not None:
-        return Assembled([], [], "", Step("context", {}), waits_for)
+        return AssembledPrompt([], [], "", Step("context", {}), waits_for)
     earlier = parts_before(reply)
     if earlier is not None:
         history = earlier.without(history, str(asked or ""))
@@ -90,7 +90,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)
     targets = targets or tour_targets(owner.settings, is_admin=owner.is_admin)
-    wanted = of_one_reply(request, reply.custom_payload)
+    wanted = reply_parameters(request, reply.custom_payload)
     if conversation.parameters or wanted:
         targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)
     window = targets[0].context_window if targets else None
@@ -128,7 +128,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         ),
     )
     label = made.place.label or prompt.label
-    return Assembled(
+    return AssembledPrompt(
         messages=[*made.context.messages, *tail.messages],
         targets=targets,
         prompt_version=f"{label}, {opening.label}" if opening else label,
@@ -140,7 +140,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
         receipt=made.context.receipt,
-        seen=Seen(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
+        seen=PromptMemories(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
         tokens=made.context.tokens + tail.tokens,
@@ -148,7 +148,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     )
 
 
-def _shown(made: Composed) -> list[tuple[int, str]]:
+def _shown(made: ComposedPrompt) -> list[tuple[int, str]]:
     """The memories that the prompt may hold: id and content."""
     known = [(item.id, item.content) for item in made.place.known]
     known += [(item.id, item.content) for item in made.place.facts]

@@ -21,33 +21,33 @@ from webapp.chat.context.sections import (
     fit_standing,
     split_messages,
 )
-from webapp.chat.context.segments import Line, PromptMessage, Segment, joined
+from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments
 from webapp.chat.context.summaries_section import fit_summaries
 from webapp.chat.context.values import (
     Chunk,
     Context,
     ContextInput,
-    Known,
-    LeftOut,
+    KnownMemory,
     Message,
+    Omission,
     ReceiptItem,
-    Retrieved,
+    RetrievedPassage,
     Section,
 )
-from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.truncation import shorten
 
 __all__ = [
     "BudgetTooSmall",
     "Chunk",
     "Context",
     "ContextInput",
-    "Known",
-    "LeftOut",
+    "KnownMemory",
+    "Omission",
     "Limits",
     "Message",
     "ReceiptItem",
-    "Retrieved",
+    "RetrievedPassage",
     "Section",
     "build_context",
 ]
@@ -121,13 +121,13 @@ def _assemble(
     missing = tail - len(history.shown)
     if missing or summaries:
         system.append([Segment(_missing_note(missing, summaries))])
-    opens = joined("\n\n", system)
+    opens = join_segments("\n\n", system)
     messages = [PromptMessage("system", tuple(opens))] if opens else []
     messages += [
         PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to, shown.pictures)
         for shown in history.shown
     ]
-    extra = joined("\n\n", (found.segments, *([segment] for segment in tasks)))
+    extra = join_segments("\n\n", (found.segments, *([segment] for segment in tasks)))
     if extra and history.shown and messages[-1].role == "user":
         messages[-1] = replace(messages[-1], segments=(*extra, Segment("\n\n")))
     elif extra:

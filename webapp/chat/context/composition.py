@@ -10,29 +10,29 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import Context, ContextInput, build_context
+from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_found_pictures
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.request_block import about_request
-from webapp.chat.context.retrieved import learned, retrieved, with_found_pictures
-from webapp.chat.context.segments import Line, Segment, filled_mark, joined
+from webapp.chat.context.segments import Line, Segment, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
 from webapp.chat.context.values import Chunk
 from webapp.chat.context.values import Message as ContextMessage
-from webapp.chat.offers import INSTRUCTION
+from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
-from webapp.files.prompting import FileTexts, file_texts
-from webapp.files.seeing import SHARE, pictures_of
+from webapp.files.prompt_parts import FileTexts, file_texts
+from webapp.files.prompt_pictures import SHARE, pictures_of
 from webapp.journeys.guides import guidance_for
-from webapp.journeys.prompting import journey_prompt
-from webapp.memories.always import NEW
-from webapp.memories.known import memory_is_on
+from webapp.journeys.prompt_part import journey_prompt
+from webapp.memories.store.always_used import NEW
+from webapp.memories.store.conversation_memory import memory_is_on
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.changes import Position
 from webapp.retrieval.lookup import LookUp, Question, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedPrompt:
     """A prompt with what went into it: what was retrieved, and the place of its conversation.
 
     `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a
@@ -73,7 +73,7 @@ def compose(
     prompt: str,
     settings: Settings,
     particulars: Particulars = Particulars(),
-) -> Composed:
+) -> ComposedPrompt:
     """The prompt for a history, the summaries of what came before it, and this text as the system prompt.
 
     May give the connection back. Raises BudgetTooSmall.
@@ -119,7 +119,7 @@ def compose(
     if offers:
         opens.append([Segment(INSTRUCTION)])
     source = ContextInput(
-        prompt=joined("\n\n", opens),
+        prompt=join_segments("\n\n", opens),
         space_instructions=place.instructions,
         directive="\n\n".join(
             filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
@@ -133,14 +133,14 @@ def compose(
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*learned(place), *retrieved(found)],
+        retrieved=[*changes_since_beginning(place), *excerpt_candidates(found)],
         files=Segment(files.stable, files.stable_kept),
         file_pages=Segment(files.excerpts, files.excerpts_kept),
         limits=limits,
     )
     context = build_context(source)
     is_tainted = bool(about_request(request)) or _is_tainted(context, files, found, place)
-    return Composed(context, found, place, offers, is_tainted)
+    return ComposedPrompt(context, found, place, offers, is_tainted)
 
 
 def _is_tainted(context: Context, files: FileTexts, found: Result, place: Place) -> bool:

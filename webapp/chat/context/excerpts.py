@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from webapp.chat.context.blocks import attribute, escape
-from webapp.chat.context.segments import Line, Segment, joined, memory_mark, passage_mark, sent
-from webapp.chat.context.values import Retrieved
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, passage_mark
+from webapp.chat.context.values import RetrievedPassage
 from webapp.text.tokens import Count
 
 IN_FULL = 1
@@ -23,14 +23,14 @@ NO_ROOM = "over the section's budget"
 class Excerpt:
     """What is shown as one: a memory, a summary, part of a document, or pieces of one conversation."""
 
-    parts: list[Retrieved] = field(default_factory=list)
+    parts: list[RetrievedPassage] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
         """The item of a prompt. Its source is not kept: a conversation's title is deleted with the conversation."""
         first = self.parts[0]
         said: Sequence[Segment]
         if first.group:
-            said = joined("\n", (_said(part) for part in _merged(self.parts)))
+            said = join_segments("\n", (_said(part) for part in _merged(self.parts)))
             return [Segment("<said"), Segment(f' on="{attribute(first.source)}"', ""), Segment(">"), *said, _SAID_END]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
@@ -45,26 +45,28 @@ class Excerpt:
 
 
 @dataclass(slots=True)
-class Packed:
+class PackedExcerpts:
     """The excerpts that fit, best first, and for each candidate why it is not among them; empty for those that are."""
 
     excerpts: list[Excerpt] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
-    shown: list[Retrieved] = field(default_factory=list)
+    shown: list[RetrievedPassage] = field(default_factory=list)
 
     def lines(self) -> list[Line]:
         """The items of the prompt."""
         return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
 
 
-def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, int]], count: Count) -> Packed:
+def pack(
+    found: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
+) -> PackedExcerpts:
     """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
 
     The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
     """
-    there, packed, left = set(present), Packed(), budget
-    taken: dict[int, tuple[Excerpt, Retrieved]] = {}
+    there, packed, left = set(present), PackedExcerpts(), budget
+    taken: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
     said: set[str] = set()
     for rank, item in enumerate(found):
@@ -95,7 +97,7 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
             continue
         if left < LEAST:
             break
-        price = count(sent(_said(found[rank]))) - count(sent(_said(shown)))
+        price = count(model_text(_said(found[rank]))) - count(model_text(_said(shown)))
         if price <= left:
             left -= price
             excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
@@ -103,16 +105,16 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
     return packed
 
 
-def _price(excerpt: Excerpt | None, item: Retrieved, count: Count) -> int:
+def _price(excerpt: Excerpt | None, item: RetrievedPassage, count: Count) -> int:
     """The tokens that one more piece costs."""
     if excerpt is None:
-        return count(sent(Excerpt([item]).line(99))) + 1
-    return count(sent(_said(item))) + count("\n")
+        return count(model_text(Excerpt([item]).line(99))) + 1
+    return count(model_text(_said(item))) + count("\n")
 
 
-def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
+def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
     """The pieces of one conversation in its order, overlapping ones merged."""
-    last: Retrieved | None = None
+    last: RetrievedPassage | None = None
     for part in sorted(parts, key=lambda part: (part.id, part.start)):
         if last is not None and last.id == part.id and part.start <= last.end:
             if part.end > last.end:
@@ -125,7 +127,7 @@ def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
         yield last
 
 
-def _said(part: Retrieved) -> Line:
+def _said(part: RetrievedPassage) -> Line:
     """A piece of a message, after its speaker, with an ellipsis where the message continues."""
     before = "… " if part.start > 0 else ""
     after = " …" if part.end < part.length else ""
@@ -135,6 +137,6 @@ def _said(part: Retrieved) -> Line:
     return [Segment(f"{speaker}{before}"), Segment(escape(part.content.strip()), mark), Segment(after)]
 
 
-def _whole(part: Retrieved) -> Line:
+def _whole(part: RetrievedPassage) -> Line:
     mark = memory_mark(part.id, part.revision or 0) if part.kind == "memory" else passage_mark(part.kind, part.id)
     return [Segment(escape(part.content.strip()), mark)]

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from webapp.chat.context.blocks import escape
 from webapp.chat.context.sections import Part
-from webapp.chat.context.segments import Line, Segment, joined, memory_mark, sent
-from webapp.chat.context.values import ContextInput, Fact, Known
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text
+from webapp.chat.context.values import ContextInput, Fact, KnownMemory
 from webapp.text.tokens import Count
 
 _MORE = "- ({} more facts are known. Those that the message is about stand in the reference below; ask about others.)"
@@ -25,7 +25,7 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     left = budget - count(f"{title}\n") - 1
     ordered = sorted(source.facts, key=lambda fact: fact.id)
     lines, shown = [_line(fact) for fact in ordered], list(ordered)
-    if sum(count(sent(line)) + 1 for line in lines) > left:
+    if sum(count(model_text(line)) + 1 for line in lines) > left:
         shown = _that_fit(ordered, left, count)
         lines = _grouped(shown)
         if len(shown) < len(ordered):
@@ -33,10 +33,10 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     kept = {fact.id for fact in shown}
     for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
         tokens = count(fact.said) + 1
-        item = Known(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
+        item = KnownMemory(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fact.id in kept else "over the section's budget")
     if lines and shown:
-        part.set_text([*joined("\n", [[Segment(title)], *lines]), Segment("\n")], count)
+        part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")], count)
     return part
 
 
@@ -53,7 +53,7 @@ def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
         middle = (low + high + 1) // 2
         chosen = _grouped(sorted(ranked[:middle], key=lambda fact: fact.id))
         more = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
-        fits = sum(count(sent(line)) + 1 for line in chosen) + more <= budget
+        fits = sum(count(model_text(line)) + 1 for line in chosen) + more <= budget
         low, high = (middle, high) if fits else (low, middle - 1)
     return sorted(ranked[:low], key=lambda fact: fact.id)
 
@@ -72,5 +72,5 @@ def _grouped(facts: Sequence[Fact]) -> list[Line]:
     lines: list[Line] = []
     for (before, after), group in groupby(alike, key=lambda fact: (fact.before, fact.after)):
         said = [[Segment(escape(fact.said.rstrip(" .")), memory_mark(fact.id, fact.revision))] for fact in group]
-        lines.append([Segment(escape(before)), *joined("; ", said), Segment(escape(after))])
+        lines.append([Segment(escape(before)), *join_segments("; ", said), Segment(escape(after))])
     return lines

@@ -8,7 +8,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.points import journey_view
-from webapp.memories.known import current_profile
+from webapp.memories.store.conversation_memory import current_profile
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 
@@ -29,7 +29,7 @@ class Opening:
 
 def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -> Opening | None:
     """The task of a reply that opens a point, from the point's current guidance; None for any other reply."""
-    slug = messages.opened_point(reply)
+    slug = messages.point_opened_by(reply)
     if slug is None or conversation.journey_id is None:
         return None
     view = journey_view(conversation.user_id, conversation.journey_id, conversation).view(slug)

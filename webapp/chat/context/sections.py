@@ -8,11 +8,19 @@ from dataclasses import dataclass, field
 from webapp.chat.context.blocks import attribute, escape
 from webapp.chat.context.budget import MESSAGE_OVERHEAD
 from webapp.chat.context.excerpts import NO_ROOM, pack
-from webapp.chat.context.segments import Line, Segment, joined, kept, memory_mark, sent
-from webapp.chat.context.values import Chunk, ContextInput, Known, LeftOut, Message, ReceiptItem, Retrieved
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, stored_text
+from webapp.chat.context.values import (
+    Chunk,
+    ContextInput,
+    KnownMemory,
+    Message,
+    Omission,
+    ReceiptItem,
+    RetrievedPassage,
+)
 from webapp.files.picture import Picture
-from webapp.text.shortening import shorten
 from webapp.text.tokens import Count
+from webapp.text.truncation import shorten
 
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
 _FINISHED = frozenset({"complete", "stopped", "interrupted"})
@@ -32,8 +40,8 @@ _REFERENCE_NOTE = (
 )
 
 
-def framed(name: str, note: str, lines: Sequence[Line]) -> list[Segment]:
-    return joined("\n", ([Segment(f"<{name}>\n{note}")], *lines, [Segment(f"</{name}>")]))
+def section_block(name: str, note: str, lines: Sequence[Line]) -> list[Segment]:
+    return join_segments("\n", ([Segment(f"<{name}>\n{note}")], *lines, [Segment(f"</{name}>")]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +64,39 @@ class Part:
     tokens: int = 0
     shown: list[ShownMessage] = field(default_factory=list)
     injected: dict[tuple[str, int], None] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[Omission] = field(default_factory=list)
     receipt: list[ReceiptItem] = field(default_factory=list)
 
-    def account(self, item: Known | Chunk | Retrieved, rank: int, tokens: int, why_not: str) -> None:
+    def account(self, item: KnownMemory | Chunk | RetrievedPassage, rank: int, tokens: int, why_not: str) -> None:
         """Record an item as injected, or as left out for the reason given."""
         place: tuple[int | None, int | None] = (None, None)
         match item:
-            case Known():
+            case KnownMemory():
                 revision: int | None
                 kind, revision, score, reason = "memory", item.revision, item.importance, item.group
             case Chunk():
                 kind, revision, score, reason = "chunk", None, 0.0, "earlier part of this conversation"
-            case Retrieved():
+            case RetrievedPassage():
                 kind, revision, score, reason = item.kind, item.revision, item.score, item.reason
                 place = (item.start, item.end) if item.is_cut else (None, None)
         if why_not:
-            self.left_out.append(LeftOut(kind, item.id, self.name, tokens, why_not))
+            self.left_out.append(Omission(kind, item.id, self.name, tokens, why_not))
         else:
             self.injected[kind, item.id] = None
         self.receipt.append(ReceiptItem(kind, item.id, revision, self.name, rank, score, reason, not why_not, *place))
 
     def set_text(self, segments: Line, count: Count) -> None:
         """Set the section's text and count it."""
-        self.segments, self.tokens = segments, count(sent(segments))
+        self.segments, self.tokens = segments, count(model_text(segments))
 
     def close(self, block: str, note: str, lines: Sequence[Line], count: Count) -> Part:
         """Set the text to a block of the lines, if there are any, and return the section."""
         if lines:
-            self.set_text(framed(block, note, lines), count)
+            self.set_text(section_block(block, note, lines), count)
         return self
 
 
-def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[LeftOut]]:
+def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omission]]:
     """Split messages into those that are context, by id, and those that never are."""
     current, excluded = [], []
     for message in sorted(messages, key=lambda message: message.id):
@@ -99,7 +107,7 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Lef
         else:
             current.append(message)
             continue
-        excluded.append(LeftOut("message", message.id, "messages", 0, why))
+        excluded.append(Omission("message", message.id, "messages", 0, why))
     return current, excluded
 
 
@@ -119,17 +127,17 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
         texts.append([Segment(f"The user's own instructions:\n{source.custom_instructions.strip()}")])
-    part.set_text(joined("\n\n", texts), count)
+    part.set_text(join_segments("\n\n", texts), count)
     for index in reversed(range(len(texts))):
         excess = part.tokens - part.budget
         if excess <= 0:
             break
         # No part is squeezed out entirely by the ones before it: each may lose at most three quarters.
-        size = count(sent(texts[index]))
+        size = count(model_text(texts[index]))
         keep = part.budget if index == 0 and len(texts) == 1 else max(size - excess - 2, size // 4, 1)
         texts[index] = _shortened(texts[index], keep, count)
-        part.left_out.append(LeftOut("instructions", index, part.name, size - keep, "shortened"))
-        part.set_text(joined("\n\n", texts), count)
+        part.left_out.append(Omission("instructions", index, part.name, size - keep, "shortened"))
+        part.set_text(join_segments("\n\n", texts), count)
     if part.tokens > part.budget:
         part.set_text(_shortened(part.segments, part.budget, count), count)
     return part
@@ -148,9 +156,9 @@ def _stripped(prompt: str | Line) -> Line:
 
 def _shortened(text: Line, limit: int, count: Count) -> Line:
     """A text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
-    whole = sent(text)
+    whole = model_text(text)
     cut = shorten(whole, limit, count)
-    return text if cut == whole else [Segment(cut, shorten(kept(text), limit, count))]
+    return text if cut == whole else [Segment(cut, shorten(stored_text(text), limit, count))]
 
 
 def fit_standing(source: ContextInput, count: Count) -> Part:
@@ -163,14 +171,16 @@ def fit_standing(source: ContextInput, count: Count) -> Part:
     for rank, item in enumerate(by_weight, 1):
         said = " ".join(item.content.split())
         line = [Segment("- "), Segment(escape(said), memory_mark(item.id, item.revision))]
-        tokens = count(sent(line)) + 1
+        tokens = count(model_text(line)) + 1
         fits = tokens <= left
         part.account(item, rank, tokens, "" if fits else NO_ROOM)
         if fits:
             lines[item.id] = line
             left -= tokens
     if lines:
-        part.set_text(joined("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))), count)
+        part.set_text(
+            join_segments("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))), count
+        )
     return part
 
 
@@ -181,13 +191,13 @@ def fit_known(source: ContextInput, count: Count) -> Part:
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
     lines: list[Line] = []
     note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.by for memory in ranked) else "")
-    left = part.budget - count(sent(framed("known", note, [])))
+    left = part.budget - count(model_text(section_block("known", note, [])))
     for rank, memory in enumerate(ranked, 1):
         said = escape(" ".join(memory.content.split()))
         line = [Segment("- "), Segment(said, memory_mark(memory.id, memory.revision))]
         if memory.by:
             line.append(Segment(f" (said by {attribute(memory.by)})"))
-        tokens = count(sent(line)) + 1
+        tokens = count(model_text(line)) + 1
         fits = tokens <= left
         part.account(memory, rank, tokens, "" if fits else NO_ROOM)
         if fits:
@@ -227,25 +237,25 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
         first = next((i for i in range(first, len(tail)) if tail[i].role == "user"), len(tail) - 1)
     for index, message in enumerate(tail):
         if index < first:
-            part.left_out.append(LeftOut("message", message.id, part.name, costs[index], "older than what fits"))
+            part.left_out.append(Omission("message", message.id, part.name, costs[index], "older than what fits"))
             continue
         is_whole = texts[index] == message.content
         part.shown.append(ShownMessage(message, texts[index], None if is_whole else caps[index], seen[index]))
         part.injected["message", message.id] = None
         part.tokens += costs[index] - MESSAGE_OVERHEAD
         if not is_whole:
-            part.left_out.append(LeftOut("message", message.id, part.name, sizes[index], "shortened"))
+            part.left_out.append(Omission("message", message.id, part.name, sizes[index], "shortened"))
     return part
 
 
 def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None], count: Count) -> Part:
     """Fit what was retrieved, as excerpts, by rank; what is already in the prompt is not repeated."""
     part = Part("retrieved", budget)
-    found: Sequence[Retrieved] = source.retrieved
-    frame = count(sent(framed("reference", _REFERENCE_NOTE, [])))
+    found: Sequence[RetrievedPassage] = source.retrieved
+    frame = count(model_text(section_block("reference", _REFERENCE_NOTE, [])))
     packed = pack(found, budget - frame, present, count)
     while packed.excerpts:
-        part.set_text(framed("reference", _REFERENCE_NOTE, packed.lines()), count)
+        part.set_text(section_block("reference", _REFERENCE_NOTE, packed.lines()), count)
         if part.tokens <= budget:
             break
         # Counters are not quite additive: the last one is dropped.

@@ -44,17 +44,17 @@ def filled_mark(placeholder: str) -> str:
     return f"[[filled {placeholder}]]"
 
 
-def sent(segments: Iterable[Segment]) -> str:
+def model_text(segments: Iterable[Segment]) -> str:
     """The text as the model reads it."""
     return "".join(segment.text for segment in segments)
 
 
-def kept(segments: Iterable[Segment]) -> str:
+def stored_text(segments: Iterable[Segment]) -> str:
     """The text as it is stored."""
     return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
 
 
-def joined(between: str, texts: Iterable[Line]) -> list[Segment]:
+def join_segments(between: str, texts: Iterable[Line]) -> list[Segment]:
     """Texts with a separator between them; empty ones are left out."""
     whole: list[Segment] = []
     for text in texts:
@@ -79,12 +79,12 @@ class PromptMessage:
 
     def sent(self) -> dict[str, Any]:
         """The message as it goes to the model; pictures are only referred to."""
-        text = sent(self.segments) + self.text
+        text = model_text(self.segments) + self.text
         return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
 
     def size(self, count: Count) -> int:
         """Its tokens."""
-        return count(sent(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
+        return count(model_text(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
 
     def kept(self) -> dict[str, Any]:
         """The message as it is stored: one of the conversation's is named by its id."""
@@ -94,7 +94,7 @@ class PromptMessage:
         if self.shortened_to is not None:
             stored["shortened_to"] = self.shortened_to
         if self.segments or self.message_id is None:
-            stored["content"] = kept(self.segments)
+            stored["content"] = stored_text(self.segments)
         if self.pictures:
             stored["pictures"] = [picture.label for picture in self.pictures]
         return stored

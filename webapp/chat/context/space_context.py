@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from webapp.chat.context.values import Fact, Known
+from webapp.chat.context.values import Fact, KnownMemory
 from webapp.conversations.models import Conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
-from webapp.memories.always import KnownItem, context_memories, lasting_memories, new_memories
-from webapp.memories.keeping.versions import PerVersion, current_version
-from webapp.memories.standing import standing_instructions
+from webapp.memories.store.always_used import KnownItem, context_memories, lasting_memories, new_memories
+from webapp.memories.store.instructions import standing_instructions
+from webapp.memories.store.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
@@ -23,20 +23,20 @@ MOST_INSTANTS = 16
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KnownAtVersion:
     """What is always known about a user at one version of their memory; `by_instant` sets later changes apart.
 
     `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one. `asked`
     is the instant of the last prompt.
     """
 
-    by_instant: dict[datetime, list[Known]] = field(default_factory=dict)
-    everything: list[Known] | None = None
+    by_instant: dict[datetime, list[KnownMemory]] = field(default_factory=dict)
+    everything: list[KnownMemory] | None = None
     quiet_since: datetime | None = None
     asked: datetime | None = None
 
 
-_kept = PerVersion[_Kept]()
+_kept = PerVersion[_KnownAtVersion]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Place:
     instructions: str = ""
     facts_heading: str = ""
     facts: list[Fact] = field(default_factory=list)
-    known: list[Known] = field(default_factory=list)
-    standing: list[Known] = field(default_factory=list)
+    known: list[KnownMemory] = field(default_factory=list)
+    standing: list[KnownMemory] = field(default_factory=list)
     has_tools: bool = True
 
 
@@ -85,7 +85,7 @@ def place_of(
         version = current_version(user_id)
     standing = _standing(conversation, space, version)
     if space is None:
-        kept = _kept.get(user_id, version, lambda _user_id: _Kept())
+        kept = _kept.get(user_id, version, lambda _user_id: _KnownAtVersion())
         kept.asked = since
         return Place(known=_known(kept, user_id, since), standing=standing)
     if space.kind != "legacy":
@@ -113,13 +113,13 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     )
 
 
-def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[Known]:
+def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )
     if space is not None and space.kind == "legacy":  # a persona speaks there: what holds everywhere else does not
         items = [item for item in items if item.space_id is not None or item.conversation_id is not None]
-    return [Known(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
+    return [KnownMemory(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
 
 
 def read_ahead(user_id: int, version: int) -> None:
@@ -129,12 +129,12 @@ def read_ahead(user_id: int, version: int) -> None:
     if before is None:
         return
     standing_instructions(user_id, version, 0)
-    kept = _kept.get(user_id, version, lambda _user_id: _Kept(asked=before.asked))
+    kept = _kept.get(user_id, version, lambda _user_id: _KnownAtVersion(asked=before.asked))
     for since in (now(), kept.asked):
         _known(kept, user_id, since)
 
 
-def _known(kept: _Kept, user_id: int, since: datetime | None) -> list[Known]:
+def _known(kept: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
     """What is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
@@ -154,5 +154,7 @@ def _known(kept: _Kept, user_id: int, since: datetime | None) -> list[Known]:
     return kept.everything
 
 
-def _made(items: Iterable[KnownItem]) -> list[Known]:
-    return [Known(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items]
+def _made(items: Iterable[KnownItem]) -> list[KnownMemory]:
+    return [
+        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items
+    ]

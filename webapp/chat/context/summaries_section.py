@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webapp.chat.context.blocks import escape
-from webapp.chat.context.sections import Part, framed
-from webapp.chat.context.segments import Line, Segment, sent, summary_mark
+from webapp.chat.context.sections import Part, section_block
+from webapp.chat.context.segments import Line, Segment, model_text, summary_mark
 from webapp.chat.context.values import Chunk, ContextInput
-from webapp.text.shortening import beginning
 from webapp.text.tokens import Count
+from webapp.text.truncation import first_words
 
 _NOTE = "Summaries of earlier parts of this conversation, oldest first. They replace those messages."
 _CONDENSED_NOTE = " Of the oldest parts only a few words each are shown; ask the user if more is needed."
@@ -25,8 +25,8 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     part = Part("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
-    costs = [count(sent(_whole(chunk))) + 1 for chunk in newest_first]
-    left = budget - count(sent(framed("summaries", _NOTE, [])))
+    costs = [count(model_text(_whole(chunk))) + 1 for chunk in newest_first]
+    left = budget - count(model_text(section_block("summaries", _NOTE, [])))
     condensed = 0
     if sum(costs) > left:
         left -= count(_CONDENSED_NOTE)
@@ -38,7 +38,7 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     few = _few_words(older, condensed, count)
     shown = [*newest_first[:full], *older[::-1]]
     for rank, chunk in enumerate(shown, 1):
-        tokens = count(few[chunk.id]) if chunk.id in few else count(sent(_whole(chunk))) + 1
+        tokens = count(few[chunk.id]) if chunk.id in few else count(model_text(_whole(chunk))) + 1
         why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
         part.account(chunk, rank, tokens, why_not)
     lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
@@ -72,7 +72,7 @@ def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict
     step = -(-len(oldest_first) // most)
     chosen = oldest_first[::step]
     share = budget // len(chosen) - extra
-    return {chunk.id: beginning(chunk.content.strip(), share, count) for chunk in chosen}
+    return {chunk.id: first_words(chunk.content.strip(), share, count) for chunk in chosen}
 
 
 def _whole(chunk: Chunk) -> Line:

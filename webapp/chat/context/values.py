@@ -41,7 +41,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMemory:
     """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names another member."""
 
     id: int
@@ -70,7 +70,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedPassage:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
 
     For a message, `content` is its piece from `start` to `end` of `length` characters, `core` finds the most telling
@@ -97,7 +97,7 @@ class Retrieved:
         return self.start > 0 or self.end < self.length
 
     @property
-    def by_core(self) -> Retrieved:
+    def by_core(self) -> RetrievedPassage:
         """Itself, reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:
@@ -120,12 +120,12 @@ class ContextInput:
     messages: Sequence[Message] = ()
     space_instructions: str = ""
     custom_instructions: str = ""
-    standing: Sequence[Known] = ()
-    known: Sequence[Known] = ()
+    standing: Sequence[KnownMemory] = ()
+    known: Sequence[KnownMemory] = ()
     facts: Sequence[Fact] = ()
     facts_heading: str = ""
     chunks: Sequence[Chunk] = ()
-    retrieved: Sequence[Retrieved] = ()
+    retrieved: Sequence[RetrievedPassage] = ()
     directive: str = ""
     directive_kept: str | None = None
     files: Segment = Segment("")
@@ -144,7 +144,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Omission:
     """Something that is not in the prompt in full, and why."""
 
     kind: str
@@ -180,7 +180,7 @@ class Context:
     made_of: list[PromptMessage]
     messages: list[dict[str, Any]]
     sections: list[Section]
-    left_out: list[LeftOut]
+    left_out: list[Omission]
     receipt: list[ReceiptItem]
     verbatim: list[int]
     tokens: int

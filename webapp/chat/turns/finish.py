@@ -11,32 +11,34 @@ from typing import Any
 from sqlalchemy import Select, bindparam, insert, select, update
 from sqlalchemy.orm import load_only
 
-from webapp import happenings
 from webapp.accounts.models import User
+from webapp.background import events
+from webapp.background.events import Kind
+from webapp.background.queues import enqueue_after_commit
 from webapp.chat.context.values import ReceiptItem, Step
 from webapp.chat.models import PipelineStep
-from webapp.chat.offers import Offer
-from webapp.chat.unsaying import Seen, TurnScope, unsay
+from webapp.chat.redaction import PromptMemories, TurnScope, redact
+from webapp.chat.suggestions import Offer
 from webapp.conversations import reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
-from webapp.conversations.tool_records import handed_over
-from webapp.database import db, now, rows_changed, table_of
+from webapp.conversations.tool_records import open_client_calls
+from webapp.db.base import db, now, rows_changed, table_of
 from webapp.extensions import app_settings
-from webapp.happenings import Kind
-from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
-from webapp.memories.known import extracts
+from webapp.http.validation import MAX_TEXT_BYTES
+from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, RefusedByModel, Unauthorized
 from webapp.memories.models import MemoryVersion
-from webapp.queueing import enqueue_after_commit
+from webapp.memories.store.conversation_memory import extracts
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
 from webapp.summaries import service as summaries
-from webapp.usage.recording import record_reply
-from webapp.validation import MAX_TEXT_BYTES
+from webapp.usage.records import record_reply
 
 FIRST_EXCHANGE = 2
 """Messages in a conversation that has just begun."""
-FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
+FINAL_ERRORS = frozenset(
+    kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, RefusedByModel, Unauthorized)
+)
 """Error codes for which trying again does not help."""
 
 
@@ -57,7 +59,7 @@ class Outcome:
     receipt: Sequence[ReceiptItem] = ()
     steps: list[Step] = field(default_factory=list)
     truncated: bool = False
-    seen: Seen = Seen()
+    seen: PromptMemories = PromptMemories()
     offer: Offer = field(default_factory=Offer)
     filtered: bool = False
     target: str | None = None
@@ -73,7 +75,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedTurn:
     """The final event of a turn, the user it belongs to, the names and ids of the jobs it asks for, and the ids of the
     memories that were in its prompt."""
 
@@ -86,7 +88,7 @@ class Finished:
     """The reply as stored, if that is not what was streamed: something was forgotten in the meantime."""
 
 
-def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
+def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     """Make a streaming reply final; None if it already is, or is gone. The caller commits."""
     # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
     steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
@@ -96,7 +98,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         return None
     conversation, version, began_at = found
     scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
-    text, thoughts, tool_calls = unsay(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
+    text, thoughts, tool_calls = redact(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
     values: dict[str, Any] = {
         "status": outcome.status,
         "content": fit_column(text),
@@ -148,7 +150,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
-    return Finished(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
+    return FinishedTurn(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
 
 
 def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
@@ -156,11 +158,11 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
         return
     ids = {"conversation_id": conversation.conversation_id}
     if conversation.message_count <= FIRST_EXCHANGE:
-        happenings.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
-    if handed_over(reply.tool_calls):  # it continues once the client has answered
+        events.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
+    if open_client_calls(reply.tool_calls):  # it continues once the client has answered
         return
     state: dict[str, int | str] = {"message_id": reply.message_id, "status": reply.status}
-    happenings.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
+    events.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
@@ -264,7 +266,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
     The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
     additional call replaces the extraction, which then waits for the next turn or the sweep.
     """
-    if not reply.content or reply.superseded_by_id is not None or handed_over(reply.tool_calls):
+    if not reply.content or reply.superseded_by_id is not None or open_client_calls(reply.tool_calls):
         return []
     ids = {"conversation_id": conversation.conversation_id}
     if conversation.summary_due:

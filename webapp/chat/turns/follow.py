@@ -13,10 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import recovery, turnlog
 from webapp.chat.turns.finish import final_event
-from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import FINAL_KINDS, SETTLED, Entry, order
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.db.base import db
 from webapp.extensions import redis
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def follow(
             seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, through=after)} if after else set()
             has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
-            yield from _from_tables(app, turn_id, started, patience)
+            yield from _stored_turn(app, turn_id, started, patience)
             return
         if SETTLED in seen or (seen.intersection(FINAL_KINDS) and not jobs):
             return
@@ -87,7 +87,7 @@ def follow(
             try:
                 stored = _ended(app, turn_id) if ended_at is None else None
             except RedisError:
-                yield from _from_tables(app, turn_id, started, patience)
+                yield from _stored_turn(app, turn_id, started, patience)
                 return
             if stored is not None:
                 yield from stored[-1:] or [Entry("0-3", SETTLED, {})]  # it was deleted
@@ -99,7 +99,7 @@ def _rest(stored: list[Entry], after: str) -> list[Entry]:
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 
-def _from_tables(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
+def _stored_turn(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
     """A turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has ended.
 
     A viewer that already has some of the text goes by the offsets.

@@ -6,16 +6,16 @@ import logging
 
 from redis.exceptions import RedisError
 
+from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.finish import Finished
+from webapp.chat.turns.finish import FinishedTurn
 from webapp.extensions import redis
-from webapp.memories.known import note_uses
-from webapp.queueing import enqueue
+from webapp.memories.store.conversation_memory import note_uses
 
 log = logging.getLogger(__name__)
 
 
-def queue_jobs(turn_id: int, finished: Finished) -> None:
+def queue_jobs(turn_id: int, finished: FinishedTurn) -> None:
     """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
     client = redis()
     try:

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from webapp import tracing
-from webapp.chat.context.assembly import Assembled
+from webapp.chat.context.assembly import AssembledPrompt
 from webapp.chat.context.values import Step
-from webapp.chat.offers import Offer
+from webapp.chat.redaction import PromptMemories
+from webapp.chat.suggestions import Offer
 from webapp.chat.turns.finish import Outcome
-from webapp.chat.unsaying import Seen
+from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.llm.chat import Finish, Usage
 from webapp.llm.target import Target
-from webapp.measures import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
+from webapp.telemetry import tracing
+from webapp.telemetry.metrics import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
 from webapp.text.tokens import estimate_tokens
-from webapp.validation import MAX_TEXT_BYTES
 
 MOST_THOUGHT = 200_000
 """The most characters kept of what a model thinks for one reply."""
@@ -100,7 +100,7 @@ class Progress:
         if finish.usage is not None:
             self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
 
-    def complete(self, outcome: Outcome, assembled: Assembled | None) -> Outcome:
+    def complete(self, outcome: Outcome, assembled: AssembledPrompt | None) -> Outcome:
         """The outcome with everything known about the prompt and the model's calls."""
         self._thought()
         usage = self.usage
@@ -123,7 +123,7 @@ class Progress:
             thought_ms=self.thought_ms,
             offer=self.offer,
             receipt=assembled.receipt if assembled else (),
-            seen=assembled.seen if assembled else Seen(),
+            seen=assembled.seen if assembled else PromptMemories(),
             is_tainted=self.is_tainted,
             steps=self._steps(assembled, model) if assembled else [],
         )
@@ -149,7 +149,7 @@ class Progress:
         }
         tracing.note(about | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in used.items()})
 
-    def _steps(self, assembled: Assembled, model: str | None) -> list[Step]:
+    def _steps(self, assembled: AssembledPrompt, model: str | None) -> list[Step]:
         usage = self.usage
         call = {
             "first_text_ms": self.first_text_ms,
@@ -179,7 +179,7 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
-def _characters(assembled: Assembled) -> int:
+def _characters(assembled: AssembledPrompt) -> int:
     """The length of a prompt; 0 for one with pictures or tools, whose length says little about its tokens."""
     texts = [message.get("content") or "" for message in assembled.messages]
     if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):

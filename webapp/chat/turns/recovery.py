@@ -14,7 +14,7 @@ from sqlalchemy import select
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations.models import Message
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 
 log = logging.getLogger(__name__)

@@ -19,22 +19,22 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp import tracing
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.asking import Asker
-from webapp.chat.turns.durable import Left
-from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.consent import Asker
 from webapp.chat.turns.leases import Leases
-from webapp.chat.turns.switching import make_way
+from webapp.chat.turns.saved_progress import FinishedElsewhere
+from webapp.chat.turns.stream_hub import Hub
+from webapp.chat.turns.switch_interval import make_way
 from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import FEW, TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
-from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
 from webapp.llm.pool import ChatPool
-from webapp.redis_clients import open_async_redis
-from webapp.tools.of_clients import ClientTools
+from webapp.redis.clients import open_async_redis
+from webapp.redis.fail_fast import ANSWER_SECONDS, CONNECT_SECONDS
+from webapp.telemetry import tracing
+from webapp.tools.client_tools import ClientTools
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ class TurnRunner:
                 left = await self._tables.save(texts)
             except SQLAlchemyError as error:
                 log.warning("running replies not stored", extra={"error": type(error).__name__})
-                left = Left()
+                left = FinishedElsewhere()
             for turn_id, text in texts.items():
                 if turn := self._turns.get(turn_id):
                     turn.saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))

@@ -13,15 +13,15 @@ from sqlalchemy import select
 
 from webapp.accounts.signals import account_closed
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.hub import Hub
-from webapp.chat.turns.keeping_up import KeepingUp
+from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.chat.turns.runner import TurnRunner
+from webapp.chat.turns.stream_hub import Hub
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
-from webapp.database import after_commit, db
+from webapp.db.base import after_commit, db
 from webapp.extensions import Part, make_redis, redis
-from webapp.memories.keeping.forgetting import texts_removed
-from webapp.model_clients import chat_client
+from webapp.memories.store.forgetting import texts_removed
+from webapp.providers.clients import chat_client
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class ChatRuntime:
 
     runner: TurnRunner
     hub: Hub
-    keeping_up: KeepingUp
+    keeping_up: ReadAhead
 
 
 runtime: Part[ChatRuntime] = Part("chat")
@@ -45,7 +45,7 @@ def init_chat(app: Flask, settings: Settings) -> None:
     listening = make_redis(settings.redis_url, tailing=True)
     hub = Hub(redis.of(app), listening)
     runner = TurnRunner(app, settings, chat_client.of(app), hub)
-    runtime.put(app, ChatRuntime(runner, hub, KeepingUp(app, listening, lambda: runner.is_calm)))
+    runtime.put(app, ChatRuntime(runner, hub, ReadAhead(app, listening, lambda: runner.is_calm)))
 
 
 def _stop_turns(_sender: None, *, user_id: int) -> None:

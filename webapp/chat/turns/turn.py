@@ -14,26 +14,26 @@ from typing import Any, Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.chat.context.assembly import Assembled, TurnGone
+from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.budget import BudgetTooSmall
-from webapp.chat.offers import Trailer
-from webapp.chat.turns.asking import Ask
-from webapp.chat.turns.calling import Calling
-from webapp.chat.turns.cancelling import go_on, unstoppable
-from webapp.chat.turns.finish import Finished, Outcome
+from webapp.chat.suggestions import Trailer
+from webapp.chat.turns.cancellation import go_on, unstoppable
+from webapp.chat.turns.consent import Ask
+from webapp.chat.turns.finish import FinishedTurn, Outcome
 from webapp.chat.turns.progress import Progress
+from webapp.chat.turns.tool_calls import ToolCalling
 from webapp.chat.turns.turnlog import READING
 from webapp.chat.turns.writer import TurnWriter
-from webapp.database import database_is_away
-from webapp.languages.marks import N_
+from webapp.db.base import database_is_away
+from webapp.i18n.marks import N_
 from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.events import text_of_parts
-from webapp.llm.patience import prompt_tokens
-from webapp.llm.pool import ChatPool, Switched
+from webapp.llm.pool import ChatPool, ModelSwitched
+from webapp.llm.prompt_speed import prompt_tokens
 from webapp.llm.target import Target
 from webapp.tools.calls import ToolRun
-from webapp.tools.of_clients import ClientTools
+from webapp.tools.client_tools import ClientTools
 
 log = logging.getLogger(__name__)
 
@@ -63,10 +63,10 @@ class Tables(Protocol):
 
     async def assemble(
         self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
-    ) -> Assembled: ...
+    ) -> AssembledPrompt: ...
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun: ...
-    async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
-    async def follow_up(self, turn_id: int, finished: Finished) -> None: ...
+    async def finish(self, turn_id: int, outcome: Outcome) -> FinishedTurn | None: ...
+    async def follow_up(self, turn_id: int, finished: FinishedTurn) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Turn:
     embedded: concurrent.futures.Future[Any] | None = None
     attended: bool = True
     client: ClientTools | None = None
-    assembled: Assembled | None = None
+    assembled: AssembledPrompt | None = None
     progress: Progress = field(default_factory=Progress)
     is_ending: bool = False
     is_lost: bool = False
@@ -167,7 +167,7 @@ class Turn:
             detail = N_("Something went wrong on the server. Your message has been kept but not answered.")
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
-    async def _assemble(self) -> Assembled:
+    async def _assemble(self) -> AssembledPrompt:
         """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
         while True:
             assembled = await self.shop.tables.assemble(self.id, self.embedded, self.client)
@@ -175,11 +175,11 @@ class Turn:
                 return assembled
             await asyncio.sleep(WAIT_FOR_EARLIER)
 
-    async def _stream(self, assembled: Assembled) -> None:
+    async def _stream(self, assembled: AssembledPrompt) -> None:
         """The reply: text, and between model calls the results of the tools the model asks for."""
         prompt = list(assembled.messages)
         toolset = assembled.toolset
-        calling = Calling(
+        calling = ToolCalling(
             self.id,
             toolset,
             self.shop.tables,
@@ -187,7 +187,7 @@ class Turn:
             self.progress,
             tokens=assembled.tool_tokens,
             ask=self.shop.ask if self.attended else None,
-            prompt=[(message["role"], said(message["content"])) for message in prompt],
+            prompt=[(message["role"], message_text(message["content"])) for message in prompt],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
@@ -204,7 +204,7 @@ class Turn:
             prompt += added
             self.progress.asked_again(assembled.tokens, added)
 
-    async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
+    async def _one_call(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> list[ToolCall]:
         """One model call, streamed; returns the tools it asks for."""
         calls: list[ToolCall] = []
         progress = self.progress
@@ -233,7 +233,7 @@ class Turn:
                         self.shop.writer.think(self.id, thought)
                 elif isinstance(event, ToolCall):
                     calls.append(event)
-                elif isinstance(event, Switched):
+                elif isinstance(event, ModelSwitched):
                     progress.switch(event.target)
                 elif isinstance(event, Finish):
                     progress.note(event)
@@ -241,13 +241,13 @@ class Turn:
             self._end(trailer, follows)
         return calls
 
-    def _announce_reading(self, prompt: list[dict[str, Any]], assembled: Assembled) -> None:
+    def _announce_reading(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> None:
         """Tell who waits for a slow model how much it has to read first."""
         speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
         if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= LONG_READING:
             self.shop.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
-    def _targets(self, assembled: Assembled) -> Sequence[Target]:
+    def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:
         """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
         ids = [target.id for target in assembled.targets]
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
@@ -289,6 +289,6 @@ class Turn:
         await tables.follow_up(self.id, finished)
 
 
-def said(content: object) -> str:
+def message_text(content: object) -> str:
     """The text of a message, without its pictures."""
     return content if isinstance(content, str) else text_of_parts(content)

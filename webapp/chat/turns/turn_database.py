@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp import tracing
 from webapp.chat.context import assembly
-from webapp.chat.turns import durable, finish
-from webapp.chat.turns.finish import Finished
+from webapp.chat.turns import finish, saved_progress
+from webapp.chat.turns.finish import FinishedTurn
 from webapp.chat.turns.followup import queue_jobs
 from webapp.config import Settings
-from webapp.conflicts import again
-from webapp.database import database_is_away, write_transaction
-from webapp.files.pictures import filled
+from webapp.db.base import database_is_away, write_transaction
+from webapp.db.conflicts import repeat_on_conflict
+from webapp.files.pictures import fill_pictures
 from webapp.llm.chat import ToolCall
+from webapp.telemetry import tracing
 from webapp.tools.calls import ToolRun
+from webapp.tools.client_tools import ClientTools
 from webapp.tools.memory import run_tool
-from webapp.tools.of_clients import ClientTools
 
 STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
 """How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read
@@ -53,16 +53,16 @@ class TurnDatabase:
 
     async def assemble(
         self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
-    ) -> assembly.Assembled:
+    ) -> assembly.AssembledPrompt:
         """The prompt of a turn whose question will be `embedded` sooner or later.
 
         If no other prompt is being read it starts at once; otherwise it first waits for the vector off the thread,
         which others need.
         """
         if self._reading and embedded is not None and not embedded.done():
-            await settled(embedded, self._settings.embedding_query_seconds)
+            await wait_for_result(embedded, self._settings.embedding_query_seconds)
 
-        def work() -> assembly.Assembled:
+        def work() -> assembly.AssembledPrompt:
             return assembly.assemble(turn_id, self._settings, client)
 
         self._reading += 1
@@ -71,7 +71,7 @@ class TurnDatabase:
         finally:
             self._reading -= 1
         if any(isinstance(message["content"], list) for message in assembled.messages):
-            messages = await self._call(self._pictures, lambda: filled(assembled.messages))
+            messages = await self._call(self._pictures, lambda: fill_pictures(assembled.messages))
             return replace(assembled, messages=messages)
         return assembled
 
@@ -79,32 +79,32 @@ class TurnDatabase:
         """Carry out a tool call of the model."""
         return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted))
 
-    async def save(self, texts: Mapping[int, str]) -> durable.Left:
+    async def save(self, texts: Mapping[int, str]) -> saved_progress.FinishedElsewhere:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""
 
-        def work() -> durable.Left:
+        def work() -> saved_progress.FinishedElsewhere:
             with write_transaction():
-                return durable.save_texts(texts)
+                return saved_progress.save_texts(texts)
 
         return await self._call(self._saves, work)
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
         """Which of some replies are still being written; all of them while the database is away."""
         try:
-            return await self._call(self._saves, lambda: durable.still_streaming(turn_ids))
+            return await self._call(self._saves, lambda: saved_progress.streaming_replies(turn_ids))
         except SQLAlchemyError:
             return turn_ids
 
-    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
+    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.FinishedTurn | None:
         """Store the outcome in one transaction."""
 
-        def work() -> finish.Finished | None:
+        def work() -> finish.FinishedTurn | None:
             with write_transaction():
                 return finish.finish_turn(turn_id, outcome)
 
         return await self._call(self._ends, work)
 
-    async def follow_up(self, turn_id: int, finished: Finished) -> None:
+    async def follow_up(self, turn_id: int, finished: FinishedTurn) -> None:
         """Put the turn's jobs on their queues."""
         await self._call(self._ends, lambda: queue_jobs(turn_id, finished))
 
@@ -123,9 +123,9 @@ class TurnDatabase:
     async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def run() -> T:
             with self._app.app_context():  # its end removes the session and gives the connection back
-                return again(work)
+                return repeat_on_conflict(work)
 
-        return await asyncio.get_running_loop().run_in_executor(pool, tracing.carried_over(run))
+        return await asyncio.get_running_loop().run_in_executor(pool, tracing.keep_span(run))
 
     def close(self) -> None:
         """Take no more work."""
@@ -133,7 +133,7 @@ class TurnDatabase:
             pool.shutdown(wait=False)
 
 
-async def settled(future: Future[Any], seconds: float) -> None:
+async def wait_for_result(future: Future[Any], seconds: float) -> None:
     """Wait for another thread's result, however that ends."""
     waited = asyncio.wrap_future(future)
     waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # its errors are for others to handle

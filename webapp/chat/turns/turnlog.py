@@ -44,12 +44,12 @@ def stop_key(turn_id: int) -> str:
     return f"{{turn:{turn_id}}}:stop"
 
 
-def owed_key(turn_id: int) -> str:
+def pending_jobs_key(turn_id: int) -> str:
     """The jobs of the turn that have not finished."""
     return f"{{turn:{turn_id}}}:owed"
 
 
-def allowed_key(turn_id: int, number: int) -> str:
+def consent_key(turn_id: int, number: int) -> str:
     """What the person answered when asked about a call of the turn."""
     return f"{{turn:{turn_id}}}:allowed:{number}"
 
@@ -103,7 +103,7 @@ def order(entry_id: str) -> tuple[int, int]:
     return (int(milliseconds), int(sequence or 0))
 
 
-def before(entry_id: str) -> str:
+def preceding_id(entry_id: str) -> str:
     """An id just before another, for a cursor after which that one comes first."""
     milliseconds, sequence = order(entry_id)
     return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
@@ -172,16 +172,16 @@ def owe(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
         report(client, turn_id, SETTLED, {})
         return
     with client.pipeline(transaction=True) as pipe:
-        pipe.sadd(owed_key(turn_id), *names)
-        pipe.expire(owed_key(turn_id), _OWED_SECONDS)
+        pipe.sadd(pending_jobs_key(turn_id), *names)
+        pipe.expire(pending_jobs_key(turn_id), _OWED_SECONDS)
         pipe.execute()
 
 
 def settle(client: Redis, turn_id: int, job: str) -> None:
     """Note that a job of the turn has ended, well or not; the last one settles the turn."""
     with client.pipeline(transaction=True) as pipe:
-        pipe.srem(owed_key(turn_id), job)
-        pipe.scard(owed_key(turn_id))
+        pipe.srem(pending_jobs_key(turn_id), job)
+        pipe.scard(pending_jobs_key(turn_id))
         removed, left = pipe.execute()
     if removed and not left:
         report(client, turn_id, SETTLED, {})

@@ -28,7 +28,7 @@ HandOver = Callable[[int, Sequence[Entry]], None]
 MayWrite = Callable[[], Awaitable[None]]
 
 
-async def _always() -> None:
+async def _always_allowed() -> None:
     """Nothing stands in the way of writing."""
 
 
@@ -64,7 +64,7 @@ class TurnWriter:
         coalesce_ms: int,
         keep_seconds: int,
         hand_over: HandOver,
-        may_write: MayWrite = _always,
+        may_write: MayWrite = _always_allowed,
     ) -> None:
         self._client = client
         self._hand_over = hand_over

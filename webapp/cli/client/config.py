@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
+from webapp.cli.client.errors import REFUSED, USAGE, Trouble
 
 URL, TOKEN = "COMMONPLACE_URL", "COMMONPLACE_TOKEN"
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -29,7 +29,7 @@ def path() -> Path:
     return folder / "commonplace" / "config.json"
 
 
-def saved() -> Access | None:
+def read_config() -> Access | None:
     """What `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
     try:
         found = json.loads(path().read_text("utf-8"))
@@ -65,7 +65,7 @@ def find(url: str | None) -> Access:
 
     A saved token goes to the address it was saved for, and to no other.
     """
-    kept = saved()
+    kept = read_config()
     chosen = clean_url(url or os.environ.get(URL) or (kept.url if kept else DEFAULT_URL))
     token = os.environ.get(TOKEN, "").strip()
     if not token and kept is not None and kept.url == chosen:

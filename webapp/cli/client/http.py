@@ -11,14 +11,14 @@ from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
 
 from webapp.cli.client.config import Access
-from webapp.cli.client.trouble import AWAY, FAILED, REFUSED, UNKNOWN, Trouble
+from webapp.cli.client.errors import AWAY, FAILED, REFUSED, UNKNOWN, Trouble
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
 CHUNK = 256 * 1024
 _CODES = {401: REFUSED, 403: REFUSED, 404: UNKNOWN}
 
 
-class Broken(Exception):
+class BrokenStream(Exception):
     """A stream broke off."""
 
 
@@ -158,7 +158,7 @@ def _lines(answer: HTTPResponse) -> Iterator[str]:
         for line in answer:
             yield line.decode("utf-8", "replace").rstrip("\r\n")
     except (HTTPException, OSError) as error:
-        raise Broken(str(error)) from None
+        raise BrokenStream(str(error)) from None
 
 
 def _events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import click
 
 from webapp.cli.client import config, output
-from webapp.cli.client.chatting import chat
+from webapp.cli.client.chat import chat
 from webapp.cli.client.config import Access
+from webapp.cli.client.errors import REFUSED, USAGE, Trouble
 from webapp.cli.client.http import Server
-from webapp.cli.client.remembering import memories, remember, search
+from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.transfers import bring_in, write_out
-from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
 from webapp.cli.client.webhooks import events, webhooks
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -38,7 +38,7 @@ def commonplace(context: click.Context, url: str | None) -> None:
 @click.pass_context
 def login(context: click.Context, token_stdin: bool) -> None:
     """Check a token (Settings, API tokens) and keep it in a file only you can read."""
-    kept = config.saved()
+    kept = config.read_config()
     default = context.obj or (kept.url if kept else config.DEFAULT_URL)
     url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))
     url = config.clean_url(url)

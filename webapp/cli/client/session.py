@@ -19,7 +19,7 @@ def server(context: click.Context) -> Server:
     return Server(config.find(context.find_root().obj))
 
 
-def piped() -> str:
+def read_piped_input() -> str:
     """What is piped in; empty in a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""

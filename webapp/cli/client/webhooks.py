@@ -8,9 +8,9 @@ import time
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.http import Broken
+from webapp.cli.client.errors import AWAY, Trouble
+from webapp.cli.client.http import BrokenStream
 from webapp.cli.client.session import as_json, server
-from webapp.cli.client.trouble import AWAY, Trouble
 
 KINDS = (
     "conversation.started",
@@ -90,7 +90,7 @@ def events(context: click.Context, kinds: tuple[str, ...], count: int | None) ->
                 click.echo(json.dumps({"type": name, "id": event_id, "data": data}))
                 if shown == count:
                     return
-        except (Broken, Trouble) as error:
+        except (BrokenStream, Trouble) as error:
             failures += 1
             if isinstance(error, Trouble) and (error.exit_code != AWAY or failures > RETRIES):
                 raise

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from webapp.cli.launch.redis_programs import newest_redis
 
-from .installing import install_file
-from .locking import LOCK, locked, normal, wants_hashes
+from .installers import install_file
+from .lockfile import LOCK, locked_packages, normal, wants_hashes
 from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, say, succeeds
 from .venv import VERSION
 
@@ -45,7 +45,7 @@ def _install_requirements(path: Path, what: str) -> None:
     say(f"installing {what} from {path.name}")
     lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
     if path == RUNTIME and wants_hashes():
-        blocks = {name: block for name, block in locked().items() if name not in LEFT_FOR_LATER}
+        blocks = {name: block for name, block in locked_packages().items() if name not in LEFT_FOR_LATER}
         if not install_file("".join(blocks.values()), "--require-hashes"):
             raise SetupError(
                 f"The packages of {LOCK.name} could not be installed; the output is above. Check the network and the "
@@ -75,7 +75,7 @@ def _is_locked(line: str, blocks: dict[str, str]) -> bool:
 
 def _pip_one(package: str, *options: str) -> bool:
     """Install one pinned package with pip, without what it brings, by its hash if the lock has one."""
-    block = locked().get(package, "") if wants_hashes() else ""
+    block = locked_packages().get(package, "") if wants_hashes() else ""
     hashes = ["--require-hashes"] if block else []
     # Whether it is wanted here was decided already.
     text = re.sub(r"^([^;\n]*);[^\n\\]*", r"\1 ", block) or f"{pin_of(package)}\n"
@@ -123,7 +123,7 @@ def _install_boto3() -> None:
         return
     say(f"installing {pin}, for the bucket")
     hashes = ["--require-hashes"] if wants_hashes() else []
-    blocks = locked() if hashes else {}
+    blocks = locked_packages() if hashes else {}
     lines = [blocks.get(name) or f"{pin_of(name)}\n" for name in BUCKET]
     if not install_file("".join(lines), *hashes, "--no-deps"):
         raise SetupError(f"{pin} could not be installed; the output is above.")

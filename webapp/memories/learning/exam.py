@@ -18,14 +18,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from webapp.llm.parts import Part
+from webapp.llm.call_parts import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
 from webapp.memories.rules.evidence import find_own_quote
 from webapp.memories.rules.statements import FIELD, KEYS, MOST, About, Statement, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span
-from webapp.text.words import folded
+from webapp.text.words import fold_marks
 
 _PATH = Path(__file__).with_suffix(".json")
 _BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -35,7 +35,7 @@ class _Labelled(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Right(_Labelled):
+class RightStatement(_Labelled):
     """A statement that a careful model makes, worded as `content`; another wording has one of the words in `says`.
 
     It may be `about` any of several; `value` is at least a part of the value of its key.
@@ -49,7 +49,7 @@ class Right(_Labelled):
     value: str | None = None
 
 
-class Wrong(_Labelled):
+class WrongStatement(_Labelled):
     """A false statement, worded as `claim` by a weak model; `why` names its kind.
 
     A wording makes it if it has one of the words in `says`, or if there are none, unless it also has one of those that
@@ -69,8 +69,8 @@ class Message(_Labelled):
     """What somebody said, and the statements known about it."""
 
     text: str
-    right: tuple[Right, ...]
-    wrong: tuple[Wrong, ...]
+    right: tuple[RightStatement, ...]
+    wrong: tuple[WrongStatement, ...]
 
 
 class Paper(_Labelled):
@@ -113,7 +113,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _AnsweredStatement:
     """A statement of an answer that would be remembered; `words` are its wording, folded, between blanks."""
 
     message: str
@@ -128,10 +128,10 @@ class _Said:
         return place is not None and touches(self.span, [place])
 
     def has(self, words: Sequence[str]) -> bool:
-        return any(folded(word) in self.words for word in words)
+        return any(fold_marks(word) in self.words for word in words)
 
     def gives(self, key: str | None, value: str | None = None) -> bool:
-        return key is not None and self.key == KEYS[key] and folded(value or "") in self.value
+        return key is not None and self.key == KEYS[key] and fold_marks(value or "") in self.value
 
 
 @cache
@@ -178,15 +178,15 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
     )
 
 
-def _is_found(known: Right, said: _Said) -> bool:
+def _is_found(known: RightStatement, said: _AnsweredStatement) -> bool:
     return said.about in known.about and said.has(known.says)
 
 
-def _is_made(trap: Wrong, said: _Said) -> bool:
+def _is_made(trap: WrongStatement, said: _AnsweredStatement) -> bool:
     return said.gives(trap.key, trap.value) or ((not trap.says or said.has(trap.says)) and not said.has(trap.unless))
 
 
-def _statements(call: ExtractionCall, items: Sequence[Any]) -> Iterator[_Said]:
+def _statements(call: ExtractionCall, items: Sequence[Any]) -> Iterator[_AnsweredStatement]:
     for item in items:
         try:
             statement = Statement.model_validate(item)
@@ -197,5 +197,5 @@ def _statements(call: ExtractionCall, items: Sequence[Any]) -> Iterator[_Said]:
         if operation is None or isinstance(place, Refusal):
             continue
         source, span = place
-        words, value = (f" {folded(text)} " for text in (operation.content, operation.fact_value or ""))
-        yield _Said(source.content, span, statement.about, words, operation.fact_key, value)
+        words, value = (f" {fold_marks(text)} " for text in (operation.content, operation.fact_value or ""))
+        yield _AnsweredStatement(source.content, span, statement.about, words, operation.fact_key, value)

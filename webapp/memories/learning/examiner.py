@@ -11,19 +11,19 @@ import logging
 from dataclasses import asdict, astuple
 from typing import Any
 
-from webapp.database import db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.extensions import redis
-from webapp.llm.errors import ContextTooLong, CutOff, MalformedOutput, Refused
+from webapp.llm.errors import ContextTooLong, CutOffAnswer, MalformedOutput, RefusedByModel
 from webapp.llm.structured import complete_items
 from webapp.llm.target import Target
 from webapp.memories.learning.exam import Marks, Paper, call_of, mark, papers
 from webapp.memories.learning.model_call import SCHEMA_NAME, TurnAnswer, wishes
 from webapp.memories.rules.statements import FIELD
-from webapp.model_clients import completions
-from webapp.models.grades import key_of, progress_key, target_of
-from webapp.models.models import MemoryGrade
 from webapp.prompts import service as prompts
+from webapp.providers.clients import completions
+from webapp.providers.grades import key_of, progress_key, target_of
+from webapp.providers.models import MemoryGrade
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +74,9 @@ def _sit(target: Target, paper: Paper, instructions: str) -> Marks:
             .complete_structured(call.messages, TurnAnswer, SCHEMA_NAME, **wishes(call, parts))
         )
         items = parsed.statements
-    except CutOff as cut:
+    except CutOffAnswer as cut:
         items = complete_items(cut.text, FIELD)
-    except (MalformedOutput, Refused, ContextTooLong) as error:
+    except (MalformedOutput, RefusedByModel, ContextTooLong) as error:
         log.info("exam: no answer", extra={"code": error.code, "language": paper.language})
     return mark(paper, call, items)
 

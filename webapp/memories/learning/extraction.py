@@ -12,28 +12,28 @@ from dataclasses import replace
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.conversations import naming, titles
+from webapp.conversations import default_titles, titles
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
-from webapp.database import db, reads_only, write_transaction
-from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.memories.keeping import store, versions
-from webapp.memories.keeping.burials import watch
-from webapp.memories.keeping.graveyards import graveyard
-from webapp.memories.keeping.journal import Journal
-from webapp.memories.known import extracts
-from webapp.memories.learning import reading
-from webapp.memories.learning.guided import guide as current_guide
+from webapp.db.base import db, reads_only, write_transaction
+from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
+from webapp.memories.learning import inputs
+from webapp.memories.learning.extra_questions import guide as current_guide
+from webapp.memories.learning.inputs import ExtractionInput
+from webapp.memories.learning.journey_points import ground_assessments
 from webapp.memories.learning.model_call import Answer, ask
-from webapp.memories.learning.points import ground_assessments
-from webapp.memories.learning.reading import Reading
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
-from webapp.memories.rules.board import Plan
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import State
-from webapp.memories.showing import wording
+from webapp.memories.rules.working_copy import Plan
+from webapp.memories.showing import texts
+from webapp.memories.store import versions, writing
+from webapp.memories.store.conversation_memory import extracts
+from webapp.memories.store.forget_check import watch
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
     most = None
     while True:
-        batch = reading.read(conversation_id, place, most)
+        batch = inputs.read(conversation_id, place, most)
         db.session.remove()
         if batch is None:
             return None
@@ -86,14 +86,14 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
             on_start = None
         try:
             return _step(batch)
-        except CutOff:
+        except CutOffAnswer:
             count = len({source.message_id for source in batch.call.sources})
             if count == 1:
                 return replace(_write(batch, None), unreadable=1)
             most = count // 2
 
 
-def _step(batch: Reading) -> Result:
+def _step(batch: ExtractionInput) -> Result:
     """One model call, if one is needed, and its effects."""
     answer = None
     if batch.call.is_needed and batch.has_substance:
@@ -119,9 +119,11 @@ def _step(batch: Reading) -> Result:
     return replace(result, title=titles.title_conversation(batch.conversation_id, prompts.active("titles").text, watch))
 
 
-def _title(batch: Reading, proposed: str | None) -> str | None:
+def _title(batch: ExtractionInput, proposed: str | None) -> str | None:
     asked = " ".join(source.content for source in batch.call.sources)
-    title = naming.of_model(proposed, asked, " ".join(batch.call.context)) or naming.from_words(batch.first_words)
+    title = default_titles.clean_model_title(
+        proposed, asked, " ".join(batch.call.context)
+    ) or default_titles.title_from_words(batch.first_words)
     if not title:
         return None
     with write_transaction():
@@ -131,15 +133,15 @@ def _title(batch: Reading, proposed: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
+def look_around(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
     """The memories near what was found, looked up before the transaction that stores it; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
-    return store.look_around(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
+    return writing.look_around(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
 
 
-def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = None) -> Result:
+def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby | None = None) -> Result:
     """Decide and store, unless another run has read the same messages in the meantime."""
     with write_transaction():
         conversation = db.session.scalar(
@@ -147,7 +149,7 @@ def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = 
         )
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != batch.space_id or not extracts(conversation, reading.owner_of(conversation)):
+        if conversation.space_id != batch.space_id or not extracts(conversation, inputs.owner_of(conversation)):
             return Result()
         result = Result(read=True)
         if answer is not None:
@@ -156,15 +158,15 @@ def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = 
             result = _apply(batch, answer, nearby)
             if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
-        place = reached(batch, answer)
+        place = last_message_read(batch, answer)
         through = max(batch.watermark or 0, place or 0)
         partial = batch.call.is_partial or place != batch.call.covers_through
         conversation.extracted_through = through or None
-        conversation.extraction_due = partial or reading.has_newer(conversation, through)
+        conversation.extraction_due = partial or inputs.has_newer(conversation, through)
         return replace(result, more=partial, through=place or 0)
 
 
-def reached(batch: Reading, answer: Answer | None) -> int | None:
+def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | None:
     """The message up to which a call has read: all it covers or, if cut off, all before the one it was cut off in.
 
     The first message counts as read in any case: the same call would be cut off at the same place again.
@@ -175,7 +177,7 @@ def reached(batch: Reading, answer: Answer | None) -> int | None:
     return max((i for i in ids.values() if i < ids[answer.cut_at]), default=ids[answer.cut_at])
 
 
-def _store_points(conversation: Conversation, batch: Reading, answer: Answer) -> bool:
+def _store_points(conversation: Conversation, batch: ExtractionInput, answer: Answer) -> bool:
     """Pass what was said about open points to the domain that asked; returns whether a summary is due."""
     guide = current_guide()
     if guide is None or not batch.points:
@@ -187,14 +189,14 @@ def _store_points(conversation: Conversation, batch: Reading, answer: Answer) ->
     return guide.store(conversation, batch.points, grounded, len({source.message_id for source in said}))
 
 
-def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Result:
+def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:
     operations = answer.extraction.operations
     plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
     # Refusals are reported along with other changes; on their own, only those worth a line of their own.
-    is_told = bool(plan.effects) or not wording.TOLD_ALONE.isdisjoint(reasons)
+    is_told = bool(plan.effects) or not texts.TOLD_ALONE.isdisjoint(reasons)
     change_set = _store(batch, answer, plan, counts, reasons) if is_told else None
     log.info(
         "memories extracted",
@@ -209,18 +211,18 @@ def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Resul
     )
 
 
-def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None) -> State:
+def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None = None) -> State:
     """What a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at all."""
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())
-    ids |= store.candidates(batch.user_id, batch.space_id, operations, message_ids)
+    ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = look_around(batch, answer)
     ids |= nearby.ids if nearby else frozenset()
     return State(
         messages=batch.call.sources,
-        memories=tuple(store.load_known(ids)),
+        memories=tuple(writing.load_known(ids)),
         numbered=batch.call.numbered,
         embeddings=answer.vectors,
         context=batch.call.context,
@@ -231,10 +233,10 @@ def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None)
 
 
 def _store(
-    batch: Reading, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
+    batch: ExtractionInput, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
 ) -> MemoryChangeSet:
     journal = Journal(batch.user_id, "extraction", actor="extraction", conversation_id=batch.conversation_id)
-    store.apply_plan(
+    writing.apply_plan(
         plan.effects,
         journal,
         space_id=batch.space_id,

@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from webapp.conversations.models import Message
-from webapp.database import db
-from webapp.memories.keeping.journal import statement_hash
+from webapp.db.base import db
 from webapp.memories.learning.models import ForgetProposal
-from webapp.memories.learning.tools import held_conversation, refused
+from webapp.memories.learning.tools import lock_conversation, refusal_text
 from webapp.memories.models import Memory
+from webapp.memories.store.journal import statement_hash
 
 MOST = 20
 ASKS_FIRST = (
@@ -31,7 +31,7 @@ class Forget(BaseModel):
 
 def forget(turn: Message, args: Forget) -> dict[str, Any]:
     """Propose memories to be forgotten; the reply offers it to the user."""
-    conversation = held_conversation(turn)
+    conversation = lock_conversation(turn)
     chosen = Memory.memory_id == args.memory_id
     if args.memory_id is None:
         chosen = Memory.statement_hash == statement_hash(args.content or "")
@@ -39,7 +39,7 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
         select(Memory).where(Memory.user_id == conversation.user_id, chosen).order_by(Memory.memory_id).limit(MOST)
     ).all()
     if not rows:
-        return refused("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
+        return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
     ids = [row.memory_id for row in rows]
     asked = ForgetProposal.message_id == turn.message_id
     known = set(db.session.scalars(select(ForgetProposal.memory_id).where(asked, ForgetProposal.memory_id.in_(ids))))

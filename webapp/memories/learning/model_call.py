@@ -10,21 +10,21 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from webapp.database import db
-from webapp.llm.errors import CutOff, MalformedOutput, ModelError
-from webapp.llm.parts import Part, schema_of
+from webapp.db.base import db
+from webapp.llm.call_parts import Part, schema_of
+from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.learning import trust
-from webapp.memories.learning.points import FIELD as POINTS
-from webapp.memories.learning.points import PointAssessment, read_points
+from webapp.memories.learning.inputs import ExtractionInput
+from webapp.memories.learning.journey_points import FIELD as POINTS
+from webapp.memories.learning.journey_points import PointAssessment, read_points
 from webapp.memories.learning.prompt import ExtractionCall
-from webapp.memories.learning.reading import Reading
-from webapp.memories.rules.check import worded
+from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
-from webapp.model_clients import completions, embedder
+from webapp.providers.clients import completions, embedder
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def ask(reading: Reading) -> Answer:
+def ask(reading: ExtractionInput) -> Answer:
     """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
 
     A cut-off answer counts as far as it goes, if it contains a whole statement.
@@ -90,14 +90,14 @@ def ask(reading: Reading) -> Answer:
         )
         data = parsed.model_dump()
         model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)
-    except CutOff as cut:
+    except CutOffAnswer as cut:
         data = {FIELD: complete_items(cut.text, FIELD)}
-        cut_at = _reached(data[FIELD], reading)
+        cut_at = _last_number(data[FIELD], reading)
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
     said = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
-    operations = tuple(worded(operation, said, policy) for operation in extraction.operations)
+    operations = tuple(as_stored(operation, said, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
@@ -115,7 +115,7 @@ def ask(reading: Reading) -> Answer:
     )
 
 
-def _reached(items: Sequence[Any], reading: Reading) -> int | None:
+def _last_number(items: Sequence[Any], reading: ExtractionInput) -> int | None:
     """The number of the last message that a cut-off answer reached; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
     known = {source.number for source in reading.call.sources}

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Timestamp, current_timestamp, now
 
 
 class ForgetProposal(Base):

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from webapp.memories.learning.parted import parts_of
+from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.prompts.catalogue import default_text
 from webapp.text.tokens import Count, estimate_tokens

@@ -18,19 +18,19 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from sqlalchemy import select
 
-from webapp.conversations.current import count_current
+from webapp.background.queues import enqueue_or_find
+from webapp.conversations.current_messages import count_current
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict, Unavailable
 from webapp.extensions import redis
 from webapp.llm.errors import ModelError
-from webapp.memories.known import memory_is_on
-from webapp.memories.learning import reading
+from webapp.memories.learning import inputs
 from webapp.memories.learning.extraction import extract
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
-from webapp.queueing import enqueue_or_find
+from webapp.memories.store.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60
 OWED_DAYS = 7
@@ -180,7 +180,7 @@ def _job(job_id: str) -> Job | None:
     return None
 
 
-def owed_extractions(*, limit: int = 200) -> Sequence[int]:
+def due_extractions(*, limit: int = 200) -> Sequence[int]:
     """Conversations waiting for an extraction that have been idle for a while, longest first."""
     at: datetime = now()
     return db.session.scalars(
@@ -202,13 +202,13 @@ def _wanted(user_id: int, conversation_id: int) -> bool:
     Always in a legacy: its summaries read it, and keep no record of that.
     """
     conversation = get_conversation(user_id, conversation_id)
-    if not memory_is_on(conversation, reading.owner_of(conversation)):
+    if not memory_is_on(conversation, inputs.owner_of(conversation)):
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
         raise Conflict("This conversation only reads memory; it does not create any.")
     if reader_of(conversation) is not None:
         return True
-    return not reading.has_newer(conversation, conversation.extracted_through or 0)
+    return not inputs.has_newer(conversation, conversation.extracted_through or 0)
 
 
 def _begin(conversation_id: int, base: int | None) -> None:

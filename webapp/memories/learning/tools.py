@@ -9,11 +9,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from webapp.conversations.current import said_before
+from webapp.conversations.current_messages import previous_messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, get_or_raise
-from webapp.memories.keeping import graveyards, store, versions
-from webapp.memories.keeping.journal import Journal
+from webapp.db.base import db, get_or_raise
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
@@ -23,7 +21,9 @@ from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
-from webapp.memories.search import search_memories
+from webapp.memories.store import tombstone_secrets, versions, writing
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.search import search_memories
 
 FOUND = 8
 RECENT_MESSAGES = 50
@@ -70,15 +70,15 @@ def remember(
     `is_tainted`: the turn's prompt contains others' words, which may have made the model call this. What it wants kept
     then waits for the user.
     """
-    conversation = held_conversation(turn)
+    conversation = lock_conversation(turn)
     if not conversation.makes_memory:
-        return refused("read_only", "Memory is only read in this conversation. Nothing is kept.")
+        return refusal_text("read_only", "Memory is only read in this conversation. Nothing is kept.")
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
     source = next((s for s in reversed(sources) if find_own_quote(quote, s.content, s.others)), None)
     if source is None:
-        return refused("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
+        return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -90,22 +90,22 @@ def remember(
         confidence=CONFIDENCE,
         importance=args.importance,
     )
-    ids = store.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
+    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
     if vectors and model:
-        ids |= store.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
+        ids |= writing.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
     state = State(
         messages=sources,
-        memories=tuple(store.load_known(ids)),
+        memories=tuple(writing.load_known(ids)),
         embeddings=vectors,
         context=_replies(turn),
         is_tainted=is_tainted,
-        is_forgotten=graveyards.graveyard(conversation.user_id).forbids,
+        is_forgotten=tombstone_secrets.graveyard(conversation.user_id).forbids,
     )
     plan = decide([operation], state, Policy(is_trusted=True), origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects
     if not effects:
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
-        return refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
+        return refusal_text(reason.value, _REFUSALS.get(reason, "This is not kept."))
     journal = Journal(
         conversation.user_id,
         "tool",
@@ -113,7 +113,7 @@ def remember(
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
-    made = store.apply_plan(
+    made = writing.apply_plan(
         effects,
         journal,
         space_id=conversation.space_id,
@@ -137,13 +137,13 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
     }
 
 
-def held_conversation(turn: Message) -> Conversation:
+def lock_conversation(turn: Message) -> Conversation:
     """The turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
     return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
 
 def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
-    rows = db.session.scalars(said_before(turn.conversation_id, turn.message_id, "user", RECENT_MESSAGES)).all()
+    rows = db.session.scalars(previous_messages(turn.conversation_id, turn.message_id, "user", RECENT_MESSAGES)).all()
     return tuple(
         SourceMessage(number, row.message_id, "user", row.content, row.created_at, row.provenance)
         for number, row in enumerate(reversed(rows), 1)
@@ -152,7 +152,7 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 def _replies(turn: Message) -> tuple[str, ...]:
     """The latest replies before this one."""
-    replies = said_before(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
+    replies = previous_messages(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
     return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
 
 
@@ -182,5 +182,5 @@ def _outcome(effects: Sequence[Effect], made: dict[int, int]) -> dict[str, Any]:
     return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
 
 
-def refused(reason: str, detail: str) -> dict[str, Any]:
+def refusal_text(reason: str, detail: str) -> dict[str, Any]:
     return {"status": "refused", "reason": reason, "detail": detail}

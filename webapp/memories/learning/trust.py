@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.memories.rules.policy import Policy
-from webapp.models.grades import grade_of, worker
+from webapp.providers.grades import grade_of, worker
 
 
 def policy() -> Policy:

@@ -20,13 +20,13 @@ from webapp.memories.rules.evidence import (
     label_and_quote,
     own_sentence,
 )
+from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars
 from webapp.memories.rules.keys import CONTENT_MAX, canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.screening import find_secret
+from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
-from webapp.memories.rules.wording import adds_from, is_borrowed, keeps_particulars, stands
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import without
 from webapp.text.quotes import Span
@@ -110,7 +110,7 @@ def check(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
-    content = wording(operation, place, state, policy)
+    content = memory_wording(operation, place, state, policy)
     if isinstance(content, Refusal):
         return content
     own_words = "" if policy.is_trusted else content
@@ -155,7 +155,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
 
 
-def wording(
+def memory_wording(
     operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State, policy: Policy
 ) -> str | Refusal:
     """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
@@ -167,7 +167,7 @@ def wording(
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        kept = keeps_particulars(operation.content, [typed(message), state.subject])
+        kept = keeps_particulars(operation.content, [typed_text(message), state.subject])
         if kept or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
@@ -177,10 +177,10 @@ def wording(
     return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
 
 
-def worded(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOperation:
+def as_stored(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOperation:
     """Return an operation as it would be stored, so that this is what is searched for and embedded before."""
     place = place_of(operation, state.messages)
-    content = place if isinstance(place, Refusal) else wording(operation, place, state, policy)
+    content = place if isinstance(place, Refusal) else memory_wording(operation, place, state, policy)
     return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
 
 
@@ -195,17 +195,17 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, said: str, 
 
 def _is_from_others(content: str, state: State) -> bool:
     """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
-    said = [typed(message) for message in state.messages if message.role == "user"]
-    spoken = [text for message in state.messages for text in _untyped(message)]
+    said = [typed_text(message) for message in state.messages if message.role == "user"]
+    spoken = [text for message in state.messages for text in _words_of_others(message)]
     return is_borrowed(content, said, [*state.context, *spoken]) or adds_from(content, said, state.foreign)
 
 
-def typed(message: SourceMessage) -> str:
+def typed_text(message: SourceMessage) -> str:
     """Return what the author of a message typed, with blanks in place of the rest."""
     return without(message.content, [*injected_spans(message.content), *message.others])
 
 
-def _untyped(message: SourceMessage) -> list[str]:
+def _words_of_others(message: SourceMessage) -> list[str]:
     """Return the words of a message that its author, if that is the user, did not type."""
     if message.role != "user":
         return [message.content]
@@ -223,7 +223,7 @@ def _draft(
     operation: MemoryOperation, content: str, message: SourceMessage, target: KnownMemory | None, origin: Origin
 ) -> Draft:
     key = canonical_fact_key(operation.fact_key, operation.category)
-    if key is not None and not stands(operation.fact_value, typed(message)):
+    if key is not None and not is_grounded(operation.fact_value, typed_text(message)):
         key = None
     if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
         # An update of a keyed fact is about that fact, whether or not the model repeats the key.

@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webapp.memories.rules.board import Became, Board, Outcome, Plan, Rejection, outcome_of
 from webapp.memories.rules.check import Claim, Refusal, check
 from webapp.memories.rules.operations import Action, MemoryOperation
-from webapp.memories.rules.policy import Policy, Standing, is_older
+from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
 from webapp.memories.rules.relations import (
+    claim_standing,
     contains,
+    earlier_loss,
     is_known,
     is_related,
     is_usable,
-    lost_before,
     may_contradict,
     may_leave_review,
-    near,
+    similar_memories,
     stale_proposals,
-    standing_of,
     was_noted,
     was_proposed,
 )
 from webapp.memories.rules.state import KnownMemory, Origin, State
+from webapp.memories.rules.working_copy import Board, OperationOutcome, Outcome, Plan, Rejection, outcome_of
 from webapp.text.canonical import plain_text
 
 DEFAULT_POLICY = Policy()
@@ -52,13 +52,15 @@ def decide(
         if isinstance(verdict, Claim):
             claims.append(verdict)
         else:
-            outcomes.append(Outcome(index, Became.REFUSED, reason=verdict))
+            outcomes.append(Outcome(index, OperationOutcome.REFUSED, reason=verdict))
     for claim in sorted(claims, key=lambda claim: claim.order):
         before = len(board.effects)
         refusal = _weigh(claim, board, policy)
         made = board.effects[before:]
         outcomes.append(
-            outcome_of(claim.index, made) if refusal is None else Outcome(claim.index, Became.REFUSED, reason=refusal)
+            outcome_of(claim.index, made)
+            if refusal is None
+            else Outcome(claim.index, OperationOutcome.REFUSED, reason=refusal)
         )
     outcomes.sort(key=lambda outcome: outcome.index)
     return Plan(
@@ -115,25 +117,25 @@ def _contest(
 ) -> Refusal | None:
     """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
     fact, and the change is shown; from any other, the fact waits for the user to settle it."""
-    standing = standing_of(claim, current, policy)
+    standing = claim_standing(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
         # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
         disputed = board.get(same.contradicts)
         against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
-        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
+        promoted = standing is ClaimStanding.REPLACES and may_leave_review(same, claim, policy, against=against)
         if promoted:
             board.supersede(current, same, claim)
         board.add_evidence(same, claim, clears_review=promoted)
         return None
-    if standing is Standing.YIELDS:
-        lost = lost_before(claim, current, board)
+    if standing is ClaimStanding.YIELDS:
+        lost = earlier_loss(claim, current, board)
         if lost is None:
             board.insert(claim, overruled_by=current.ref)
         else:
             board.add_evidence(lost, claim)
-    elif standing is Standing.WAITS:
+    elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
-    elif standing is Standing.PRECEDES:
+    elif standing is ClaimStanding.PRECEDES:
         board.insert(claim, precedes=current)
     else:
         slot = claim.draft.slot
@@ -158,7 +160,7 @@ def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -
 
 
 def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    alike = near(claim, board, policy)
+    alike = similar_memories(claim, board, policy)
     if any(memory.rests_on(claim.evidence) for memory in alike):
         return Refusal.KNOWN
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
@@ -187,12 +189,12 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
         return None
     if supersedes:
         return _contest(claim, target, None, board, policy)
-    standing = standing_of(claim, target, policy)
-    if standing is Standing.PRECEDES:
+    standing = claim_standing(claim, target, policy)
+    if standing is ClaimStanding.PRECEDES:
         return _weigh_statement(claim, board, policy)  # more detail in the user's words stands beside the rest
-    if standing is Standing.REPLACES:
+    if standing is ClaimStanding.REPLACES:
         board.revise(target, claim.draft, claim)
-    elif standing is Standing.WAITS:
+    elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:
         board.insert(claim, overruled_by=target.ref)
@@ -201,7 +203,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
 
 def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
-    if standing_of(claim, target, policy) is Standing.REPLACES:
+    if claim_standing(claim, target, policy) is ClaimStanding.REPLACES:
         board.supersede(target, known, claim)
         return
     waiting, standing = (target, known) if known.is_protected else (known, target)

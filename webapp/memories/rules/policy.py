@@ -17,7 +17,7 @@ MAYBE_SAME_AT = 0.70
 """The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
 
 
-class Standing(StrEnum):
+class ClaimStanding(StrEnum):
     """A later statement against the current one.
 
     It replaces it; is used while the earlier one waits for the user; waits itself; or yields.
@@ -54,13 +54,13 @@ class Policy:
         """Certain enough to be used without asking the user."""
         return at_least(confidence, self.review_below)
 
-    def standing(self, confidence: float, current: float) -> Standing:
+    def standing(self, confidence: float, current: float) -> ClaimStanding:
         """What happens to a value that differs from the current one and was said later."""
         if not self.is_usable(confidence):
-            return Standing.WAITS if at_least(confidence, current) else Standing.YIELDS
+            return ClaimStanding.WAITS if at_least(confidence, current) else ClaimStanding.YIELDS
         if not self.may_replace(confidence, current):
-            return Standing.WAITS
-        return Standing.REPLACES if self.is_trusted else Standing.PRECEDES
+            return ClaimStanding.WAITS
+        return ClaimStanding.REPLACES if self.is_trusted else ClaimStanding.PRECEDES
 
     def may_replace(self, confidence: float, current: float) -> bool:
         """A later statement replaces at equal or higher confidence, and always if it is sure enough in itself."""

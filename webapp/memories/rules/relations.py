@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webapp.memories.rules.board import Board
 from webapp.memories.rules.check import Claim
-from webapp.memories.rules.policy import Policy, Standing, is_older
+from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
 from webapp.memories.rules.similarity import cosine, is_same
 from webapp.memories.rules.state import KnownMemory
+from webapp.memories.rules.working_copy import Board
 from webapp.text.words import stems, words
 
 
@@ -16,13 +16,13 @@ def is_usable(claim: Claim, policy: Policy) -> bool:
     return policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
 
 
-def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
+def claim_standing(claim: Claim, current: KnownMemory, policy: Policy) -> ClaimStanding:
     """Return how a claim relates to what it contradicts: older words yield; the user's own only they may change."""
     if is_older(claim.evidence.moment, current):
-        return Standing.YIELDS
+        return ClaimStanding.YIELDS
     standing = policy.standing(claim.draft.confidence, current.confidence)
-    if standing in (Standing.REPLACES, Standing.PRECEDES) and (current.is_protected or claim.is_doubtful):
-        return Standing.WAITS
+    if standing in (ClaimStanding.REPLACES, ClaimStanding.PRECEDES) and (current.is_protected or claim.is_doubtful):
+        return ClaimStanding.WAITS
     return standing
 
 
@@ -58,7 +58,7 @@ def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
     return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
 
 
-def near(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
+def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
     """The memories of the same type without a key that say the same, most similar first."""
     similar = [
         (similarity, memory)
@@ -69,7 +69,7 @@ def near(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
     return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
 
 
-def lost_before(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
+def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
     """The record that the same value has lost to the same fact before."""
     slot = claim.draft.slot
     return next(

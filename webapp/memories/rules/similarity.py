@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from webapp.memories.rules.wording import particulars_of
+from webapp.memories.rules.grounding import particulars_of
 from webapp.text.words import stems, words
 
 

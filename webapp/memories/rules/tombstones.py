@@ -27,7 +27,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from webapp.memories.rules.keys import canonical_fact_key, earlier_fact_key
-from webapp.text.canonical import canonical_statement, earlier_fold, earlier_statement, earlier_trimmed, fold, trimmed
+from webapp.text.canonical import (
+    canonical_statement,
+    earlier_fold,
+    earlier_statement,
+    earlier_trimmed,
+    fold,
+    trim_punctuation,
+)
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -68,7 +75,7 @@ class Version:
 
 
 _EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
-_NOW = Version("/2", fold, trimmed, canonical_statement, canonical_fact_key)
+_NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:

@@ -74,7 +74,7 @@ class DropEvidence:
 
 
 @dataclass(frozen=True)
-class Refused:
+class UndoRefused:
     """A memory that stands in the way, and why."""
 
     ref: int
@@ -89,7 +89,7 @@ class UndoPlan:
     """Either steps to apply in order, or obstacles: a change set is undone as a whole or not at all."""
 
     steps: tuple[Reversal, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[UndoRefused, ...] = ()
 
     @property
     def is_possible(self) -> bool:
@@ -129,25 +129,25 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
     """
     removals: list[Reversal] = []
     steps: list[Reversal] = []
-    refused: list[Refused] = []
+    refused: list[UndoRefused] = []
     squashed = squash(changes)
     held_before = {change.ref: change.before.slot if change.before else None for change in squashed}
     for change in squashed:
         now = present.memories.get(change.ref)
         if now is None:
             if change.before is not None:
-                refused.append(Refused(change.ref, Obstacle.FORGOTTEN))
+                refused.append(UndoRefused(change.ref, Obstacle.FORGOTTEN))
             continue
         if change.before is None:
             if change.after is None or now.revision != change.after.revision:
-                refused.append(Refused(change.ref, Obstacle.CHANGED_SINCE))
+                refused.append(UndoRefused(change.ref, Obstacle.CHANGED_SINCE))
             else:
                 removals.append(Remove(change.ref))
             continue
         if change.after is not None and change.after.fields != change.before.fields:
             obstacle = _obstacle(change, now, present, held_before)
             if obstacle is not None:
-                refused.append(Refused(change.ref, obstacle))
+                refused.append(UndoRefused(change.ref, obstacle))
                 continue
             steps.append(PutBack(change.ref, change.before.fields))
         if change.evidence:

@@ -10,13 +10,13 @@ from sqlalchemy import false
 from webapp.accounts.service import get_user
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.database import db, now
+from webapp.db.base import db, now
+from webapp.http.paging import Page
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.rules.health import Checkup, Health, examine
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible
-from webapp.paging import Page
+from webapp.memories.store.search import search_memories
 
 log = logging.getLogger(__name__)
 

@@ -12,19 +12,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
-from webapp.database import db
-from webapp.languages.marks import N_
-from webapp.memories import change_sets, history, listing, service
-from webapp.memories.change_sets import ChangeSetView
-from webapp.memories.history import Quoted
+from webapp.db.base import db
+from webapp.http.paging import Page, PageQuery
+from webapp.http.validation import Id, Line
+from webapp.i18n.marks import N_
+from webapp.memories import service
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
-from webapp.memories.search import search_memories
-from webapp.memories.showing import admin_view, wording
+from webapp.memories.showing import admin_view, texts
+from webapp.memories.store import change_sets, history, lists
+from webapp.memories.store.change_sets import ChangeSetView
+from webapp.memories.store.history import QuotedEvidence
+from webapp.memories.store.search import search_memories
 from webapp.memories.switches import Switches, switches
-from webapp.paging import Page, PageQuery
-from webapp.validation import Id, Line
 
 COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
@@ -86,12 +87,12 @@ class Card:
     """A memory with the quotes it rests on, oldest first."""
 
     memory: Memory
-    evidence: Sequence[Quoted] = ()
+    evidence: Sequence[QuotedEvidence] = ()
 
     @property
     def kind(self) -> str:
         """What it is, in words."""
-        return wording.KINDS[self.memory.memory_type]
+        return texts.KINDS[self.memory.memory_type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +176,11 @@ def counts(user_id: int, space_id: int | None = None) -> Counts:
 @cache
 def _counts(in_space: bool) -> Select[int, int]:
     user_id: Any = bindparam("user")
-    listed, waits = service.visible(user_id), service.filtered(user_id, MemoryQuery(needs_review=True))
+    listed, waits = service.visible(user_id), service.filter_memories(user_id, MemoryQuery(needs_review=True))
     if in_space:
         listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
         waits = waits.where(Memory.space_id == bindparam("space"))
-    queries = (listed.where(*listing.conditions(user_id, MemoryQuery(needs_review=False))), waits)
+    queries = (listed.where(*lists.conditions(user_id, MemoryQuery(needs_review=False))), waits)
     some = (query.with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
@@ -193,15 +194,15 @@ def categories(user_id: int) -> list[str]:
 @cache
 def _categories(on_sqlite: bool) -> Select[str]:
     user_id: Any = bindparam("user")
-    return listing.categories(user_id, on_sqlite).limit(CATEGORIES)
+    return lists.categories(user_id, on_sqlite).limit(CATEGORIES)
 
 
-def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
+def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
     """What reading each of these messages changed, by message; only if there is still something to show."""
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
-        if view.row.through_message_id is not None and (wording.remembered(view.row.counts) or view.label):
+        if view.row.through_message_id is not None and (texts.remembered_label(view.row.counts) or view.label):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found
 

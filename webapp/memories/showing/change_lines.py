@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 
 Kind = Literal["added", "review", "changed", "replaced", "ended", "kept", "confirmed", "overruled", "gone"]
 Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
@@ -59,11 +59,11 @@ class ChangeLine:
     @property
     def short(self) -> str:
         """The line in a few words."""
-        now = shortened(self.text)
+        now = shorten_statement(self.text)
         if self.kind == "overruled":
-            kept = shortened(self.before)
+            kept = shorten_statement(self.before)
             return _("%(kept)s, did not use %(heard)s (less certain)", kept=kept, heard=now) if kept else ""
-        return f"{shortened(self.before)} → {now}" if self.before and now else now
+        return f"{shorten_statement(self.before)} → {now}" if self.before and now else now
 
 
 def lines_of(
@@ -137,7 +137,7 @@ def label(lines: Iterable[ChangeLine]) -> str:
     return " · ".join(told)
 
 
-def shortened(statement: str) -> str:
+def shorten_statement(statement: str) -> str:
     """A statement as part of a line: without "The user" and full stop, cut at a word."""
     text = _ABOUT_THE_USER.sub("", " ".join(statement.split())).removesuffix(".")
     first, _, rest = text.partition(" ")

@@ -8,15 +8,16 @@ from typing import Any
 
 from sqlalchemy import Row, Select, func, literal, select, union_all
 
-from webapp.database import db
-from webapp.languages.marks import N_
-from webapp.languages.speaking import gettext as _
-from webapp.memories import listing, service
+from webapp.db.base import db
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.memories import service
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing import cards, wording
+from webapp.memories.showing import cards, texts
 from webapp.memories.showing.cards import COUNTED_TO, Filters
-from webapp.spaces.choosing import Choice
+from webapp.memories.store import lists
+from webapp.spaces.current_space import Choice
 from webapp.spaces.service import spaces_of
 
 _COLUMNS = (Memory.memory_type, Memory.category, Memory.space_id, Memory.is_pinned, Memory.needs_review)
@@ -60,7 +61,7 @@ def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Gro
     else:
         named = set(cards.categories(user_id))
     categories = {value: _title(value.replace("_", " ")) for value in sorted(named | {filters.category or ""} - {""})}
-    kinds = {value: _title(_(name)) for value, name in wording.KINDS.items()}
+    kinds = {value: _title(_(name)) for value, name in texts.KINDS.items()}
     groups = [
         Group("", _states(filters, part)),
         Group(_KIND, choices("memory_type", kinds)),
@@ -77,7 +78,7 @@ def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> lis
     """The states; only those of the memories that were counted have a number."""
     is_open = filters.show in ("current", "pinned", "review")
     found = []
-    for value, name in wording.SHOWN.items():
+    for value, name in texts.SHOWN.items():
         chosen = _with(filters, "show", value)
         if value in ("archived", "past") or not is_open:
             found.append(Part(_(name), chosen, None, filters.show == value))
@@ -111,12 +112,12 @@ def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
 def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
     """Count each kind, category and space, what is pinned and what waits; of a long memory, its beginning."""
     state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
-    own = service.visible(user_id).where(*listing.conditions(user_id, state))
+    own = service.visible(user_id).where(*lists.conditions(user_id, state))
     shared = service.readable(user_id).where(
         Memory.space_id.in_(spaces_of(user_id)),
         Memory.visibility == "shared",
         Memory.user_id != user_id,
-        *listing.conditions(user_id, state),
+        *lists.conditions(user_id, state),
     )
     found = union_all(
         *(

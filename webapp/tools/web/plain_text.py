@@ -32,14 +32,14 @@ def main(charset: str, kind: str) -> None:
 
 def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
     """Title and text of a page of one of KINDS."""
-    text = decoded(data, charset)
+    text = decode(data, charset)
     if kind not in HTML_KINDS:
         return {"title": "", "text": text.strip()}
     title = _TITLE.search(text[:200_000])
     return {"title": " ".join(html.unescape(title[1]).split()) if title else "", "text": text_of_html(text)}
 
 
-def decoded(data: bytes, charset: str) -> str:
+def decode(data: bytes, charset: str) -> str:
     """The text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
     if not charset and (found := _CHARSET.search(data[:4_096])):
         charset = found[1].decode()

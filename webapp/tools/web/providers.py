@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from webapp.tools.addresses import Refused, checked
-from webapp.tools.reaching import Wish
+from webapp.tools.remote_calls import RemoteRequest
 from webapp.tools.toolset import ToolFailed
+from webapp.tools.urls import UrlRejected, check_url
 from webapp.tools.web.plain_text import text_of
 
 MOST_RESULTS = 6
@@ -32,24 +32,24 @@ class Provider:
     label: str
     address: str
     needs_key: bool
-    ask: Callable[[str, str, str], Wish]
+    ask: Callable[[str, str, str], RemoteRequest]
     rows: Callable[[Any], Any]
     text: str
 
 
-def _searxng(address: str, key: str, query: str) -> Wish:
+def _searxng(address: str, key: str, query: str) -> RemoteRequest:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return Wish(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, inside=True)
+    return RemoteRequest(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, inside=True)
 
 
-def _brave(address: str, key: str, query: str) -> Wish:
+def _brave(address: str, key: str, query: str) -> RemoteRequest:
     url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MOST_RESULTS}"
-    return Wish(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, inside=True)
+    return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, inside=True)
 
 
-def _tavily(address: str, key: str, query: str) -> Wish:
+def _tavily(address: str, key: str, query: str) -> RemoteRequest:
     body = {"query": query, "max_results": MOST_RESULTS}
-    return Wish(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, inside=True)
+    return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, inside=True)
 
 
 PROVIDERS = {
@@ -82,14 +82,14 @@ def hits(provider: Provider, answer: Any) -> list[Hit]:
 
 def _hit(row: dict[str, Any], text: str) -> Hit | None:
     try:
-        url = checked(str(row.get("url") or ""))
-    except Refused:
+        url = check_url(str(row.get("url") or ""))
+    except UrlRejected:
         return None
     title, said = (" ".join(text_of(str(row.get(name) or "")[:8_000]).split()) for name in ("title", text))
     return Hit(title[:200] or url, url, said[:SNIPPET])
 
 
-def listing(query: str, found: list[Hit]) -> str:
+def result_list(query: str, found: list[Hit]) -> str:
     """The results, as the model reads them."""
     if not found:
         return f"Nothing was found for: {query}"

@@ -6,13 +6,13 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from webapp.database import after_commit, db, now
+from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid
-from webapp.models.vault import Secrets, seal, unseal
+from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.tools.models import ONLY, WebAccess
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.web.offered import Engine
+from webapp.tools.web.definitions import Engine
 from webapp.tools.web.providers import PAGES_ONLY, PROVIDERS
 
 KEPT_SECONDS = 10.0
@@ -26,7 +26,7 @@ class Web:
     engine: Engine | None
 
 
-class _Kept:
+class _CachedAccess:
     def __init__(self) -> None:
         self._known: tuple[float, Web | None] | None = None
 
@@ -42,7 +42,7 @@ class _Kept:
         self._known = None
 
 
-web = _Kept()
+web = _CachedAccess()
 
 
 def access() -> WebAccess | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.transfer.parts import Reader
+from webapp.transfer.content import Reader
 from webapp.transfer.readers.chatgpt import ChatGPT
 from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
@@ -14,7 +14,7 @@ from webapp.transfer.readers.notes import Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.portable import Portable
 from webapp.transfer.readers.sharegpt import ShareGPT
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.sources import ImportRefused, Upload
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -46,7 +46,7 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
     for reader in READERS.values():
         if reader.looks_like(upload):
             return reader
-    raise Refused(
+    raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
         "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."
     )

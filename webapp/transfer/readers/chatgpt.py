@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadMemory,
@@ -22,8 +22,8 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
-from webapp.transfer.readers.attached import Assets
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.readers.attachments import Assets
+from webapp.transfer.sources import ImportRefused, Upload
 
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 _CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]|【\\d+[†:][^【】]*】")
@@ -52,7 +52,7 @@ class ChatGPT:
                         yield _conversation(item, known, assets)
                     except Exception as error:  # whatever is wrong with one, the others are still read
                         yield Unreadable(_place(item, name, number), _reason(error))
-            except Refused:
+            except ImportRefused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))

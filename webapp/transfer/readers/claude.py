@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadMemory,
@@ -21,8 +21,8 @@ from webapp.transfer.parts import (
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.attached import of_text
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.readers.attachments import text_file
+from webapp.transfer.sources import ImportRefused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations\.json$")
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
@@ -76,7 +76,7 @@ def _conversations(upload: Upload, name: str) -> Iterator[Part]:
                 yield Unreadable(
                     place, str(error) if isinstance(error, ValueError) else "it is not as Claude writes it"
                 )
-    except Refused:
+    except ImportRefused:
         raise
     except ValueError as error:
         yield Unreadable(name, str(error))
@@ -109,7 +109,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
         content = text_or_none(attached.get("extracted_content")) if isinstance(attached, dict) else None
         if content:
             title = attached.get("file_name") or "attachment"
-            whole = of_text(content, title) if len(content) > _ATTACHED else None
+            whole = text_file(content, title) if len(content) > _ATTACHED else None
             files += [whole] if whole else []
             text += f"\n\n[{title}]" if whole else f"\n\n[{title}]\n\n{content}"
     for file in row.get("files") or []:
@@ -128,7 +128,7 @@ def _is_text(block: dict[str, Any]) -> bool:
 def _projects(upload: Upload, name: str) -> Iterator[Part]:
     try:
         found = json.loads(upload.text(name, _LARGE))
-    except Refused:
+    except ImportRefused:
         raise
     except (ValueError, RecursionError):
         yield Unreadable(name, "the file is damaged or was cut off")
@@ -153,7 +153,7 @@ def _projects(upload: Upload, name: str) -> Iterator[Part]:
 def _memories(upload: Upload, name: str) -> Iterator[Part]:
     try:
         found = json.loads(upload.text(name, _LARGE))
-    except Refused:
+    except ImportRefused:
         raise
     except (ValueError, RecursionError):
         yield Unreadable(name, "the file is damaged or was cut off")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadMemory,

@@ -19,8 +19,8 @@ from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
-from webapp.transfer.parts import Part, ReadConversation, ReadMessage, Unreadable, instant, text_or_none
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.content import Part, ReadConversation, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.sources import ImportRefused, Upload
 
 GAP = timedelta(minutes=60)
 _LARGE = 256 * 1024**2
@@ -68,7 +68,7 @@ class Gemini:
                 for item in upload.items(name):  # one by one, to keep what comes before the file is cut off
                     if record := _of_json(name, item):
                         records.append(record)
-            except Refused:
+            except ImportRefused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))

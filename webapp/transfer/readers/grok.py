@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadMessage,
@@ -21,7 +21,7 @@ from webapp.transfer.parts import (
     shown_path,
     text_or_none,
 )
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.sources import ImportRefused, Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$")
 _BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
@@ -61,7 +61,7 @@ class Grok:
                     except Exception as error:  # whatever is wrong with one, the others are read
                         reason = str(error) if isinstance(error, ValueError) else "it is not as Grok writes it"
                         yield Unreadable(f"{name}, conversation {number}", reason)
-            except Refused:
+            except ImportRefused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadFile,
@@ -15,7 +15,7 @@ from webapp.transfer.parts import (
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
+from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
 from webapp.transfer.sources import Upload
 
 
@@ -91,12 +91,12 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
-    for part in map(mapped, listed(row.get("content"))):
+    for part in map(as_dict, as_list(row.get("content"))):
         image = part.get("image_url")
-        if found := of_url(mapped(image).get("url") if isinstance(image, dict) else image):
+        if found := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):
             yield found
-    for item in map(mapped, listed(row.get("files"))):
-        if found := of_text(item.get("text"), item.get("filename")):
+    for item in map(as_dict, as_list(row.get("files"))):
+        if found := text_file(item.get("text"), item.get("filename")):
             yield found
 
 

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or_none
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.sources import ImportRefused, Upload
 
 _LARGE = 64 * 1024**2
 _DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(\S(?:.*\S)?)\s*$")
@@ -34,7 +34,7 @@ class _Rows(ABC):
         """The memories that are still valid."""
         try:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
-        except Refused:
+        except ImportRefused:
             raise
         except (ValueError, RecursionError):
             yield Unreadable(upload.names[0], "the file is damaged or was cut off")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from webapp.transfer.parts import Part, ReadMemory, ReadProject
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.content import Part, ReadMemory, ReadProject
+from webapp.transfer.sources import ImportRefused, Upload
 
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _LONGEST = 2 * 1024**2
@@ -32,7 +32,7 @@ class Notes:
         for name in _texts(upload):
             try:
                 text = _FRONT.sub("", upload.text(name, _LONGEST)).strip()
-            except Refused:
+            except ImportRefused:
                 continue
             if text and "\n" not in text and len(text) <= _SHORT:
                 yield ReadMemory(re.sub(r"^#+\s*", "", text))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import (
+from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadFile,
@@ -20,8 +20,8 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
-from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
+from webapp.transfer.sources import ImportRefused, Upload
 
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
 _HIDDEN = re.compile(
@@ -56,7 +56,7 @@ class OpenWebUI:
                     except Exception as error:  # whatever is wrong with one, the others are still read
                         reason = str(error) if isinstance(error, ValueError) else "it is not as Open WebUI writes it"
                         yield Unreadable(f"{name}, chat {number}", reason)
-            except Refused:
+            except ImportRefused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))
@@ -94,7 +94,7 @@ def _conversation(item: Any) -> ReadConversation:
         updated_at=instant(item.get("updated_at")),
         is_archived=bool(item.get("archived")),
         is_pinned=bool(item.get("pinned")),
-        tags=list(_tags(mapped(item.get("meta")).get("tags") or chat.get("tags"))),
+        tags=list(_tags(as_dict(item.get("meta")).get("tags") or chat.get("tags"))),
         may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
         left_out=len(rows) - len(messages),
     )
@@ -112,15 +112,15 @@ def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
     seen: set[str] = set()
     while leaf is not None and leaf in last and leaf not in seen:
         seen.add(leaf)
-        listed_last = [key for key in listed(rows[leaf].get("childrenIds")) if parents.get(str(key)) == leaf]
+        listed_last = [key for key in as_list(rows[leaf].get("childrenIds")) if parents.get(str(key)) == leaf]
         leaf = str(listed_last[-1]) if listed_last else last[leaf]
     return branch(parents, leaf or newest_leaf(parents, times))
 
 
 def _tags(found: Any) -> Iterator[str]:
     """Names of tags: the export has their ids, with underscores; old exports have objects with a name."""
-    for tag in listed(found):
-        name = text_or_none(mapped(tag).get("name") if isinstance(tag, dict) else tag)
+    for tag in as_list(found):
+        name = text_or_none(as_dict(tag).get("name") if isinstance(tag, dict) else tag)
         if name and name != "none":
             yield name.replace("_", " ")
 
@@ -148,14 +148,14 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
-    for part in listed(row.get("content")):
-        if found := of_url(mapped(mapped(part).get("image_url")).get("url")):
+    for part in as_list(row.get("content")):
+        if found := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):
             yield found
-    for item in map(mapped, listed(row.get("files"))):
-        inner = mapped(item.get("file"))
+    for item in map(as_dict, as_list(row.get("files"))):
+        inner = as_dict(item.get("file"))
         name = item.get("name") or inner.get("filename")
-        said = mapped(inner.get("data")).get("content") or item.get("content")
-        if found := of_url(item.get("url"), name) or of_text(said, name):
+        said = as_dict(inner.get("data")).get("content") or item.get("content")
+        if found := picture_from_url(item.get("url"), name) or text_file(said, name):
             yield found
 
 

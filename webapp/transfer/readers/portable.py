@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
 from webapp.transfer.sources import Upload
 
 _ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")

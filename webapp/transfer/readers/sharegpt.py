@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.parts import Part, ReadConversation, ReadMessage, Unreadable, text_or_none
-from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.content import Part, ReadConversation, ReadMessage, Unreadable, text_or_none
+from webapp.transfer.sources import ImportRefused, Upload
 
 _ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
 
@@ -31,7 +31,7 @@ class ShareGPT:
                         yield _conversation(item)
                     else:
                         yield Unreadable(f"{name}, conversation {number}", "it has no turns")
-            except Refused:
+            except ImportRefused:
                 raise
             except ValueError as error:
                 yield Unreadable(name, str(error))

@@ -22,7 +22,7 @@ _STYLE = (
 
 
 @dataclass(frozen=True)
-class Wording:
+class FileTexts:
     """The texts of a file besides the messages, in a language: its tag and direction, names, the format of times."""
 
     tag: str = "en"
@@ -32,14 +32,14 @@ class Wording:
     assistant: str = "Assistant"
     noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
-    def heading(self, said: Said) -> str:
+    def heading(self, said: ExportedMessage) -> str:
         """Who said something, and when, if that is known."""
         speaker = self.you if said.role == "user" else self.assistant
         return f"{speaker} · {self.noted(said.at)}" if said.at else speaker
 
 
 @dataclass(frozen=True)
-class Said:
+class ExportedMessage:
     """One message to export."""
 
     role: str
@@ -49,13 +49,13 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Talk:
+class ExportedConversation:
     """A conversation to export; messages in order."""
 
     title: str
     created_at: datetime | None
-    messages: Sequence[Said]
-    wording: Wording = Wording()
+    messages: Sequence[ExportedMessage]
+    wording: FileTexts = FileTexts()
 
     @property
     def file_stem(self) -> str:
@@ -63,7 +63,7 @@ class Talk:
         return re.sub(r"[^\w\- ]+", "", self.title, flags=re.UNICODE).strip()[:80].rstrip() or "conversation"
 
 
-def as_markdown(talk: Talk) -> str:
+def as_markdown(talk: ExportedConversation) -> str:
     """The messages as they were written, each under a heading with its speaker."""
     parts = [f"# {talk.title}\n"]
     for said in talk.messages:
@@ -71,7 +71,7 @@ def as_markdown(talk: Talk) -> str:
     return "\n".join(parts)
 
 
-def as_json(talk: Talk) -> str:
+def as_json(talk: ExportedConversation) -> str:
     """Title, times and messages."""
     messages: list[dict[str, Any]] = [
         {"role": said.role, "content": said.content, "created_at": _iso(said.at), "model": said.model}
@@ -81,7 +81,7 @@ def as_json(talk: Talk) -> str:
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
-def as_html(talk: Talk) -> str:
+def as_html(talk: ExportedConversation) -> str:
     """A self-contained page without scripts, which fetches nothing from elsewhere."""
     parts = [
         f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',

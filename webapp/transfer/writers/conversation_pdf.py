@@ -10,10 +10,10 @@ from fpdf.enums import Align, XPos, YPos
 
 from webapp.journeys.report_fonts import add_fonts, printable
 
-from .conversation import Talk
+from .conversation import ExportedConversation
 
 
-def as_pdf(talk: Talk) -> bytes:
+def as_pdf(talk: ExportedConversation) -> bytes:
     """Pages of plain text; characters that no font has are left out."""
     shown = [(printable(talk.wording.heading(said)), printable(said.content)) for said in talk.messages]
     title = printable(talk.title) or talk.wording.untitled

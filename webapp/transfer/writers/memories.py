@@ -14,7 +14,7 @@ from typing import Any
 
 from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, StoreInfo, Tombstone, TombstoneOp
 
-from webapp.validation import utc_text
+from webapp.http.validation import utc_text
 
 
 @dataclass(frozen=True)

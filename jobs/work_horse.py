@@ -1,0 +1,135 @@
+"""The process that runs a worker's jobs: forked for one job, and kept for those that follow soon after.
+
+RQ forks one for every job. A fresh fork compiles each statement, connects to each server and copies each page that it
+writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: if it
+is killed, one job goes with it but never the worker, which notices at once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from webapp.background.time_slices import are_unfinished
+from webapp.telemetry.process_memory import resident_megabytes, return_free_memory
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 5.0
+"""How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
+some 30 MB of its own."""
+MOST_JOBS = 200
+MOST_MORE_MB = 18
+"""How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
+MORE_WITH_UNFINISHED_MB = 200
+"""How much more it may hold in the middle of work that another process would have to begin anew."""
+
+_STAYS, _LEAVES = b"stays", b"leaves"
+_MOST_BYTES = 4_096
+
+
+class Order(NamedTuple):
+    """A job to run: the ids of the job and of its execution, and the queue it was on."""
+
+    job_id: str
+    execution_id: str
+    queue: str
+
+
+class WorkHorse:
+    """The worker's end of it: runs one order at a time in the process."""
+
+    def __init__(self, pid: int, channel: socket.socket) -> None:
+        self.pid = pid
+        self._channel = channel
+
+    @classmethod
+    def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
+        """A process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
+
+        `run` returns whether more jobs may be expected after this one.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _be(theirs, run, first)
+        theirs.close()
+        return cls(pid, ours)
+
+    def take(self, order: Order) -> bool:
+        """Give it another order to run; False if it has ended in the meantime."""
+        with suppress(OSError):
+            self._channel.sendall(json.dumps(order).encode())
+            return True
+        self.dismiss()
+        return False
+
+    def stays(self) -> bool | None:
+        """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
+        with suppress(ConnectionResetError):  # it died before it had read its order
+            if said := self._channel.recv(_MOST_BYTES):
+                return said == _STAYS
+        self._channel.close()
+        return None
+
+    def has_left(self) -> bool:
+        """Whether it has ended on its own; if so, it has been reaped."""
+        with suppress(ChildProcessError):
+            if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                return False
+        self._channel.close()
+        return True
+
+    def dismiss(self) -> None:
+        """Let it end, and reap it."""
+        self._channel.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> None:
+    """Run orders until there are no more; never returns."""
+    code = 1
+    try:
+        os.setpgid(0, 0)  # so that whoever kills it also kills what it has started
+        most = resident_megabytes() + MOST_MORE_MB
+        order: Order | None = first
+        done = 0
+        while order is not None:
+            is_one_of_several = run(order)
+            done += 1
+            stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
+            stays = stays or (are_unfinished() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
+            channel.sendall(_STAYS if stays else _LEAVES)
+            order = _next(channel) if stays else None
+        code = 0
+    except BaseException:  # a job's own failure has been dealt with: here running it failed
+        log.exception("a process for jobs ended")
+    finally:
+        os._exit(code)
+
+
+def _next(channel: socket.socket) -> Order | None:
+    """The worker's next order; None if the worker is gone, or has ordered nothing for a while."""
+    channel.settimeout(IDLE_SECONDS)
+    try:
+        told = channel.recv(_MOST_BYTES)
+    except TimeoutError:
+        # From here on the worker cannot send. What it sent a moment ago can still be read.
+        channel.shutdown(socket.SHUT_RD)
+        told = channel.recv(_MOST_BYTES)
+    channel.settimeout(None)
+    return Order(*json.loads(told)) if told else None
+
+
+def _holds_at_most(megabytes: float) -> bool:
+    """Whether it holds no more than this, not counting freed memory that it has yet to give back."""
+    if resident_megabytes() > megabytes:
+        return_free_memory()
+    return resident_megabytes() <= megabytes

@@ -1,0 +1,160 @@
+"""RQ's worker with our time limits, a process that is kept for several jobs, and a registration and a list of failures
+that stay correct."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from contextlib import suppress
+from resource import struct_rusage
+from types import FrameType, TracebackType
+from typing import Any, Literal
+
+from redis.client import Pipeline, PubSub, PubSubWorkerThread
+from redis.exceptions import NoPermissionError
+from rq import Queue, Worker
+from rq.executions import Execution
+from rq.job import Job
+from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
+
+from jobs.runner import worker_app
+from jobs.work_horse import Order, WorkHorse
+from webapp.background import job_specs
+from webapp.db.base import now
+from webapp.llm.settings import ModelSettings
+
+log = logging.getLogger(__name__)
+
+FUNCTIONS = {spec.function for spec in job_specs.JOBS.values()}
+
+
+class JobOverdue(BaseException):
+    """A job takes longer than it may.
+
+    Not an Exception: the model's client takes any Exception during a call for a broken connection, and the job would
+    continue as if the model were unavailable.
+    """
+
+
+class Deadline(UnixSignalDeathPenalty):
+    """Raises JobOverdue in the job. RQ's worker also uses it while it checks every few seconds whether a job still
+    runs; there it raises the exception that RQ expects, since any other would end the worker at the first long job."""
+
+    def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
+        """Raise it."""
+        if issubclass(self._exception, HorseMonitorTimeoutException):
+            raise self._exception(f"the job has run for {self._timeout} seconds more")
+        raise JobOverdue(f"the job takes longer than {self._timeout} seconds")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        with suppress(JobOverdue, BaseTimeoutException):  # it was done at the same moment
+            self.cancel_death_penalty()  # type: ignore[no-untyped-call]  # rq's
+        return False
+
+
+class PatientWorker(Worker):
+    """Gives a job the time its model calls may take under the current settings, and keeps the process it ran in."""
+
+    death_penalty_class = Deadline
+    job_class = job_specs.PlainJob
+
+    def __init__(self, *args: Any, model: ModelSettings, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._model = model
+        self._horse: WorkHorse | None = None
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Run it in the other process."""
+        self._allow_time(job)
+        super().execute_job(job, queue)
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Hand it to the process of the previous job, or to a new one."""
+        order = Order(job.id, next(iter(self.executions)), queue.name)
+        if self._horse is None or not self._horse.take(order):
+            self._horse = WorkHorse.fork(self._run, order)
+        self._horse_pid = self._horse.pid
+
+    def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
+        """Wait until the job is done or its process is dead."""
+        horse = self._horse
+        stays = horse.stays() if horse is not None else None
+        if horse is None or stays is None:
+            self._horse = None
+            return super().wait_for_horse()
+        if not stays:
+            self._horse = None
+            horse.dismiss()
+        return horse.pid, os.EX_OK, None
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """Report that it is alive; between jobs, reap a process that ended because no further job came in time."""
+        if self._horse is not None and not self._horse_pid and self._horse.has_left():
+            self._horse = None
+        super().heartbeat(timeout, pipeline)
+
+    def _run(self, order: Order) -> bool:
+        """Run an order, in the other process: as RQ does, except that the process need not be new. Returns whether
+        others may follow: scheduled jobs come alone."""
+        if not self._is_horse:
+            random.seed()
+            self.setup_work_horse_signals()  # type: ignore[no-untyped-call]  # rq's
+            self._is_horse = True
+        job = self.job_class.fetch(order.job_id, connection=self.connection, serializer=self.serializer)
+        execution = Execution(order.execution_id, order.job_id, self.connection, self.name)
+        self.executions = {execution.id: execution}
+        self._allow_time(job)
+        queue = next(queue for queue in self.queues if queue.name == order.queue)
+        with worker_app().app_context():  # a new one for each job: what is kept in it is kept for that job
+            self.perform_job(job, queue, execution)
+        spec = _spec(job)
+        return spec is None or not (spec.every or spec.cron)
+
+    def _allow_time(self, job: Job) -> None:
+        if (spec := _spec(job)) is not None:
+            job.timeout = job_specs.seconds_for(spec, self._model)
+
+    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
+        """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
+        could otherwise have any function called."""
+        if job.func_name in FUNCTIONS:
+            return super().perform_job(job, queue, execution)
+        log.error("a job that is none of ours was not run", extra={"job_id": job.id})
+        self.prepare_job_execution(job, remove_from_intermediate_queue=len(self.queues) == 1)
+        job.ended_at = now()
+        self.handle_job_failure(job, queue, exc_string="This is no job of Commonplace.", execution=execution)
+        return False
+
+    def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
+        """Note a failure, so that it can be removed once the same work is done."""
+        super().handle_job_failure(job, queue, *args, **options)
+        if key := (job.meta or {}).get("key"):
+            job_specs.note_failure(self.connection, key, job.id)
+
+    def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
+        """Remove failures of the same work from the list."""
+        super().handle_job_success(job, queue, *args, **options)
+        if key := (job.meta or {}).get("key"):
+            job_specs.forget_failures(self.connection, queue, key)
+
+    def _pubsub_exception_handler(self, exc: Exception, pubsub: PubSub, pubsub_thread: PubSubWorkerThread) -> None:
+        """Work without RQ's channel where Redis does not allow it: it is needed to stop a running job, nothing else."""
+        if not isinstance(exc, NoPermissionError):
+            super()._pubsub_exception_handler(exc, pubsub, pubsub_thread)
+            return
+        log.warning("running jobs cannot be stopped: the user of REDIS_URL may not use the channels rq:pubsub:*")
+        pubsub_thread.stop()
+
+    def run_maintenance_tasks(self) -> None:
+        """Register again after Redis was emptied: otherwise nobody would know of this worker."""
+        if not self.connection.hexists(self.key, "birth"):
+            self.connection.delete(self.key)
+            self.register_birth()  # type: ignore[no-untyped-call]  # rq's
+        super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's
+
+
+def _spec(job: Job) -> job_specs.JobSpec | None:
+    return job_specs.JOBS.get((job.meta or {}).get("name", ""))

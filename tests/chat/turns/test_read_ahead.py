@@ -1,0 +1,452 @@
+"""What a turn needs of a memory that has changed is there before it is asked for, and is never needed to be."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from fakemodel.testing import ServerHandle
+from tests.chat.test_stream import begin, wait_for_text
+from tests.memories.store.test_always_used import add, fill
+from tests.spaces.helpers import join, make_space
+from tests.support.people import ApiClient, Person
+from tests.support.processes import wait_until
+from tests.support.queries import count_queries
+from tests.support.servers import Servers
+from webapp.chat.context import assembly
+from webapp.chat.turns import read_ahead
+from webapp.chat.turns.read_ahead import ReadAhead
+from webapp.config import Settings
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, write_transaction
+from webapp.extensions import make_redis
+from webapp.memories.store import forgetting
+from webapp.redis.clients import open_redis
+from webapp.retrieval import lookup
+from webapp.retrieval.cache import Entry, index_cache
+from webapp.retrieval.changes import Change, Position, note, position
+from webapp.retrieval.invalidation import CHANNEL, CHANNELS, SPACES, announce
+from webapp.spaces.versions import touch
+
+QUESTION = "Which bird 7 did we see?"
+
+
+class Calm:
+    """Whether there is time, as a test wishes."""
+
+    answer = True
+
+    def __call__(self) -> bool:
+        return self.answer
+
+
+@pytest.fixture
+def calm() -> Calm:
+    return Calm()
+
+
+@pytest.fixture
+def keeper(app: Flask, settings: Settings, calm: Calm) -> ReadAhead:
+    return ReadAhead(app, make_redis(settings.redis_url, tailing=True), calm)
+
+
+@pytest.fixture
+def told(app: Flask, settings: Settings) -> Iterator[PubSub]:
+    """What is announced from now on."""
+    with make_redis(settings.redis_url, tailing=True).pubsub(ignore_subscribe_messages=True) as channel:
+        channel.subscribe(*CHANNELS)
+        assert channel.get_message(timeout=2) is None  # what the subscriptions themselves say is passed over
+        assert channel.get_message(timeout=2) is None
+        yield channel
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test waits for nothing that is not to come, and its look-ups are not slow, however slow the machine."""
+    monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
+    monkeypatch.setattr(read_ahead, "LISTEN_SECONDS", 0.5)
+    monkeypatch.setattr(read_ahead, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "REST", 0)
+
+
+def heard(told: PubSub, channel: str = CHANNEL) -> list[int]:
+    found: list[int] = []
+    while message := told.get_message(timeout=0.5):
+        if message["channel"].decode() == channel:
+            found += map(int, message["data"].split(b","))
+    return found
+
+
+def turn(user_id: int, created_at: datetime | None = None) -> int:
+    """A reply to be written, in a new conversation or in one that was begun at some time."""
+    with write_transaction():
+        conversation = Conversation(user_id=user_id, message_count=2, created_at=created_at or now())
+        db.session.add(conversation)
+        db.session.flush()
+        _, reply = messages.add_exchange(conversation, QUESTION, parent_id=None)
+        return int(reply.message_id)
+
+
+def assembled(app: Flask, turn_id: int) -> tuple[str, list[str]]:
+    """The prompt of a reply, and what was sent to the database for it."""
+    with app.app_context(), count_queries() as sent:
+        made = assembly.assemble(turn_id, app.extensions["settings"])
+    return str(made.messages), sent
+
+
+def test_a_turn_after_a_change_reads_no_more_than_one_before(
+    app: Flask, user: Person, keeper: ReadAhead, told: PubSub
+) -> None:
+    begun = now() - timedelta(hours=1)
+    with app.app_context():
+        fill(user.user_id, 40)
+        index_cache().get(user.user_id, 20)
+    for created_at in (None, begun):
+
+        def next_turn(created_at: datetime | None = created_at) -> tuple[str, list[str]]:
+            with app.app_context():
+                turn_id = turn(user.user_id, created_at)
+            return assembled(app, turn_id)
+
+        next_turn()
+        _, quiet = next_turn()
+        with app.app_context():
+            add(user.user_id, 7)
+        _, lazy = next_turn()
+        with app.app_context():
+            add(user.user_id, 7)
+            add(user.user_id, 8)
+        keeper.listen(told)
+        keeper.work()
+        prompt, prepared = next_turn()
+        assert "Number 7 is a heron." in prompt and "Number 8 is a heron." in prompt
+        # The facts that the question names are read from the table every time; nothing else of memory is. Which models
+        # there are is read now and then, by the clock.
+        named = [sent for sent in prepared if sent not in quiet and "model_connections" not in sent]
+        assert len(named) <= 1 and len(lazy) >= len(prepared) + 5, (quiet, prepared, lazy)
+
+
+def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(
+    app: Flask, user: Person, keeper: ReadAhead, told: PubSub
+) -> None:
+    with app.app_context():
+        add(user.user_id, 7)
+        entry = index_cache().get(user.user_id, 20)
+        assert entry is not None and len(entry.index) == 1
+        memory_id = entry.index.keys_of("memory", 0)[0][1]
+        with write_transaction():
+            forgetting.forget(user.user_id, [memory_id])
+        assert len(entry.index) == 1
+    keeper.listen(told)
+    keeper.work()
+    assert len(entry.index) == 0
+
+
+@dataclass(frozen=True)
+class Family:
+    """Two members of a space, which is Ben's, somebody who is in none, and the index of each in this process."""
+
+    anna: ApiClient
+    ben: ApiClient
+    space_id: int
+    indexes: dict[str, Entry]
+
+    def share(self, content: str) -> int:
+        """Something Anna shares in the space; its id."""
+        body = {"memory_type": "fact", "content": content, "space_id": self.space_id, "visibility": "shared"}
+        answer = self.anna.post("/api/memories", json=body)
+        assert answer.status_code == 201, answer.text
+        return int(answer.get_json()["memory_id"])
+
+    def keys(self, name: str) -> set[Any]:
+        """What an index holds, as it is in this process now."""
+        return {key[:2] for key in self.indexes[name].index.keys_of("memory", 0)}
+
+
+@pytest.fixture
+def family(app: Flask, api: Any, make_user: Any) -> Family:
+    anna, ben, carl = (api(make_user(name=name)) for name in ("Anna", "Ben", "Carl"))
+    space_id = make_space(ben, kind="project")
+    join(ben, space_id, anna)
+    with app.app_context():
+        found = {client.person.name: index_cache().get(client.person.user_id, 20) for client in (anna, ben, carl)}
+    return Family(anna, ben, space_id, {name: entry for name, entry in found.items() if entry})
+
+
+def keep_up(keeper: ReadAhead, told: PubSub) -> None:
+    for _ in range(3):
+        keeper.listen(told)
+        keeper.work()
+
+
+def test_what_others_share_in_a_space_is_there_before_anybody_asks(
+    app: Flask, family: Family, keeper: ReadAhead, told: PubSub
+) -> None:
+    shared = family.share("Sails a red boat")
+    assert family.keys("Ben") == set()
+    with app.app_context(), count_queries() as sent:
+        keep_up(keeper, told)
+    assert family.keys("Ben") == family.keys("Anna") == {("memory", shared)}
+    carl = family.indexes["Carl"]
+    assert carl.position == Position() and sent, "nothing is read of somebody who is not in the space"
+    answer = family.anna.put(f"/api/memories/{shared}", json={"content": "Sails a blue boat"})
+    assert answer.status_code == 200, answer.text
+    keep_up(keeper, told)
+    with app.app_context():
+        assert family.indexes["Ben"].position == position(family.ben.person.user_id)
+
+
+@pytest.mark.parametrize("how", ["forgotten", "withdrawn", "archived", "left"])
+def test_what_is_no_longer_shared_leaves_the_indexes_of_others(
+    family: Family, keeper: ReadAhead, told: PubSub, how: str
+) -> None:
+    shared = family.share("Sails a red boat")
+    keep_up(keeper, told)
+    assert family.keys("Ben") == {("memory", shared)}
+    if how == "left":
+        answer = family.anna.delete(f"/api/spaces/{family.space_id}/members/{family.anna.person.user_id}")
+    elif how == "withdrawn":
+        answer = family.anna.put(f"/api/memories/{shared}", json={"visibility": "private"})
+    else:
+        answer = family.anna.delete(f"/api/memories/{shared}" + "?archive=true" * (how == "archived"))
+    assert answer.status_code in (200, 204), answer.text
+    keep_up(keeper, told)
+    assert family.keys("Ben") == set()
+
+
+def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(
+    app: Flask, family: Family, keeper: ReadAhead, told: PubSub, run_jobs: Any
+) -> None:
+    family.share("Sails a red boat")
+    keep_up(keeper, told)
+    assert not family.indexes["Ben"].index.generations
+    run_jobs()
+    keep_up(keeper, told)
+    assert family.indexes["Ben"].index.generations
+
+
+def test_what_is_private_in_a_space_concerns_nobody_else(family: Family, told: PubSub) -> None:
+    body = {"memory_type": "fact", "content": "Sails a green boat", "space_id": family.space_id}
+    made = family.anna.post("/api/memories", json=body).get_json()["memory_id"]
+    assert family.anna.put(f"/api/memories/{made}", json={"content": "Sails a grey boat"}).status_code == 200
+    assert family.anna.delete(f"/api/memories/{made}").status_code == 200
+    assert heard(told, SPACES) == []
+
+
+def test_spaces_are_announced_once_a_commit_and_without_a_statement(app: Flask, family: Family, told: PubSub) -> None:
+    other = make_space(family.anna, kind="project")
+    heard(told)
+    with app.app_context(), write_transaction(), count_queries() as sent:
+        for space_id in (other, family.space_id, other):
+            touch(space_id)
+        db.session.commit()
+    assert [statement.split()[0] for statement in sent if "space_versions" in statement] == ["UPDATE"] * 2
+    assert len([statement for statement in sent if not statement.startswith(("BEGIN", "COMMIT"))]) == 2
+    assert heard(told, SPACES) == sorted([other, family.space_id])
+    with app.app_context():
+        touch(other)
+        db.session.rollback()
+    assert heard(told, SPACES) == []
+
+
+def test_it_waits_until_there_is_time(app: Flask, user: Person, keeper: ReadAhead, told: PubSub, calm: Calm) -> None:
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+        assert entry is not None
+        before = entry.position
+        calm.answer = False
+        add(user.user_id, 7)
+        keeper.listen(told)
+        keeper.work()
+        assert entry.position == before
+        calm.answer = True
+        keeper.listen(told)
+        keeper.work()
+        assert entry.position == position(user.user_id) != before
+
+
+def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_words(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    runner = app.extensions["chat"].runner
+    assert runner.is_calm
+    model.script(reply="a slow one that goes on", first_delay=0.6, token_delay=0.3)
+    turn_id = begin(client)
+    assert not runner.is_calm
+    wait_for_text(app, turn_id)
+    assert runner.is_calm and runner.active
+    wait_until(lambda: runner.active == 0, "the turn", seconds=10)
+    assert runner.is_calm
+
+
+def test_nothing_is_read_of_people_this_process_knows_nothing_of(
+    app: Flask, user: Person, keeper: ReadAhead, told: PubSub
+) -> None:
+    with app.app_context():
+        add(user.user_id, 7)
+    with app.app_context(), count_queries() as sent:
+        keeper.listen(told)
+        keeper.work()
+    assert sent == []
+
+
+def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(
+    app: Flask, user: Person, keeper: ReadAhead, told: PubSub
+) -> None:
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+        with write_transaction():
+            note(user.user_id, Change("memories"))
+        keeper.listen(told)
+        keeper.work()
+        assert index_cache().held(user.user_id) is entry and not index_cache()._building
+
+
+def test_only_what_is_committed_is_announced_and_once(app: Flask, user: Person, told: PubSub) -> None:
+    with app.app_context():
+        announce(user.user_id)
+        db.session.rollback()
+        assert heard(told) == []
+        with write_transaction():
+            note(user.user_id, Change("verdicts"))
+            note(user.user_id, Change("conversation", 3))
+            announce(user.user_id)
+        assert heard(told) == [user.user_id]
+
+
+def test_a_change_stands_although_nobody_can_be_told(app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_given: Any) -> None:
+        raise RedisConnectionError("away")
+
+    with app.app_context():
+        monkeypatch.setattr(app.extensions["redis"], "publish", away)
+        add(user.user_id, 7)
+        assert position(user.user_id).memory_version == 1
+
+
+def test_a_process_that_keeps_nothing_does_not_connect(
+    app: Flask, user: Person, keeper: ReadAhead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_cache.of(app).drop()
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            with app.app_context():
+                index_cache().get(user.user_id, 20)
+
+    def connect(**_options: Any) -> None:
+        raise SystemExit  # the end of the test
+
+    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr(keeper._client, "pubsub", connect)
+    with pytest.raises(SystemExit):
+        keeper._run()
+    assert waited == [read_ahead.BEGIN_SECONDS] * 3
+
+
+def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
+    app: Flask, user: Person, keeper: ReadAhead, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(read_ahead, "RETRY_SECONDS", 0.0)
+    caplog.set_level(logging.WARNING)
+    tried: list[str] = []
+    listen = keeper.listen
+
+    def listens(told: PubSub) -> None:
+        tried.append("listen")
+        if len(tried) == 1:
+            raise RedisConnectionError("away")
+        if len(tried) > 20 or (entry and entry.position.memory_version):
+            raise SystemExit  # the end of the test's thread
+        listen(told)
+
+    monkeypatch.setattr(keeper, "listen", listens)
+    has_broken = threading.Event()
+    real = read_ahead.catch_up
+
+    def catches_up(user_id: int) -> Any:
+        if not has_broken.is_set():
+            has_broken.set()
+            raise RuntimeError("broken")
+        return real(user_id)
+
+    monkeypatch.setattr(read_ahead, "catch_up", catches_up)
+    with app.app_context():
+        entry = index_cache().get(user.user_id, 20)
+
+    def run() -> None:
+        with suppress(SystemExit):
+            keeper._run()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: len(tried) > 2, "it to listen again", seconds=10)
+    with app.app_context():
+        add(user.user_id, 7)
+        assert has_broken.wait(10)
+        add(user.user_id, 8)
+    thread.join(20)
+    assert entry is not None and entry.position.memory_version
+    assert [record.message for record in caplog.records if record.name == read_ahead.__name__] == [
+        "changes of memory are not heard of, retrying",
+        "memory was not read ahead",
+    ]
+
+
+def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
+    app: Flask,
+    user: Person,
+    silent_redis_url: str,
+    servers: Servers,
+    calm: Calm,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An ACL user has no channel by default in Redis 7, and the log had a warning every two seconds."""
+    caplog.set_level(logging.WARNING)
+    keeper = ReadAhead(app, make_redis(silent_redis_url, tailing=True), calm)
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            with open_redis(servers.redis_url) as client:
+                client.execute_command("ACL", "SETUSER", "silent", "allchannels")
+
+    def work() -> None:
+        raise SystemExit  # it has listened: the end of the test
+
+    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    monkeypatch.setattr(keeper, "work", work)
+    with app.app_context():
+        index_cache().get(user.user_id, 20)
+    with pytest.raises(SystemExit):
+        keeper._run()
+    assert waited == [read_ahead.FORBIDDEN_SECONDS] * 3
+    (said,) = [record for record in caplog.records if record.name == read_ahead.__name__]
+    assert said.message == "changes of memory are not heard of, retrying"
+    assert said.error == "NoPermissionError"  # type: ignore[attr-defined]
+
+
+def test_a_change_stands_where_it_may_not_be_announced(
+    app: Flask, user: Person, silent_redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with app.app_context(), make_redis(silent_redis_url) as silent:
+        monkeypatch.setitem(app.extensions, "redis", silent)
+        add(user.user_id, 7)
+        assert position(user.user_id).memory_version == 1

@@ -1,0 +1,157 @@
+"""Columns and transactions: UTC with microseconds, byte-wise keys, one writer that waits its turn."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
+
+from tests.conversations.rows import add_conversation
+from tests.support.people import Person
+from webapp.accounts.models import IdempotencyKey, SiteSetting
+from webapp.conversations.models import Conversation
+from webapp.db import engine as engine_setup
+from webapp.db.base import after_commit, db, now, write_transaction
+
+
+def test_instants_come_back_in_utc_to_the_microsecond(app: Flask, user: Person) -> None:
+    local = datetime(2026, 7, 1, 14, 0, 0, 123_456, tzinfo=timezone(timedelta(hours=2)))
+    conversation_id = add_conversation(app, user.user_id, at=local)
+    with app.app_context():
+        found = db.session.get(Conversation, conversation_id).updated_at
+    assert found == local
+    assert found.tzinfo is UTC
+
+
+def test_the_databases_own_clock_is_utc(app: Flask, user: Person) -> None:
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(text("INSERT INTO conversations (user_id) VALUES (:id)"), {"id": user.user_id})
+        row = db.session.scalars(select(Conversation)).one()
+        assert abs(row.created_at - now()) < timedelta(seconds=60)
+        assert (row.title_source, row.message_count, row.is_archived) == ("none", 0, False)
+
+
+def test_keys_are_compared_byte_by_byte(app: Flask, user: Person) -> None:
+    with app.app_context():
+        with write_transaction():
+            for key in ("a", "A", "ä", "🎉", "👍"):
+                db.session.add(IdempotencyKey(user_id=user.user_id, key=key, request_hash="", status=200, body={}))
+        for key in ("a", "A", "ä", "🎉", "👍"):
+            found = db.session.scalars(select(IdempotencyKey.key).where(IdempotencyKey.key == key)).all()
+            assert found == [key]
+
+
+def test_a_write_transaction_commits_or_leaves_nothing(app: Flask) -> None:
+    with app.app_context():
+        with pytest.raises(ZeroDivisionError), write_transaction():
+            db.session.add(SiteSetting(key="x", value=1))
+            db.session.flush()
+            raise ZeroDivisionError
+        assert db.session.get(SiteSetting, "x") is None
+
+
+def test_writers_wait_for_each_other_and_lose_nothing(app: Flask) -> None:
+    with app.app_context(), write_transaction():
+        db.session.add(SiteSetting(key="n", value=0))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                with app.app_context(), write_transaction():
+                    row = db.session.get(SiteSetting, "n", with_for_update=True)
+                    row.value += 1
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    with app.app_context():
+        assert db.session.get(SiteSetting, "n").value == 40
+
+
+def test_an_id_is_never_given_twice(app: Flask, user: Person) -> None:
+    first = add_conversation(app, user.user_id)
+    with app.app_context(), write_transaction():
+        db.session.execute(text("DELETE FROM conversations"))
+    assert add_conversation(app, user.user_id) > first
+
+
+@pytest.mark.mysql_only
+def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
+    with app.app_context():
+        zone, mode = db.session.execute(text("SELECT @@session.time_zone, @@session.sql_mode")).one()
+        level = db.session.scalar(text("SELECT @@session.tx_isolation"))
+        assert (zone, level) == ("+00:00", "READ-COMMITTED")
+        assert "STRICT_TRANS_TABLES" in mode
+        assert db.session.scalar(select(func.connection_id())) > 0
+
+
+def test_errors_of_the_database_do_not_tell_the_values(app: Flask, user: Person) -> None:
+    with app.app_context(), pytest.raises(DBAPIError) as failed:
+        db.session.execute(text("SELECT :said FROM no_such_table"), {"said": "The user is allergic to walnuts."})
+    assert "walnut" not in str(failed.value) and "no_such_table" in str(failed.value)
+
+
+@pytest.mark.mysql_only
+def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with app.app_context():
+        engine = db.engine
+        dialect, pings = type(engine.dialect), []
+        ping = dialect.do_ping
+        monkeypatch.setattr(dialect, "do_ping", lambda self, connection: pings.append(1) or ping(self, connection))
+        for _ in range(5):
+            with engine.connect() as connection:
+                connection.execute(text("SELECT 1"))
+        assert not pings
+        monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
+        with engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+        assert pings == [1]
+
+
+@pytest.mark.mysql_only
+def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as connection:
+            number = connection.scalar(text("SELECT CONNECTION_ID()"))
+            killer = engine.connect()
+        with killer:
+            assert killer.scalar(text("SELECT CONNECTION_ID()")) != number
+            killer.execute(text(f"KILL {number}"))
+        for _ in range(engine.pool.size() + 1):
+            with engine.connect() as connection:
+                assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
+
+
+def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(
+    app_context: Flask,
+) -> None:
+    done: list[str] = []
+    after_commit(lambda: done.append("first"))
+    savepoint = db.session.begin_nested()
+    after_commit(lambda: done.append("taken back"))
+    savepoint.rollback()
+    with db.session.begin_nested():
+        after_commit(lambda: 1 // 0)
+    after_commit(lambda: done.append("last"))
+    assert done == []
+    db.session.commit()
+    assert done == ["first", "last"]
+    after_commit(lambda: done.append("never"))
+    db.session.execute(text("SELECT 1"))
+    db.session.rollback()
+    db.session.execute(text("SELECT 1"))
+    db.session.commit()
+    assert done == ["first", "last"]

@@ -1,0 +1,148 @@
+"""Forgetting reaches digests: those that may hold what was forgotten go, and do not come back with it."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from sqlalchemy import func, insert, select, update
+
+from tests.conversations.rows import add_conversation, add_messages
+from webapp.conversations.models import Conversation
+from webapp.db import index_hints
+from webapp.db.base import db, now, write_transaction
+from webapp.digests import generation, redaction, service
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.paraphrases import ForgottenStatements
+from webapp.memories.store.copies import told_elsewhere
+
+SECRET = "Is allergic to peanuts"
+
+
+def digest(topic):
+    """A digest about one thing."""
+    return ConversationMemoryData(main_topics=[topic], action=[], typical_observation="")
+
+
+def test_digests_go_with_the_memory_and_stay_without_it(app, user, client, model):
+    source, same_words, other = (add_conversation(app, user.user_id) for _ in range(3))
+    asked, _ = add_messages(app, source, 2)
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": SECRET}).json["memory_id"]
+    with app.app_context(), write_transaction():
+        at = now()
+        db.session.add(MemoryEvidence(memory_id=made, message_id=asked, quote="Message 0", start=0, end=9, said_at=at))
+        service.upsert_digest(user.user_id, source, digest("Nuts"))
+        service.upsert_digest(user.user_id, same_words, digest(f"{SECRET}."))
+        service.upsert_digest(user.user_id, same_words, digest("Something else"))
+        service.upsert_digest(user.user_id, other, digest("Tides"))
+        assert db.session.get(Memory, made) is not None
+    assert client.delete(f"/api/memories/{made}").status_code == 200
+    model.script(
+        match="conversation_digest",
+        structured={
+            "main_topics": ["Food", SECRET],
+            "action": [SECRET],
+            "typical_observation": SECRET,
+        },
+    )
+    with app.app_context():
+        assert service.find_digest(source) is None, "it rests on a message of this conversation"
+        assert service.history(same_words) == [], "a version before said it"
+        assert service.get_digest(other).memory_data["main_topics"] == ["Tides"]
+        generation.generate(source)
+        assert service.get_digest(source).memory_data == {
+            "main_topics": ["Food"],
+            "action": [],
+            "typical_observation": "",
+        }
+
+
+def test_other_users_keep_theirs(app, user, client, make_user):
+    theirs = make_user()
+    conversation_id = add_conversation(app, theirs.user_id)
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": SECRET}).json["memory_id"]
+    with app.app_context(), write_transaction():
+        service.upsert_digest(theirs.user_id, conversation_id, digest(SECRET))
+    assert client.delete(f"/api/memories/{made}").status_code == 200
+    with app.app_context():
+        assert service.get_digest(conversation_id).memory_data["main_topics"] == [SECRET]
+
+
+SIZE = 3
+
+
+def add_digests(app, user_id, versions):
+    """Digests with these versions, a list of topics for each: the ids of their conversations."""
+    with app.app_context(), write_transaction():
+        talks = [Conversation(user_id=user_id) for _ in versions]
+        db.session.add_all(talks)
+        db.session.flush()
+        ids = [row.conversation_id for row in talks]
+        data = [[digest(topic).model_dump() for topic in topics] for topics in versions]
+        rows = [{"conversation_id": talk, "memory_data": each[-1]} for talk, each in zip(ids, data, strict=True)]
+        db.session.execute(insert(ConversationMemory), rows)
+        found = select(ConversationMemory.conversation_id, ConversationMemory.id).where(
+            ConversationMemory.conversation_id.in_(ids)
+        )
+        of = dict(db.session.execute(found).all())
+        db.session.execute(
+            insert(ConversationMemoryVersion),
+            [
+                {"conversation_memory_id": of[talk], "version": number, "memory_data": each, "source": "model"}
+                for talk, whole in zip(ids, data, strict=True)
+                for number, each in enumerate(whole, 1)
+            ],
+        )
+        return ids
+
+
+def left(app, ids):
+    """Those of these conversations that still have a digest, with how many versions it has."""
+    with app.app_context():
+        return {talk: len(service.history(talk)) for talk in ids if service.find_digest(talk) is not None}
+
+
+@pytest.mark.parametrize("count", [1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE, 2 * SIZE + 1])
+@pytest.mark.parametrize("telling", ["first", "last", "around the edge", "all"])
+@pytest.mark.parametrize("how", ["forgotten", "withdrawn"])
+def test_those_that_tell_it_go_from_every_batch(app, user, make_user, monkeypatch, count, telling, how):
+    """Two versions each, of which the older tells it: a batch may end between the two."""
+    monkeypatch.setattr(index_hints, "AT_ONCE", SIZE)
+    chosen = {"first": {0}, "last": {count - 1}, "around the edge": {SIZE // 2, SIZE}, "all": set(range(count))}[
+        telling
+    ]
+    topics = [[SECRET if number in chosen else f"Herons {number}", "Tides"] for number in range(count)]
+    ids = add_digests(app, user.user_id, topics)
+    others = add_digests(app, make_user().user_id, [[SECRET]] * 2)
+    with app.app_context(), write_transaction():
+        if how == "forgotten":
+            redaction._forget(None, user_id=user.user_id, evidence=[], texts={SECRET})
+        else:
+            told_elsewhere.send(None, user_id=user.user_id, conversation_ids=ids, told=ForgottenStatements({SECRET}))
+    assert left(app, ids) == {talk: 2 for number, talk in enumerate(ids) if number not in chosen}
+    assert left(app, others) == dict.fromkeys(others, 1)
+    with app.app_context():
+        versions = len(left(app, ids)) * 2 + len(others)
+        assert db.session.query(ConversationMemoryVersion).count() == versions
+
+
+def test_digests_are_looked_through_a_few_at_a_time(app, user):
+    ids = add_digests(app, user.user_id, [["Herons"]] * 500 + [[SECRET]])
+    with app.app_context():
+        last = db.session.scalar(select(func.max(ConversationMemoryVersion.version_id)))
+        long = {"main_topics": ["Herons. " * 1_000], "action": [], "typical_observation": ""}
+        many = update(ConversationMemoryVersion).where(ConversationMemoryVersion.version_id < last)
+        db.session.execute(many.values(memory_data=long))
+        redaction._forget(None, user_id=user.user_id, evidence=[], texts={"Sails"})  # compiled once: does not count
+        tracemalloc.start()
+        try:
+            redaction._forget(None, user_id=user.user_id, evidence=[], texts={SECRET})
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        db.session.commit()
+        assert db.session.query(ConversationMemory).count() == len(ids) - 1
+        assert service.find_digest(ids[-1]) is None
+    assert peak < 2_500_000  # all at once are 8 million

@@ -1,0 +1,260 @@
+"""Requests to addresses that somebody named: which are refused, and how much and how long is waited for."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from webapp.http import outbound
+from webapp.http.outbound import AllowedHosts, RequestFailed, RequestRefused
+
+HERE = AllowedHosts.parse("127.0.0.1, ::1")
+
+PRIVATE = [
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fc00::1",
+    "ff02::1",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::7f00:1",
+    "2001:0:53aa:64c:0:fbff:80ff:fffe",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::",
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_addresses_within_are_refused(address: str) -> None:
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(RequestRefused):
+        outbound.check_host(f"https://{host}/", AllowedHosts())
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "017700000001", "10.1", "127.0.0.1.", "127.1."),
+        *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "１２７.０.０.１", "127。0。0。1"),
+        *("localhost", "LOCALHOST", "localhost.", "a.localhost.", "ⓛocalhost", "printer.local.", "db.internal"),
+        *("localhost.localdomain", "ip6-localhost", "router.home.arpa", "nas.lan"),
+    ],
+)
+def test_addresses_within_are_refused_however_they_are_written(host: str) -> None:
+    """By whatever the machine would read as one when it connects; no name is looked up for it."""
+    with pytest.raises(RequestRefused, match="own network"):
+        outbound.check_host(f"https://{host}/", AllowedHosts())
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "[::ffff:127.0.0.1]", "hooks.lan", "HOOKS.lan."])
+def test_what_is_allowed_is_allowed_however_it_is_written(host: str) -> None:
+    outbound.check_host(f"https://{host}/", AllowedHosts.parse("127.0.0.1, ::ffff:127.0.0.1, hooks.lan"))
+
+
+@pytest.mark.parametrize("host", ["bücher.lan", "BÜCHER.lan", "xn--bcher-kva.lan", "bücher.lan."])
+def test_a_host_that_is_allowed_is_known_in_every_spelling(host: str) -> None:
+    for named in ("bücher.lan", "xn--bcher-kva.lan", "Bücher.LAN."):
+        outbound.check_host(f"https://{host}/", AllowedHosts.parse(named))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "16843009",
+        "1.1.257",
+        "example.org.",
+        "internal.example.org",
+        "1.1.1.1",
+        "93.184.215.14",
+        "[2606:4700::1111]",
+        "[64:ff9b::101:101]",
+    ],
+)
+def test_addresses_of_the_internet_may_be_asked(address: str) -> None:
+    outbound.check_host(f"https://{address}/", AllowedHosts())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "hooks.example",
+        "ftp://hooks.example/",
+        "file:///etc/passwd",
+        "https://",
+        "https://user@hooks.example/",
+        "https://hooks.example/#there",
+        "https://hooks.example:0/",
+        "https://hooks.example:99999/",
+        "https://hooks.example/a b",
+        "https://hooks.example/\r\nX: y",
+        "https://[::1/",
+        "http://xn--\u20ac.example/" + "\u0000",
+    ],
+)
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(RequestRefused):
+        outbound.check_url(url)
+
+
+class Answering(HTTPServer):
+    """A server on loopback that answers as the test says, and keeps what it was asked."""
+
+    def __init__(self, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
+        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                asked.append((self.command, self.path, dict(self.headers), body))
+                answer(self)
+
+            do_GET = do_POST
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Answering]]:
+    started: list[Answering] = []
+
+    def start(answer: Callable[[BaseHTTPRequestHandler], None]) -> Answering:
+        server = Answering(answer)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+def fine(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("X-Said", "yes")
+    handler.end_headers()
+    handler.wfile.write(b"x" * 100)
+
+
+def test_what_is_within_is_refused_unless_it_is_allowed(serve: Callable[..., Answering]) -> None:
+    there = serve(fine)
+    for url in (there.url, f"http://localhost:{there.server_port}/"):
+        with pytest.raises(RequestRefused, match="own network"):
+            outbound.request("GET", url)
+    assert there.asked == []
+    answer = outbound.request("POST", there.url + "/a?b=c", body=b"hello", headers={"X-A": "b"}, allowed=HERE)
+    assert (answer.status, answer.headers["x-said"], answer.body) == (200, "yes", b"x" * 100)
+    method, path, headers, body = there.asked[0]
+    assert (method, path, headers["X-A"], body) == ("POST", "/a?b=c", "b", b"hello")
+    assert outbound.request(
+        "GET", f"http://localhost:{there.server_port}/", allowed=AllowedHosts.parse("localhost")
+    ).status
+    with pytest.raises(RequestRefused):
+        outbound.request("GET", there.url, allowed=AllowedHosts.parse("localhost"))
+    with pytest.raises(RequestRefused):
+        outbound.request("GET", there.url, allowed=HERE, schemes=("https",))
+
+
+def test_a_name_is_looked_up_once(serve: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changes its address between the check and the request is asked at the address that was checked, or not."""
+    there = serve(fine)
+    looked_up: list[str] = []
+
+    def turning(host: str, port: int, **_: Any) -> list[Any]:
+        looked_up.append(host)
+        address = "127.0.0.1" if len(looked_up) > 1 else "127.0.0.2"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", turning)
+    monkeypatch.setattr(outbound, "is_public", lambda address: address == "127.0.0.2")
+    with pytest.raises(RequestFailed):
+        outbound.request("GET", f"http://turning.example:{there.server_port}/", seconds=0.3)
+    assert (looked_up, there.asked) == (["turning.example"], [])
+
+
+def test_one_address_within_spoils_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(RequestRefused):
+        outbound.request("GET", "http://both.example/")
+
+
+def test_a_redirect_is_an_answer(serve: Callable[..., Answering]) -> None:
+    def elsewhere(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", "http://127.0.0.1:1/")
+        handler.end_headers()
+
+    there = serve(elsewhere)
+    assert outbound.request("GET", there.url, allowed=HERE).status == 302
+    assert len(there.asked) == 1
+
+
+def test_too_much_and_too_slow_is_cut_off(serve: Callable[..., Answering]) -> None:
+    with pytest.raises(RequestFailed, match="more than 99 bytes"):
+        outbound.request("GET", serve(fine).url, allowed=HERE, most=99)
+    assert len(outbound.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
+    done = threading.Event()
+
+    def dripping(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while not done.wait(0.02):
+            try:
+                handler.wfile.write(b"x")
+            except OSError:
+                return
+
+    there, began = serve(dripping), time.monotonic()
+    try:
+        with pytest.raises(RequestFailed):
+            # What was read until the line was cut is no answer.
+            raise RequestFailed(str(outbound.request("GET", there.url, allowed=HERE, seconds=0.5)))
+    finally:
+        done.set()
+    assert time.monotonic() - began < 20
+
+
+def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(RequestFailed, match="Nothing answers"):
+            outbound.request("GET", f"http://127.0.0.1:{taken.getsockname()[1]}/", allowed=HERE)
+
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(RequestFailed, match="no host"):
+        outbound.request("GET", "http://nowhere.invalid/", allowed=HERE)
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "300.1.1.1", "::1/200"])
+def test_networks_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=text.split("/")[0]):
+        AllowedHosts.parse(text)

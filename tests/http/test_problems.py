@@ -1,0 +1,120 @@
+"""How failures are shown: as problems to programs, as fragments to htmx, as pages to people; and never in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from redis.exceptions import ConnectionError as RedisAway
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from tests.support.people import ApiClient, Person
+from tests.support.queries import count_queries
+from webapp.conversations import lists
+from webapp.db.base import database_is_away
+from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
+from webapp.providers.catalogue import catalogue
+
+
+def _raise(error: BaseException) -> Any:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise error
+
+    return fail
+
+
+def _operational(code: int) -> OperationalError:
+    return OperationalError("SELECT secret", {}, Exception(code, "secret"))
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "retry"),
+    [
+        (Invalid.field("title", "is bad"), 422, False),
+        (Conflict("x"), 409, False),
+        (TooLarge("x"), 413, False),
+        (TooMany("x", retry_after=7), 429, True),
+        (Unavailable("x"), 503, True),
+        (RedisAway("secret"), 503, True),
+        (_operational(2006), 503, True),
+        (_operational(1213), 503, True),
+        (PoolTimeout("secret"), 503, True),
+        (_operational(1064), 500, False),
+        (DataError("SELECT secret", {}, Exception(1406)), 500, False),
+        (IntegrityError("SELECT secret", {}, Exception(1062)), 500, False),
+        (RuntimeError("secret"), 500, False),
+    ],
+    ids=range(13),
+)
+def test_each_failure_is_a_problem(
+    client: ApiClient, monkeypatch: Any, error: BaseException, status: int, retry: bool
+) -> None:
+    monkeypatch.setattr(lists, "list_conversations", _raise(error))
+    response = client.get("/api/conversations")
+    assert response.status_code == status
+    assert response.content_type == "application/problem+json"
+    assert response.get_json()["status"] == status
+    assert ("Retry-After" in response.headers) == retry
+    assert "secret" not in response.text
+    assert "Traceback" not in response.text
+    if status == 422:
+        assert response.get_json()["errors"] == [{"loc": ["title"], "msg": "is bad"}]
+    monkeypatch.undo()
+    assert client.get("/api/conversations").status_code == 200, "the session is usable again"
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/nothing"])
+def test_unknown_addresses(anonymous: FlaskClient, path: str) -> None:
+    response = anonymous.get(path)
+    assert response.status_code == 404
+    assert (response.content_type == "application/problem+json") == path.startswith("/api")
+
+
+def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
+    response = anonymous.get("/nothing", headers={"HX-Request": "true"})
+    assert response.status_code == 404
+    assert response.headers["HX-Retarget"] == "#toasts"
+    assert "<html" not in response.text.lower()
+
+
+def test_which_database_errors_pass(app: Flask) -> None:
+    for code in (1040, 1205, 1213, 2002, 2003, 2006, 2013):
+        assert database_is_away(_operational(code))
+    assert database_is_away(OperationalError("x", {}, Exception("database is locked")))
+    assert database_is_away(PoolTimeout())
+    gone = DataError("x", {}, Exception(1), connection_invalidated=True)
+    assert database_is_away(gone)
+    ours = DataError("x", {}, Exception(2006))
+    for error in (_operational(1064), ours, RuntimeError(), OperationalError("x", {}, None)):
+        assert not database_is_away(error)
+
+
+@pytest.mark.parametrize("path", ["/s/nowhere", "/nothing"])
+def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
+    anonymous: FlaskClient, user: Person, login: Callable, path: str
+) -> None:
+    visitor, member = anonymous.get(path).text, login(user).get(path).text
+    assert ">Sign in</a>" in visitor and "your conversations" not in visitor
+    assert "Back to your conversations" in member and ">Sign in</a>" not in member
+    assert "Try again" not in visitor + member, "it would be gone the next time too"
+
+
+def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Callable) -> None:
+    page = login(user).get("/nothing").text
+    assert page.count("This page does not exist") == 2, "the title and the heading"
+    assert "The address may be mistyped" in page
+    assert 'id="sidebar"' in page
+
+
+def test_what_every_template_is_given_asks_the_database_nothing(app: Flask) -> None:
+    """Or the page that says that the database is away could not be shown."""
+    with app.test_request_context("/"):
+        catalogue.forget()
+        with count_queries() as asked:
+            for given in app.template_context_processors[None]:
+                given()
+        assert asked == []

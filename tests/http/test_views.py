@@ -1,0 +1,139 @@
+"""Who is answered how, and how requests are validated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from flask_openapi3 import OpenAPI
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+from tests.support.people import ApiClient, Person
+from webapp.config import Settings
+from webapp.extensions import app_settings
+from webapp.http.views import JsonBlueprint, absolute, wants_json, wants_partial
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "expected"),
+    [
+        ("/api/x", "text/html", True),
+        ("/memory/x", "", True),
+        ("/readyz", "", True),
+        ("/c/1", "text/html", False),
+        ("/c/1", "*/*", False),
+        ("/c/1", "application/json", True),
+        ("/c/1", "text/html,application/json;q=0.9", False),
+        ("/c/1", "garbage", False),
+    ],
+)
+def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -> None:
+    with app.test_request_context(path, headers={"Accept": accept}):
+        assert wants_json() is expected
+
+
+def test_who_sends_a_token_is_a_program(app: Flask) -> None:
+    for scheme, expected in (("Bearer", True), ("bearer", True), ("Basic", False)):
+        with app.test_request_context("/c/1", headers={"Authorization": f"{scheme} x"}):
+            assert wants_json() is expected
+
+
+SITE = "https://chat.example.org"
+
+
+@pytest.fixture
+def site(app: Flask, settings: Settings) -> Iterator[str]:
+    """The address of the site, as SITE_URL names it."""
+    app_settings.put(app, settings.model_copy(update={"site_url": f"{SITE}/"}))
+    yield SITE
+    app_settings.put(app, settings)
+
+
+def test_every_address_of_the_site_is_the_one_that_is_set(
+    site: str, client: ApiClient, anonymous: FlaskClient, login: Callable[[Person], FlaskClient]
+) -> None:
+    """Whatever a request says of its host: a shared link, or a program's way to sign in, would lead somewhere else."""
+    evil = {"Host": "evil.example"}
+    for path in ("oauth-authorization-server", "oauth-protected-resource", "openid-configuration"):
+        described = anonymous.get(f"/.well-known/{path}", headers=evil).text
+        assert site in described and "evil" not in described
+    assert f'"{site}/.well-known/' in anonymous.post("/mcp", json={}, headers=evil).headers["WWW-Authenticate"]
+    conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    client.post("/api/chat/stream", json={"message": "Hello", "conversation_id": conversation_id})
+    shared = client.post(f"/api/conversations/{conversation_id}/shares", json={}, headers=evil)
+    assert shared.get_json()["url"].startswith(f"{site}/s/")
+    browser = login(client.person)
+    for page in ("/settings/programs", "/shares", f"/c/{conversation_id}/share"):
+        assert f"{site}/" in browser.get(page).text, page
+
+
+@pytest.mark.parametrize(
+    ("root", "site", "path", "url"),
+    [
+        ("", "", "/c/1", "http://localhost/c/1"),
+        ("/chat", "", "/chat/c/1", "http://localhost/chat/c/1"),
+        ("/chat", "https://x.example/chat/", "/chat/c/1", "https://x.example/chat/c/1"),
+        ("", "https://x.example", "", "https://x.example"),
+    ],
+)
+def test_an_absolute_url(app: Flask, settings: Settings, root: str, site: str, path: str, url: str) -> None:
+    app_settings.put(app, settings.model_copy(update={"site_url": site}))
+    with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": root}):
+        assert absolute(path) == url
+    app_settings.put(app, settings)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, False),
+        ({"HX-Request": "true"}, True),
+        ({"HX-Request": "true", "HX-Boosted": "true"}, False),
+        ({"HX-Request": "true", "HX-History-Restore-Request": "true"}, False),
+    ],
+)
+def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
+    with app.test_request_context("/", headers=headers):
+        assert wants_partial() is expected
+
+
+class Few(BaseModel):
+    limit: int = 5
+
+
+class Some(Few):
+    kinds: list[str] = []
+
+
+def test_a_request_does_not_describe_its_model_again(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    blueprint = JsonBlueprint("some", __name__, url_prefix="/api")
+    seen: list[BaseModel] = []
+
+    @blueprint.get("/few")
+    def few(query: Few) -> dict[str, int]:
+        seen.append(query)
+        return {}
+
+    @blueprint.get("/some")
+    def some(query: Some) -> dict[str, int]:
+        seen.append(query)
+        return {}
+
+    small = OpenAPI("small")
+    small.register_api(blueprint)
+    with monkeypatch.context() as patched:
+        patched.setattr(GenerateJsonSchema, "generate", None)
+        assert small.test_client().get("/api/few?limit=7").status_code == 200
+        assert small.test_client().get("/api/some?kinds=memory&kinds=chunk").status_code == 200
+    assert seen == [Few(limit=7), Some(kinds=["memory", "chunk"])]
+    assert Some.model_json_schema(mode="serialization")["properties"].keys() == {"limit", "kinds"}
+
+
+def test_no_body_is_an_empty_object(client: ApiClient) -> None:
+    assert client.post("/api/conversations").status_code == 201
+    assert client.post("/api/conversations", content_type="application/json").status_code == 201
+    refused = client.post("/api/folders")
+    assert (refused.status_code, refused.json["errors"]) == (422, [{"loc": ["name"], "msg": "Field required"}])

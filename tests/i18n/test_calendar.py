@@ -1,0 +1,58 @@
+"""Dates in every language of the interface."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from webapp.i18n import LANGUAGES, calendar
+
+TODAY = date(2026, 11, 23)
+
+
+@pytest.mark.parametrize(
+    ("days", "heading"),
+    [
+        (-1, "Today"),  # a clock that runs ahead
+        (0, "Today"),
+        (1, "Yesterday"),
+        (2, "Previous 7 days"),
+        (7, "Previous 7 days"),
+        (8, "Previous 30 days"),
+        (30, "Previous 30 days"),
+        (31, "October"),
+        (365, "November 2025"),
+    ],
+)
+def test_a_list_is_divided_into_days_then_weeks_then_months(
+    days: int, heading: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calendar, "_", str)
+    assert calendar.list_heading(TODAY - timedelta(days=days), TODAY, "en") == heading
+
+
+@pytest.mark.parametrize("today", [TODAY, date(2026, 3, 3), date(2026, 1, 1)])
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(
+    code: str, today: date, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calendar, "_", str)  # "Today" and "Yesterday" are texts of the catalog, which needs a request
+    headings = [calendar.list_heading(today - timedelta(days=days), today, code) for days in range(730)]
+    assert all(headings)
+    changes = [one for one, before in zip(headings, [None, *headings], strict=False) if one != before]
+    assert len(changes) == len(set(changes)) > 24
+
+
+@pytest.mark.parametrize(
+    ("code", "month", "earlier"),
+    [
+        ("en", "October", "March 2025"),
+        ("de", "Oktober", "März 2025"),
+        ("fr", "Octobre", "Mars 2025"),
+        ("zh", "十月", "2025年3月"),
+    ],
+)
+def test_months_are_named_with_the_year_where_it_is_another(code: str, month: str, earlier: str) -> None:
+    assert calendar.list_heading(date(2026, 10, 2), TODAY, code) == month
+    assert calendar.list_heading(date(2025, 3, 1), TODAY, code) == earlier

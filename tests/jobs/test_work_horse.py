@@ -1,0 +1,184 @@
+"""The process that jobs run in: it takes one after the other, ends by itself, and loses none on its way out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+
+from jobs import work_horse
+from jobs.work_horse import Order, WorkHorse
+from jobs.work_loop import PatientWorker
+from tests.support.live import LiveServer
+from tests.support.processes import is_alive, wait_until
+from webapp.background import job_specs
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "ran"
+
+
+@pytest.fixture
+def run(note: Path) -> Callable[[Order], bool]:
+    """Writes down by which process each job was run; "fail" fails, "hang" has no end, and nothing follows "alone"."""
+
+    def run_one(order: Order) -> bool:
+        with note.open("a") as file:
+            file.write(f"{order.job_id} {os.getpid()}\n")
+        if order.job_id == "fail":
+            raise SystemExit(0)
+        while order.job_id == "hang":
+            time.sleep(0.01)
+        return order.job_id != "alone"
+
+    return run_one
+
+
+@pytest.fixture
+def forked(run: Callable[[Order], bool]) -> Iterator[Callable[[str], WorkHorse]]:
+    horses: list[WorkHorse] = []
+
+    def fork(job_id: str) -> WorkHorse:
+        horses.append(WorkHorse.fork(run, an_order(job_id)))
+        return horses[-1]
+
+    yield fork
+    for each in horses:
+        if is_alive(each.pid):
+            os.kill(each.pid, signal.SIGKILL)
+        each.dismiss()
+
+
+def an_order(job_id: str) -> Order:
+    return Order(job_id, f"execution of {job_id}", "turn")
+
+
+def ran(note: Path) -> list[tuple[str, int]]:
+    lines = note.read_text().splitlines() if note.exists() else []
+    return [(job_id, int(pid)) for job_id, pid in map(str.split, lines)]
+
+
+def test_one_process_runs_what_comes_soon(forked, note):
+    one = forked("first")
+    assert one.stays() is True
+    assert not one.has_left()
+    for job_id in ("second", "third"):
+        assert one.take(an_order(job_id))
+        assert one.stays() is True
+    assert ran(note) == [(job_id, one.pid) for job_id in ("first", "second", "third")]
+    assert one.pid != os.getpid()
+
+
+def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.05)
+    one = forked("first")
+    assert one.stays() is True
+    wait_until(lambda: not is_alive(one.pid), "its end")
+    assert one.has_left()
+    assert not one.take(an_order("second"))
+    assert [job_id for job_id, _ in ran(note)] == ["first"]
+
+
+def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.002)
+    one = forked("0")
+    taken = 0
+    for number in range(1, 200):
+        assert one.stays() is not None
+        time.sleep(0.002 * (number % 3 > 0))
+        if one.take(an_order(str(number))):
+            taken += 1
+        else:
+            one = forked(str(number))
+    assert one.stays() is not None
+    assert [job_id for job_id, _ in ran(note)] == [str(number) for number in range(200)]
+    assert taken
+
+
+def test_after_so_many_jobs_another_follows(forked, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(work_horse, "MOST_JOBS", 2)
+    one = forked("first")
+    assert one.stays() is True
+    assert one.take(an_order("second"))
+    assert one.stays() is False
+    wait_until(lambda: not is_alive(one.pid), "its end")
+
+
+def test_where_nothing_is_to_follow_it_leaves(forked):
+    one = forked("first")
+    assert one.stays() is True
+    assert one.take(an_order("alone"))
+    assert one.stays() is False
+
+
+def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(work_horse, "MOST_MORE_MB", -10_000)
+    one = forked("first")
+    assert one.stays() is False
+
+
+def test_its_death_is_seen_at_once(forked, note):
+    one = forked("hang")
+    wait_until(lambda: bool(ran(note)), "the job")
+    os.kill(one.pid, signal.SIGKILL)
+    assert one.stays() is None
+
+
+def test_a_job_that_ends_its_process_counts_as_its_death(forked):
+    one = forked("fail")
+    assert one.stays() is None
+    assert os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1]) == 1
+
+
+def test_it_ends_with_its_worker(forked):
+    one = forked("first")
+    assert one.stays() is True
+    one.dismiss()
+    assert not is_alive(one.pid)
+
+
+@pytest.mark.parametrize(("name", "ids", "stays"), [("index", {"user_id": 1}, True), ("sweep", {}, False)])
+def test_after_what_the_clock_asks_for_nothing_is_expected(
+    app, monkeypatch: pytest.MonkeyPatch, name: str, ids: job_specs.Ids, stays: bool
+):
+    redis = app.extensions["redis"]
+    job_id = job_specs.push(redis, job_specs.JobRequest(name, ids))
+    assert job_id
+    queues = [job_specs.rq_queue(redis, queue) for queue in job_specs.Queue]
+    worker = PatientWorker(queues, connection=redis, serializer=JSONSerializer, model=app.extensions["settings"].model)
+    monkeypatch.setattr(worker, "_is_horse", True)
+    ran: list[str] = []
+    monkeypatch.setattr(worker, "perform_job", lambda job, *_others: ran.append(job.id))
+    assert worker._run(Order(job_id, "execution", job_specs.JOBS[name].queue)) is stays
+    assert ran == [job_id]
+
+
+@pytest.mark.once
+def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(_live: LiveServer, app, user):
+    def index() -> list[int]:
+        """Have a job done; the processes there are then."""
+        redis = app.extensions["redis"]
+        job_id = job_specs.push(redis, job_specs.JobRequest("index", {"user_id": user.user_id}))
+        assert job_id
+        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        wait_until(lambda: job.get_status() == JobStatus.FINISHED, "the end of the job", log=_live.log)
+        return _live.job_processes()
+
+    _live.kill_jobs()
+    try:
+        _live.start_worker()
+        first = index()
+        assert len(first) == 1
+        assert index() == first
+        _live.kill_horse()
+        second = index()
+        assert len(second) == 1 and second != first
+    finally:
+        _live.kill_jobs()

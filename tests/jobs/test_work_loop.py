@@ -1,0 +1,163 @@
+"""The worker's limits: they follow the model's, an overdue job is no model error, and two workers share the queues."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from rq import Callback
+from rq.job import Job, JobStatus
+from rq.registry import FailedJobRegistry
+from rq.serializers import JSONSerializer
+from rq.timeouts import HorseMonitorTimeoutException
+
+from jobs.work_loop import Deadline, JobOverdue, PatientWorker
+from tests.support.live import LiveServer
+from tests.support.processes import descendants, wait_until
+from webapp.background import job_specs
+from webapp.extensions import make_redis
+from webapp.llm.complete import CompletionClient
+from webapp.llm.settings import ModelSettings
+
+
+def test_a_job_may_take_as_long_as_its_model_calls() -> None:
+    spec = job_specs.JOBS["extract"]
+    patient = ModelSettings(request_timeout=600, max_retries=2)
+    assert job_specs.seconds_for(spec, patient) > 3 * 600 * spec.model_calls
+    assert job_specs.seconds_for(job_specs.JOBS["sweep"], patient) == job_specs.JOBS["sweep"].timeout
+
+
+def test_every_job_that_calls_the_model_says_so() -> None:
+    calling = {name for name, spec in job_specs.JOBS.items() if spec.model_calls}
+    assert calling == {"title", "extract", "summary", "digest", "journey_report", "learn", "overview", "tidy", "exam"}
+    alone = {name for group in job_specs.WORKERS for name in group}
+    assert alone == set(job_specs.Queue)
+    assert sum(len(group) for group in job_specs.WORKERS) == len(alone)
+    for group in job_specs.WORKERS[1:]:
+        assert not {job_specs.JOBS[name].queue for name in calling} & set(group)
+
+
+@pytest.mark.parametrize("name", ["index", "index_document", "point_vectors", "import", "export", "mail", "deliver"])
+def test_what_needs_no_language_model_waits_for_none(name: str) -> None:
+    """A document stayed "queued" for as long as somebody's extraction hung."""
+    calling = {spec.queue for spec in job_specs.JOBS.values() if spec.model_calls}
+    (with_model,) = (group for group in job_specs.WORKERS if calling & set(group))
+    assert job_specs.JOBS[name].queue not in with_model
+
+
+def test_an_overdue_job_is_no_model_error(app, model) -> None:
+    """The client took RQ's exception for a connection that broke, and tried again."""
+    model.script(reply="late", first_delay=30)
+    settings = replace(app.extensions["settings"].model, max_retries=3, request_timeout=60)
+    client = CompletionClient(settings, app.extensions["completions"].capabilities)
+    started = time.monotonic()
+    try:
+        with pytest.raises(JobOverdue), Deadline(1):
+            client.complete_text([{"role": "user", "content": "Hello"}])
+    finally:
+        client.close()
+    assert time.monotonic() - started < 8
+
+
+def test_a_worker_that_looks_after_a_long_job_goes_on_looking() -> None:
+    """It took the end of its own wait for the end of the job, and quit: every job of more than five seconds cost it."""
+    with pytest.raises(HorseMonitorTimeoutException), Deadline(1, HorseMonitorTimeoutException):
+        time.sleep(5)
+
+
+@pytest.mark.slow
+def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model, user) -> None:
+    """One process for both: a worker that Redis forgot registers again, one that is killed is replaced."""
+    _live.kill_jobs()
+    redis = app.extensions["redis"]
+    redis.flushall()
+    model.script(reply="late", first_delay=60)
+    model.script(match="", reply="late", first_delay=60)
+    _live.start_worker()
+    try:
+        wait_until(lambda: redis.scard("rq:workers") == 2, "two workers", seconds=45)
+        main = _live._processes["worker"].pid
+        assert os.getpriority(os.PRIO_PROCESS, main) >= os.getpriority(os.PRIO_PROCESS, 0)
+        job_id = job_specs.push(redis, job_specs.JobRequest("index", {"user_id": user.user_id}))
+        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        wait_until(lambda: job.get_status() == JobStatus.FINISHED, "the index", log=_live.log, seconds=30)
+        redis.flushall()
+        wait_until(lambda: redis.scard("rq:workers") == 2, "both to register again", log=_live.log, seconds=60)
+        before = set(descendants(main))
+        os.kill(min(before), 9)
+        wait_until(lambda: len(set(descendants(main)) - before) == 1, "a new worker", log=_live.log, seconds=30)
+    finally:
+        _live.kill_jobs()
+
+
+def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, monkeypatch) -> None:
+    """RQ's thread for its channel ended with a traceback in the log."""
+    unhandled: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", unhandled.append)
+    with make_redis(silent_redis_url) as silent:
+        queue = job_specs.rq_queue(silent, job_specs.Queue.UPKEEP)
+        worker = PatientWorker([queue], connection=silent, serializer=JSONSerializer, model=ModelSettings())
+        worker.subscribe()
+        worker.pubsub_thread.join(5)
+        assert not worker.pubsub_thread.is_alive() and unhandled == []
+        worker.unsubscribe()
+        assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+            "running jobs cannot be stopped: the user of REDIS_URL may not use the channels rq:pubsub:*"
+        ]
+
+
+def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
+    """Whoever can write to Redis has no function of their choice called by a worker."""
+    queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
+    job = queue.enqueue("os.mkdir", str(tmp_path / "made"))
+    worker = PatientWorker(
+        [queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings(), name="looks-twice"
+    )
+    assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
+    assert not (tmp_path / "made").exists()
+    assert job.get_status() == JobStatus.FAILED
+    assert job.id in FailedJobRegistry(queue=queue).get_job_ids(cleanup=False)
+    job.delete()
+
+
+def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app) -> None:
+    queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
+    hook = Callback("os.mkdir")
+    written = Job.create(
+        "jobs.upkeep.sweep",
+        connection=queue.connection,
+        serializer=JSONSerializer,
+        on_success=hook,
+        on_failure=hook,
+        on_stopped=hook,
+    )
+    written.save()
+    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    for job_class in (worker.job_class, queue.job_class):
+        job = job_class.fetch(written.id, connection=queue.connection, serializer=JSONSerializer)
+        assert not job.success_callback and not job.failure_callback and not job.stopped_callback
+        job.webhooks = [unreachable := Hook()]
+        job.send_webhooks(JobStatus.FINISHED)
+        assert not unreachable.was_called
+    written.delete()
+
+
+class Hook:
+    job_status = JobStatus.FINISHED
+    url = "http://127.0.0.1:1"
+    was_called = False
+
+    def send(self, *_args: object, **_options: object) -> None:
+        self.was_called = True
+
+
+def test_failures_are_looked_for_where_they_are(app) -> None:
+    redis = app.extensions["redis"]
+    queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
+    job_specs.note_failure(redis, "title:conversation_id=1", "gone already")
+    job_specs.forget_failures(redis, queue, "title:conversation_id=1")
+    assert FailedJobRegistry(queue=queue).get_job_count(cleanup=False) == 0
+    assert not redis.exists("job:failed:title:conversation_id=1")

@@ -1,0 +1,194 @@
+"""The nightly look at what may say the same: one call a person, never twice the same pair, nothing lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.memories.conversing import current, memories_of
+from webapp.accounts.models import User
+from webapp.background import job_specs
+from webapp.db.base import db, write_transaction
+from webapp.llm.errors import ModelError
+from webapp.memories.learning import duplicates
+from webapp.memories.models import Memory
+from webapp.memories.store.journal import Journal, statement_hash
+
+CAR = ("Drives an electric car", "Goes about in an electric car")
+HOUSE = ("Bought a house by the lake", "Sold a house by the lake")
+
+
+def near(number: int) -> np.ndarray:
+    """A vector; those of one tens are .95 and nearer to each other, and far from all others."""
+    vector = np.zeros(40, np.float32)
+    vector[number // 10] = 1
+    vector[20 + number % 10] = 0.2
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.fixture
+def keep(app):
+    """`keep(user_id, (text, number), …, **fields)`: memories as extraction leaves them; their ids."""
+
+    def make(user_id: int, *items: tuple[str, int], **fields) -> list[int]:
+        with app.app_context(), write_transaction():
+            journal = Journal(user_id, "extraction", actor="extraction")
+            rows = []
+            for text, number in items:
+                values = {"memory_type": "fact", "origin": "extraction", "embedding_model": "test"} | fields
+                values["statement_hash"] = statement_hash(text)
+                row = Memory(user_id=user_id, content=text, embedding=near(number).tobytes(), **values)
+                db.session.add(row)
+                db.session.flush()
+                journal.created(row)
+                rows.append(row)
+            journal.close({"added": len(rows)})
+            return [row.memory_id for row in rows]
+
+    return make
+
+
+def asked(model) -> list[str]:
+    return [call["messages"][-1]["content"] for call in model.calls() if call["schema"] == "same_memories"]
+
+
+def nightly(app, run_jobs, **wishes) -> None:
+    job_specs.push(app.extensions["redis"], job_specs.JobRequest("tidying"))
+    run_jobs(**wishes)
+
+
+def test_of_two_that_say_the_same_one_is_set_aside_and_can_be_had_back(app, client, user, model, keep, run_jobs):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2), (HOUSE[0], 11), (HOUSE[1], 12), ("Plays the cello", 31))
+    model.script(match="same_memories", respond=lambda body: {"structured": {"same": [number_of(body, "electric")]}})
+    nightly(app, run_jobs)
+    (question,) = asked(model)
+    assert question.count("\n") == 1 and "cello" not in question
+    assert set(current(app, user.user_id)) == {CAR[1], *HOUSE, "Plays the cello"}
+    change = client.get("/api/memories/changes").json["changes"][0]
+    assert change["cause"] == "tidied" and change["counts"] == {"tidied": 1}
+    assert client.post(f"/api/memories/changes/{change['change_set_id']}/undo").status_code == 200
+    assert len(current(app, user.user_id)) == 5
+
+
+@pytest.mark.parametrize("way", ["undone", "taken up again"])
+def test_what_the_user_had_back_is_not_set_aside_the_next_night(way, app, client, user, model, keep, run_jobs):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    model.script(match="same_memories", structured={"same": [1]})
+    nightly(app, run_jobs)
+    (aside,) = [row for row in memories_of(app, user.user_id) if row.is_archived]
+    change = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
+    if way == "undone":
+        assert client.post(f"/api/memories/changes/{change}/undo").status_code == 200
+    else:
+        assert client.put(f"/api/memories/{aside.memory_id}", json={"is_archived": False}).status_code == 200
+    assert len(current(app, user.user_id)) == 2
+    nightly(app, run_jobs)
+    assert len(current(app, user.user_id)) == 2 and len(asked(model)) == 1
+
+
+def number_of(body: dict, word: str) -> int:
+    lines = body["messages"][-1]["content"].split("\n")
+    return next(number for number, line in enumerate(lines, 1) if word in line)
+
+
+def test_the_same_pairs_are_not_looked_at_the_next_night(app, user, model, keep, run_jobs):
+    keep(user.user_id, (HOUSE[0], 11), (HOUSE[1], 12))
+    model.script(match="same_memories", structured={"same": None})
+    nightly(app, run_jobs)
+    nightly(app, run_jobs)
+    assert len(asked(model)) == 1 and len(current(app, user.user_id)) == 2
+    keep(user.user_id, ("Sold that house by the lake", 13))
+    nightly(app, run_jobs)
+    assert len(asked(model)) == 2 and asked(model)[1].count("\n") == 1
+
+
+def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, user, model, keep, monkeypatch):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    model.script(match="same_memories", structured={"same": [1]})
+    with monkeypatch.context() as patch:
+        patch.setattr(duplicates, "_set_aside", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with app.app_context(), pytest.raises(KeyboardInterrupt):
+            duplicates.tidy(user.user_id)
+    assert len(current(app, user.user_id)) == 2
+    with app.app_context():
+        assert duplicates.tidy(user.user_id) == 1 and duplicates.tidy(user.user_id) == 0
+    assert len(asked(model)) == 2
+
+
+def test_a_model_that_fails_leaves_all_as_it_was(app, user, model, keep):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    model.script(match="same_memories", structured={}, fault={"http_status": 401})
+    with app.app_context(), pytest.raises(ModelError):
+        duplicates.tidy(user.user_id)
+    assert len(current(app, user.user_id)) == 2
+
+
+def test_what_changed_while_the_model_read_stays(app, user, model, keep):
+    first, second = keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+
+    def edited_meanwhile(body: dict) -> dict:
+        with app.app_context(), write_transaction():
+            row = db.session.get(Memory, first)
+            row.content = "Drives an electric car to work"
+            Journal(user.user_id, "edited").changed(row)
+        return {"structured": {"same": [1]}}
+
+    model.script(match="same_memories", respond=edited_meanwhile)
+    with app.app_context():
+        assert duplicates.tidy(user.user_id) == 0
+    assert len(current(app, user.user_id)) == 2
+
+
+def test_what_the_user_wrote_is_kept_and_never_set_aside(app, user, model, keep):
+    keep(user.user_id, (CAR[0], 1), origin="user")
+    keep(user.user_id, (CAR[1], 2))
+    keep(user.user_id, (HOUSE[0], 11), (HOUSE[1], 12), origin="user")
+    model.script(match="same_memories", structured={"same": [1, 2, 3, 99]})
+    with app.app_context():
+        assert duplicates.tidy(user.user_id) == 1
+    assert [row.content for row in memories_of(app, user.user_id) if row.is_archived] == [CAR[1]]
+    (question,) = asked(model)
+    assert "house" not in question
+
+
+def test_a_night_is_one_bounded_call_a_person(app, user, make_user, model, keep, run_jobs):
+    other = make_user()
+    keep(user.user_id, *((f"Walked along the {word} path", 1) for word in "abcdefghijkl"))
+    keep(other.user_id, (CAR[0], 1), (CAR[1], 2))
+    model.script(match="same_memories", structured={"same": []})
+    nightly(app, run_jobs)
+    assert sorted(text.count("one:") for text in asked(model)) == [1, duplicates.MOST_PAIRS]
+    assert not any("Walked" in text and "electric" in text for text in asked(model))
+
+
+def test_of_very_many_alike_only_the_nearest_pairs_are_compared(app, user, model, keep, monkeypatch):
+    keep(user.user_id, *((f"Walked along the {word} path", number) for number, word in enumerate("abcdefghij")))
+    keep(user.user_id, ("Goes along the narrow path", 3))
+    compared, may_be_same = [], duplicates.may_be_same
+    monkeypatch.setattr(duplicates, "may_be_same", lambda *args: compared.append(args[2]) or may_be_same(*args))
+    monkeypatch.setattr(duplicates, "MOST_COMPARED", 5)
+    model.script(match="same_memories", structured={"same": []})
+    with app.app_context():
+        duplicates.tidy(user.user_id)
+    assert len(compared) == 5 and compared[0] == max(compared) > 0.99
+    (question,) = asked(model)
+    assert "narrow" in question.split("\n")[0]
+
+
+def test_chains_and_settled_pairs_lose_nothing(app, user, model, keep):
+    ids = keep(user.user_id, (CAR[0], 1), (CAR[1], 2), ("Gets around in an electric car", 3))
+    model.script(match="same_memories", structured={"same": [1, 2, 3]})
+    with app.app_context():
+        duplicates.tidy(user.user_id)
+    assert len(current(app, user.user_id)) >= 1
+    left = [row for row in memories_of(app, user.user_id) if not row.is_archived]
+    assert left and {row.memory_id for row in left} <= set(ids)
+
+
+def test_where_memory_is_off_nothing_is_looked_at(app, user, model, keep):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    with app.app_context(), write_transaction():
+        db.session.get(User, user.user_id).settings = {"memory_enabled": False}
+    with app.app_context():
+        assert duplicates.tidy(user.user_id) == 0
+    assert asked(model) == []

@@ -1,0 +1,77 @@
+"""Which sentences of a summary retell a statement, and what is left without them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from webapp.memories.rules.paraphrases import NOTHING_LEFT, ForgottenStatements, without_retold
+
+WALNUTS = ForgottenStatements(["Allergic to walnuts.", "I'm allergic to walnuts"])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Allergic to walnuts.",
+        "A severe walnut allergy: Robin is ALLERGIC.",
+        "Walnuts? Allergic, they said!",
+        "Allergisch? No: allergic (walnut).",
+    ],
+)
+def test_in_other_words_it_is_still_retold(sentence):
+    assert WALNUTS.is_retold_in(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["They planted a walnut tree.", "Allergic to pollen.", "", "The user."])
+def test_what_shares_a_word_is_not(sentence):
+    assert not WALNUTS.is_retold_in(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_retold"),
+    [
+        ("Careful: walnuts are off the table for Ylva.", True),
+        ("Ylva eats soup.", False),
+        ("Walnuts grow on trees.", False),
+        ("One must never eat in bed.", False),
+    ],
+)
+def test_musts_and_nevers_make_up_no_statement(sentence, is_retold):
+    """A member's assistant had put it in words of its own, and that stayed when the fact was withdrawn."""
+    assert ForgottenStatements(["Ylva must never eat walnuts"]).is_retold_in(sentence) is is_retold
+
+
+def test_only_the_sentences_that_retell_go():
+    text = "- They spoke of boats. Robin is allergic to walnuts! The boats were red.\n- Walnuts: allergic.\n\nTides."
+    assert without_retold(text, WALNUTS) == "- They spoke of boats. The boats were red.\n\nTides."
+    assert without_retold("Allergic to walnuts.", WALNUTS) == NOTHING_LEFT
+    japanese = ForgottenStatements(["ユーザーは東京に住んでいる。"])
+    said = "船の話をした。ユーザーは東京に住んでいる。赤い船だった。"
+    assert without_retold(said, japanese) == "船の話をした。 赤い船だった。"
+    assert (
+        without_retold("À Zürich, l'utilisateur aime Zoé. Bref.", ForgottenStatements(["Aime Zoë à Zurich"])) == "Bref."
+    )
+
+
+def test_statements_of_stop_words_alone_take_nothing_along():
+    nothing = ForgottenStatements(["Is.", "", "…"])
+    assert without_retold("Is. They are.", nothing) == "Is. They are."
+
+
+def test_among_many_statements_the_same_sentences_go():
+    many = ForgottenStatements(
+        [f"The user owns boat number {n} named Heron{n}" for n in range(200)] + ["I'm allergic to walnuts"]
+    )
+    text = "They spoke of boats. Robin is allergic to walnuts! Heron7 is boat number 7."
+    assert without_retold(text, many) == "They spoke of boats."
+
+
+@example("é\n\n", ["a red boat"])
+@given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
+def test_nothing_that_retells_is_left_and_nothing_is_added(text, said):
+    told = ForgottenStatements(said)
+    left = without_retold(text, told)
+    assert left in (text, NOTHING_LEFT) or len(left) <= len(text) + text.count("。") + 1
+    assert without_retold(left, told) in (left, NOTHING_LEFT)

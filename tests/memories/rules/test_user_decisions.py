@@ -1,0 +1,86 @@
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+
+from tests.memories.worlds import NAME, NOON, stored, worlds
+from webapp.memories.rules.state import Draft, Insert, State, apply_effects
+from webapp.memories.rules.user_decisions import (
+    Decision,
+    Edit,
+    ForgetDecision,
+    ReviewConflict,
+    is_earlier,
+    place_by_hand,
+    settle,
+)
+from webapp.text.canonical import canonical_statement
+
+LATER = NOON + timedelta(days=1)
+OLD = stored(7, "Likes tea")
+NEW = stored(8, "Hates tea", needs_review=True, contradicts=7)
+CLEARED = {"needs_review": False, "contradicts": None}
+
+
+def test_each_decision_about_a_contradiction():
+    assert settle(Decision.REJECT, NEW, OLD, NOON) == (ForgetDecision(8),)
+    replaced = (Edit(7, {"valid_to": NOON, "superseded_by": 8}), Edit(8, CLEARED))
+    assert settle(Decision.REPLACE, NEW, OLD, NOON) == settle(Decision.ACCEPT, NEW, OLD, NOON) == replaced
+    assert settle(Decision.BOTH, NEW, OLD, NOON) == (
+        Edit(7, {"settled_with": frozenset({8})}),
+        Edit(8, CLEARED | {"settled_with": frozenset({7})}),
+    )
+    assert settle(Decision.UNTIL, NEW, OLD, NOON, LATER) == (
+        Edit(7, {"valid_to": LATER, "superseded_by": 8}),
+        Edit(8, CLEARED | {"valid_from": LATER}),
+    )
+
+
+def test_the_later_replaces_the_earlier_whichever_waits():
+    earlier = stored(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
+    later = stored(8, "home is Bath now", asserted_at=LATER)
+    assert is_earlier(earlier, later) and not is_earlier(later, earlier)
+    closed = CLEARED | {"valid_to": NOON, "superseded_by": 8}
+    assert settle(Decision.REPLACE, earlier, later, NOON) == (Edit(7, closed),)
+    assert settle(Decision.UNTIL, earlier, later, NOON, LATER) == (
+        Edit(7, closed | {"valid_to": LATER}),
+        Edit(8, {"valid_from": LATER}),
+    )
+    assert settle(Decision.ACCEPT, earlier, later, NOON) == (
+        Edit(8, {"valid_to": NOON, "superseded_by": 7}),
+        Edit(7, CLEARED),
+    )
+    assert settle(Decision.REJECT, earlier, later, NOON) == (ForgetDecision(7),)
+
+
+def test_a_doubtful_memory_is_simply_accepted():
+    doubtful = stored(9, "Likes figs", needs_review=True)
+    assert settle(Decision.ACCEPT, doubtful, None, NOON) == (Edit(9, CLEARED),)
+    closed = stored(7, "Likes tea", valid_to=NOON)
+    assert settle(Decision.ACCEPT, NEW, closed, NOON) == (Edit(8, CLEARED),)
+
+
+@pytest.mark.parametrize(
+    ("decision", "memory", "other"),
+    [
+        (Decision.ACCEPT, OLD, None),
+        (Decision.REPLACE, NEW, None),
+        (Decision.BOTH, NEW, NEW),
+        (Decision.UNTIL, NEW, OLD),
+        (Decision.BOTH, stored(8, "Al", fact_key=NAME, needs_review=True), stored(7, "Alex", fact_key=NAME)),
+    ],
+)
+def test_impossible_decisions_are_refused(decision, memory, other):
+    with pytest.raises(ReviewConflict):
+        settle(decision, memory, other, NOON)
+
+
+@given(worlds())
+def test_what_is_written_by_hand_takes_its_place(state: State):
+    for draft in (Draft("fact", "My name is Bo", "identity", NAME, "Bo", origin="user"), Draft("fact", "i LIKE tea.")):
+        effects = place_by_hand(draft, state.memories, LATER)
+        assert isinstance(effects[-1], Insert)
+        done = apply_effects(state.memories, effects)
+        rivals = [m for m in done if m.is_open and m.slot == draft.slot]
+        assert sum(m.slot == NAME or canonical_statement(m.content) == "i like tea" for m in rivals) == 1
+        assert [m.content for m in done if m.is_current and m.ref == -1] == [draft.content]

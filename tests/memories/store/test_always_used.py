@@ -1,0 +1,160 @@
+"""What every prompt knows costs the same however much there is to know, also right after a change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, text
+
+from tests.support.queries import count_queries
+from webapp.chat.context import space_context
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, write_transaction
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.memories.store.always_used import NEW, context_memories
+from webapp.retrieval import facts
+from webapp.retrieval.changes import position
+from webapp.retrieval.scope import Scope
+
+
+def fill(user_id: int, count: int) -> None:
+    """So many memories, every other a keyed fact, the older the further back."""
+    at = now() - timedelta(days=100)
+    rows = [
+        {
+            "user_id": user_id,
+            "memory_type": "fact",
+            "content": f"Memory number {n} about boats.",
+            "category": "misc",
+            "fact_key": f"misc/attribute_{n}" if n % 2 else None,
+            "importance": 0.3 + (n % 7) / 10,
+            "statement_hash": f"{user_id}-{n}",
+            "created_at": at + timedelta(minutes=n),
+            "updated_at": at + timedelta(minutes=n),
+        }
+        for n in range(count)
+    ]
+    with write_transaction():
+        db.session.execute(insert(Memory), rows)
+        if db.engine.dialect.name != "sqlite":
+            db.session.execute(text("ANALYZE TABLE memories"))
+
+
+def rows_read() -> int:
+    """Rows that the database has read for this connection so far."""
+    found = db.session.execute(text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
+    return sum(int(value) for _, value in found)
+
+
+def add(user_id: int, number: int) -> None:
+    with write_transaction():
+        create_memory(
+            user_id,
+            MemoryFields(
+                content=f"Number {number} is a heron.",
+                memory_type="fact",
+                category="birds",
+                fact_key=f"birds/bird_{number}",
+                importance=0.9,
+            ),
+        )
+
+
+@pytest.mark.mysql_only
+def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_one(app_context, make_user) -> None:
+    spent: dict[int, list[int]] = {}
+    for size in (1_000, 6_000):
+        user_id = make_user().user_id
+        fill(user_id, size)
+        conversation = Conversation(user_id=user_id, created_at=now() - timedelta(hours=1))
+        scope = Scope(user_id)
+        facts.exact_facts("What is my attribute 7?", scope, position(user_id))
+        space_context.place_of(conversation, remembers=True, since=conversation.created_at)
+        for turn in range(3):
+            add(user_id, turn)
+            at = position(user_id)
+            before = rows_read()
+            with count_queries() as sent:
+                place = space_context.place_of(
+                    conversation, remembers=True, since=conversation.created_at, version=at.memory_version
+                )
+                found = facts.exact_facts(f"Which bird {turn} do I like?", scope, at)
+            spent.setdefault(size, []).append(rows_read() - before)
+            assert len(sent) <= 8
+            assert [item.content for item in found] == [f"Number {turn} is a heron."]
+            assert len([item for item in place.known if item.group == NEW]) == turn + 1
+    assert max(spent[6_000]) <= min(spent[1_000]) * 1.3 + 200, spent
+
+
+def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_context, user) -> None:
+    fill(user.user_id, 40)
+    earlier, later = (Conversation(user_id=user.user_id, created_at=now() - timedelta(seconds=n)) for n in (2, 1))
+
+    def known(conversation: Conversation) -> list[str]:
+        version = position(user.user_id).memory_version
+        with count_queries() as sent:
+            place = space_context.place_of(conversation, remembers=True, since=conversation.created_at, version=version)
+        looked_up.append(len(sent))
+        return [item.content for item in place.known if item.group == NEW]
+
+    looked_up: list[int] = []
+    assert known(earlier) == known(later) == known(earlier) == []
+    assert looked_up[0] > 0
+    assert looked_up[1:] == [0, 0]
+    add(user.user_id, 7)
+    assert known(later) == known(earlier) == ["Number 7 is a heron."]
+
+
+def test_what_is_known_follows_every_change(app_context, user) -> None:
+    fill(user.user_id, 40)
+    known = context_memories(user.user_id)
+    assert len([item for item in known if item.group == "recent"]) == 10
+    assert all(item.importance >= 0.5 for item in known if item.group == "fact")
+    importances = [item.importance for item in known if item.group == "fact"]
+    assert importances == sorted(importances, reverse=True)
+    with write_transaction():
+        first = next(item for item in known if item.group == "fact")
+        row = db.session.get(Memory, first.memory_id)
+        row.is_pinned = True
+        row.updated_at = now()
+    again = context_memories(user.user_id)
+    assert [item.memory_id for item in again if item.group == "pinned"] == [first.memory_id]
+    with write_transaction():
+        db.session.get(Memory, first.memory_id).is_archived = True
+    assert first.memory_id not in {item.memory_id for item in context_memories(user.user_id)}
+
+
+def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch: Any) -> None:
+    scope = Scope(user.user_id)
+
+    def found(question: str) -> list[str]:
+        db.session.rollback()
+        return [item.content for item in facts.exact_facts(question, scope, position(user.user_id))]
+
+    assert found("Which bird 1?") == []
+    add(user.user_id, 1)
+    looked_up: list[Any] = []
+    real = facts._look_up
+    monkeypatch.setattr(facts, "_look_up", lambda *given: (looked_up.append(given[2]), real(*given)))
+    assert found("Which bird 1?") == ["Number 1 is a heron."]
+    add(user.user_id, 2)
+    assert found("Which bird 2?") == ["Number 2 is a heron."]
+    assert found("Which bird 1?") == ["Number 1 is a heron."]
+    assert None not in looked_up, "never all of them again"
+    assert sum(len(changed) for changed in looked_up) == 2
+    memory_id = client.get("/api/memories").json["memories"][0]["memory_id"]
+    assert client.delete(f"/api/memories/{memory_id}?forget=1").status_code in (200, 204)
+    assert len(found("Which bird 2?") + found("Which bird 1?")) == 1
+
+
+def test_the_keys_of_many_users_are_bounded(app_context, make_user, monkeypatch: Any) -> None:
+    monkeypatch.setattr(facts, "MOST_USERS", 2)
+    for _ in range(4):
+        person = make_user()
+        facts.exact_facts("Which bird?", Scope(person.user_id), position(person.user_id))
+        db.session.rollback()
+    assert len(facts._held) <= 2

@@ -1,0 +1,190 @@
+"""The queue of the review: one question at a time, a way back, nothing forgotten before the next decision."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.memories.conversing import memories_of
+from tests.support.people import Person, post_form
+from webapp.db.base import write_transaction
+from webapp.memories import service
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.store.outside_proposals import Proposal, propose
+
+HTMX = {"HX-Request": "true"}
+ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
+
+
+@pytest.fixture
+def browser(login: Callable[..., FlaskClient], user: Person) -> FlaskClient:
+    """The browser of `user`."""
+    return login(user)
+
+
+@pytest.fixture
+def waiting(app: Flask, user: Person) -> list[int]:
+    """Three memories in review, the last of which is asked about first; their ids."""
+    with app.app_context(), write_transaction():
+        propose(user.user_id, [Proposal(ROOF), Proposal(MOSS), Proposal(GOATS)], cause="mcp", actor="mcp")
+    return [row.memory_id for row in memories_of(app, user.user_id)]
+
+
+@pytest.fixture
+def birthdays(app: Flask, user: Person) -> tuple[int, int]:
+    """The ids of a known birthday and of another one that waits."""
+    with app.app_context(), write_transaction():
+        fields = {"memory_type": "fact", "fact_key": "identity/birthday"}
+        known = service.create_memory(
+            user.user_id, MemoryFields(content="Birthday is 5 March 1985.", fact_value="1985-03-05", **fields)
+        )
+        propose(
+            user.user_id,
+            [Proposal("Born on 4 March 1984", key="identity/birthday", value="1984-03-04")],
+            cause="import",
+        )
+        return known.memory_id, known.memory_id + 1
+
+
+def question(page: str) -> str:
+    """What is asked about."""
+    return html.unescape(re.search(r'<p class="mem-text">([^<]*)</p>', page)[1])
+
+
+def fields_of(page: str, form: str) -> dict[str, str]:
+    """The hidden fields of the form that posts to an address."""
+    found = re.search(rf'<form[^>]*action="{re.escape(form)}".*?</form>', page, re.DOTALL)[0]
+    return {
+        name: html.unescape(value)
+        for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', found)
+        if name != "csrf_token"
+    }
+
+
+def answer(browser: FlaskClient, page: str, memory_id: int, follow: bool = True, **given: Any) -> Any:
+    """Decide about the memory asked about on a page of the queue; the page that follows."""
+    place = f"/memories/{memory_id}/review"
+    reply = post_form(browser, place, **{**fields_of(page, place), **given})
+    return browser.get(reply.location) if follow and reply.status_code == 303 else reply
+
+
+def test_one_question_at_a_time_with_its_place_in_the_queue(
+    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
+) -> None:
+    page = browser.get("/memories/review").text
+    assert question(page) == GOATS and "1 of 3" in page
+    assert page.count(GOATS) == 1 and MOSS not in page and ROOF not in page, "nothing is listed twice"
+    page = answer(browser, page, waiting[2], decision="accept").text
+    assert question(page) == MOSS and "2 of 3" in page and "Kept." in page
+    page = answer(browser, page, waiting[1], decision="accept").text
+    page = answer(browser, page, waiting[0], decision="accept").text
+    assert "All reviewed" in page
+    assert not any(row.needs_review for row in memories_of(app, user.user_id))
+
+
+def test_what_was_kept_is_taken_back(app: Flask, browser: FlaskClient, user: Person, waiting: list[int]) -> None:
+    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="accept").text
+    undo = re.search(r'action="(/memories/changes/\d+/undo)"', page)[1]
+    back = post_form(browser, undo, **fields_of(page, undo))
+    page = browser.get(back.location).text
+    assert question(page) == GOATS and "1 of 3" in page
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
+
+
+def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_until_then(
+    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
+) -> None:
+    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="reject").text
+    assert f"Discarded: {GOATS}" in page and question(page) == MOSS and "2 of 3" in page
+    assert len(memories_of(app, user.user_id)) == 3, "not yet"
+    back = html.unescape(re.search(r'<a href="([^"]+)"[^>]*data-key="u"', page)[1])
+    again = browser.get(back).text
+    assert question(again) == GOATS and "1 of 3" in again
+    assert question(browser.get("/memories/review").text) == GOATS, "who leaves is asked again"
+    answer(browser, page, waiting[1], decision="accept")
+    assert [row.content for row in memories_of(app, user.user_id)] == [ROOF, MOSS]
+
+
+def test_the_last_one_discarded_is_forgotten_after_a_moment(
+    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
+) -> None:
+    with app.app_context(), write_transaction():
+        for memory_id in waiting[:2]:
+            service.get_memory(user.user_id, memory_id).needs_review = False
+    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="reject").text
+    assert "All reviewed" in page and "Discard for good" in page
+    for _twice in range(2):
+        said = post_form(browser, f"/memories/{waiting[2]}/review", headers=HTMX, decision="reject")
+        assert GOATS not in said.text and GOATS not in {row.content for row in memories_of(app, user.user_id)}
+    assert said.status_code == 404
+
+
+def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser: FlaskClient, waiting: list[int]) -> None:
+    page = browser.get("/memories/review").text
+    for number, content in ((2, MOSS), (3, ROOF)):
+        page = browser.get(html.unescape(re.search(r'class="queue-later" href="([^"]+)"', page)[1])).text
+        assert question(page) == content and f"{number} of 3" in page
+    page = answer(browser, page, waiting[0], decision="accept").text
+    assert "You left 2 for later." in page
+    assert question(browser.get("/memories/review").text) == GOATS
+
+
+def test_edited_words_are_kept_and_refused_ones_are_not_lost(
+    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
+) -> None:
+    form = browser.get("/memories/review?edit=1").text
+    assert f">{GOATS}</textarea>" in form
+    wrong = answer(browser, form, waiting[2], decision="accept", content="My password is hunter2hunter2")
+    assert wrong.status_code == 422
+    assert "secret" in wrong.text and "hunter2hunter2</textarea>" in wrong.text
+    page = answer(browser, form, waiting[2], decision="accept", content="Keeps two goats").text
+    assert question(page) == MOSS
+    row = memories_of(app, user.user_id)[2]
+    assert (row.content, row.needs_review, row.edited_by_user) == ("Keeps two goats", False, True)
+
+
+def test_another_value_of_a_known_key_waits_beside_it(
+    app: Flask, browser: FlaskClient, user: Person, birthdays: tuple[int, int]
+) -> None:
+    known, new = birthdays
+    page = browser.get("/memories/review").text
+    assert "These two disagree" in page and "5 March 1985" in page and "4 March 1984" in page
+    asked = answer(browser, page, new, decision="until")
+    assert asked.status_code == 422 and "Say until when it was true." in asked.text and "1984" in asked.text
+    answer(browser, page, new, decision="replace")
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert rows[known].valid_to is not None and not rows[new].needs_review
+
+
+def test_the_queue_is_ones_own(
+    app: Flask,
+    user: Person,
+    waiting: list[int],
+    anonymous: FlaskClient,
+    login: Callable[..., FlaskClient],
+    make_user: Callable[..., Person],
+) -> None:
+    assert anonymous.get("/memories/review").status_code == 303
+    for other in (make_user(), make_user(is_admin=True)):
+        stranger = login(other)
+        assert GOATS not in stranger.get(f"/memories/review?held={waiting[2]}").text
+        for decision in ("accept", "reject"):
+            form = {"decision": decision, "queue": "/memories/review", "held": waiting[0]}
+            assert post_form(stranger, f"/memories/{waiting[2]}/review", **form).status_code == 404
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
+
+
+@pytest.mark.parametrize("odd", ["done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"])
+def test_odd_addresses_begin_anew(browser: FlaskClient, waiting: list[int], odd: str) -> None:
+    assert question(browser.get(f"/memories/review?{odd}").text) == GOATS
+
+
+def test_a_queue_leads_nowhere_else(browser: FlaskClient, waiting: list[int]) -> None:
+    form = {"decision": "accept", "queue": "https://elsewhere.example/"}
+    assert post_form(browser, f"/memories/{waiting[2]}/review", **form).location.startswith("/?")

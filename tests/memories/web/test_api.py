@@ -1,0 +1,399 @@
+"""The JSON API of memories: who may what, filters, paging, conflicts, review, profile."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import event, select
+
+from tests.memories.conversing import answers, converse, memories_of, name, operation
+from tests.memories.learning.test_extraction import extract
+from webapp.db.base import db, now, write_transaction
+from webapp.memories.models import AdminAccess, Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.service import keyset_of, list_memories
+from webapp.memories.showing import cards
+from webapp.memories.showing.admin_view import check_health, view_as_admin
+from webapp.memories.store.journal import statement_hash
+
+
+def write(client, content: str, **fields) -> dict:
+    answer = client.post("/api/memories", json={"memory_type": "fact", "content": content, **fields})
+    assert answer.status_code == 201, answer.json
+    return answer.json
+
+
+ROUTES = [
+    ("GET", "/api/memories/{id}", None),
+    ("PUT", "/api/memories/{id}", {"importance": 0.9}),
+    ("DELETE", "/api/memories/{id}", None),
+    ("GET", "/api/memories/{id}/history", None),
+    ("POST", "/api/memories/{id}/restore", {"revision": 1}),
+    ("GET", "/api/memories/{id}/evidence", None),
+    ("POST", "/api/memories/{id}/review", {"decision": "accept"}),
+    ("POST", "/api/memories/changes/{change}/undo", None),
+    ("POST", "/api/memories/extract", {"conversation_id": "{talk}"}),
+    ("GET", "/api/conversations/{talk}/dependents", None),
+    ("DELETE", "/api/conversations/{talk}", None),
+    ("GET", "/api/messages/{message}/dependents", None),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ROUTES)
+def test_only_the_owner_gets_anywhere(app, client, user, api, make_user, anonymous, model, method, path, body):
+    talk = converse(app, user.user_id, "I prefer green tea")
+    answers(model, operation("I prefer green tea"))
+    extract(client, talk)
+    (row,) = memories_of(app, user.user_id)
+    ids = {
+        "id": row.memory_id,
+        "talk": talk,
+        "message": row.source_message_id,
+        "change": client.get("/api/memories/changes").json["changes"][0]["change_set_id"],
+    }
+    body = {"conversation_id": talk} if body and "conversation_id" in body else body
+    for asking, refused in (
+        (api(make_user()), 404),
+        (api(make_user(is_admin=True)), 404),
+        (anonymous, 401),
+        (api(make_user(is_service=True)), 403),
+    ):
+        assert asking.open(path.format(**ids), method=method, json=body).status_code == refused
+        assert client.get(f"/api/memories/{row.memory_id}").json["revision"] == 1
+    status = client.open(path.format(**ids), method=method, json=body).status_code
+    assert status in (200, 202, 204) or (status == 409 and path.endswith("review"))
+
+
+@pytest.mark.parametrize("path", ["/api/memories", "/api/memories/changes", "/api/profile"])
+def test_lists_are_ones_own(client, api, make_user, anonymous, path) -> None:
+    write(client, "Keeps bees.", fact_key="identity/name", fact_value="Ada")
+    assert anonymous.get(path).status_code == 401
+    theirs = api(make_user(is_admin=True)).get(path)
+    assert theirs.status_code == 200 and "bees" not in theirs.text and "Ada" not in theirs.text
+
+
+def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> None:
+    made = write(client, "  Keeps\n bees. ", category="Home Life", importance=0.7, is_pinned=True)
+    assert set(made) >= {
+        "memory_id",
+        "user_id",
+        "memory_type",
+        "category",
+        "content",
+        "source_conversation_id",
+        "source_message_id",
+        "created_at",
+        "last_accessed_at",
+        "access_count",
+        "is_pinned",
+        "is_archived",
+        "confidence",
+        "space_id",
+        "visibility",
+        "fact_key",
+        "fact_value",
+        "importance",
+        "valid_from",
+        "valid_to",
+        "superseded_by_id",
+        "needs_review",
+        "origin",
+        "revision",
+        "evidence_count",
+    }
+    assert "embedding" not in made and "score" not in made
+    assert made["content"] == "Keeps bees." and made["category"] == "home_life" and made["origin"] == "user"
+    assert made["importance"] == 0.7 and made["created_at"].endswith("Z")
+
+
+def test_filters_and_paging(client) -> None:
+    for n in range(5):
+        write(client, f"Fact number {n}", category="work" if n % 2 else "home", is_pinned=n == 3)
+    preference = client.post("/api/memories", json={"memory_type": "preference", "content": "Tea over coffee"}).json
+    client.put(f"/api/memories/{preference['memory_id']}", json={"is_archived": True})
+
+    def listed(query: str) -> list[str]:
+        return [row["content"] for row in client.get(f"/api/memories?{query}").json["memories"]]
+
+    assert listed("category=work") == ["Fact number 3", "Fact number 1"]
+    assert listed("is_pinned=true") == ["Fact number 3"]
+    assert listed("memory_type=preference") == [] and listed("is_archived=true") == ["Tea over coffee"]
+    assert listed("needs_review=true") == [] and len(listed("visibility=private")) == 5
+    assert listed("source_conversation_id=1") == []
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = (
+            client.get(f"/api/memories?limit=2&cursor={cursor}").json
+            if cursor
+            else client.get("/api/memories?limit=2").json
+        )
+        seen += [row["content"] for row in page["memories"]]
+        cursor = page["next_cursor"]
+    assert seen == [f"Fact number {n}" for n in (4, 3, 2, 1, 0)]
+
+
+def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
+    write(client, "Boat lies in Split; a boat of wood")
+    write(client, "Has a dog")
+    write(client, "The neighbour's boat")
+    found = client.get("/api/memories?q=boat split&limit=1").json
+    assert [row["content"][:15] for row in found["memories"]] == ["Boat lies in Sp"]
+    assert found["memories"][0]["score"] > 0
+    rest = client.get(f"/api/memories?q=boat split&limit=5&cursor={found['next_cursor']}").json
+    assert [row["content"] for row in rest["memories"]] == ["The neighbour's boat"] and rest["next_cursor"] is None
+    for odd in ("%", "_", "\\", "+(", "🍣"):
+        assert client.get("/api/memories", query_string={"q": odd}).json["memories"] == []
+
+
+@pytest.mark.parametrize("cursor", ["x", "WzEsMl0", "W10", "WyJhIiwiYiJd", "%00"])
+@pytest.mark.parametrize("path", ["/api/memories?", "/api/memories?q=a&", "/api/memories/changes?"])
+def test_foreign_cursors_are_refused(client, path, cursor) -> None:
+    assert client.get(f"{path}cursor={cursor}").status_code in (200, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"memory_type": "fact"},
+        {"content": "x"},
+        {"memory_type": "opinion", "content": "x"},
+        {"memory_type": "fact", "content": " \n "},
+        {"memory_type": "fact", "content": "x" * 501},
+        {"memory_type": "fact", "content": "x", "importance": 2},
+        {"memory_type": "fact", "content": "x", "color": 1},
+        {"memory_type": "fact", "content": "My password is hunter2-and-more"},
+        {"memory_type": "fact", "content": "x", "visibility": "shared"},
+        {"conversation_id": 1},
+        {"memory_data": {}},
+        {"conversation_id": 1, "memory_data": {}, "content": "x"},
+        {"memory_type": "fact", "content": "nul \u0000"},
+    ],
+)
+def test_bad_bodies_are_refused_with_reasons(client, body) -> None:
+    answer = client.post("/api/memories", json=body)
+    assert answer.status_code == 422 and answer.json["errors"]
+
+
+def test_unknown_spaces_and_dates_out_of_range(client) -> None:
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": "x", "space_id": 9}).status_code == 404
+    made = write(client, "Keeps bees.")
+    for value in ("1900-01-01T00:00:00Z", "2100-01-01T00:00:00Z", "2026-01-01T00:00:00", "soon"):
+        assert client.put(f"/api/memories/{made['memory_id']}", json={"valid_to": value}).status_code == 422
+    assert client.put(f"/api/memories/{made['memory_id']}", json={"content": None}).status_code == 422
+
+
+def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_conflict(client) -> None:
+    first = write(client, "Works at Acme.", fact_key="employer", category="work", fact_value="Acme")
+    assert first["fact_key"] == "work/employer"
+    second = write(client, "Works at Bolt.", fact_key="work/employer", fact_value="Bolt")
+    closed = client.get(f"/api/memories/{first['memory_id']}").json
+    assert closed["valid_to"] and closed["superseded_by_id"] == second["memory_id"]
+    third = write(client, "Works somewhere.")
+    refused = client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"})
+    assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]
+    client.delete(f"/api/memories/{second['memory_id']}?archive=true")
+    assert client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"}).status_code == 200
+    refused = client.put(f"/api/memories/{second['memory_id']}", json={"is_archived": False})
+    assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
+
+
+def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, "I prefer green tea")
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
+    extract(client, talk)
+    (row,) = memories_of(app, user.user_id)
+    path = f"/api/memories/{row.memory_id}"
+    pinned = client.put(path, json={"is_pinned": True}).json
+    assert not pinned["edited_by_user"] and pinned["revision"] == 2
+    edited = client.put(path, json={"content": "Prefers white tea.", "memory_type": "preference"}).json
+    assert edited["edited_by_user"] and edited["revision"] == 3 and edited["origin"] == "extraction"
+    assert memories_of(app, user.user_id)[0].embedding is None
+    restored = client.post(f"{path}/restore", json={"revision": 1}).json
+    assert restored["content"] == "Prefers green tea." and restored["revision"] == 4
+    revisions = client.get(f"{path}/history").json["revisions"]
+    assert all(revision["fields"]["valid_from"].endswith("Z") for revision in revisions)
+    causes = [(r["actor"], r["cause"]) for r in revisions]
+    assert causes == [("extraction", "extraction"), ("user", "edited"), ("user", "edited"), ("user", "restored")]
+    assert client.post(f"{path}/restore", json={"revision": 99}).status_code == 404
+
+
+def test_the_same_key_and_body_create_once(client) -> None:
+    body = {"memory_type": "fact", "content": "Keeps bees."}
+    first, second = (client.post("/api/memories", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert first.json == second.json and second.headers["Idempotent-Replayed"] == "true"
+    assert len(client.get("/api/memories").json["memories"]) == 1
+
+
+def waiting(app, client, user, model) -> tuple[dict, dict]:
+    """A written employer, and an extracted other one that waits."""
+    standing = write(client, "Works at Acme.", fact_key="work/employer", fact_value="Acme")
+    talk = converse(app, user.user_id, "I work at Bolt now")
+    fact = {"fact_key": "work/employer", "fact_value": "Bolt", "confidence": 0.95}
+    answers(model, operation("I work at Bolt now", "Works at Bolt.", **fact))
+    assert extract(client, talk)["counts"]["in_review"] == 1
+    (found,) = client.get("/api/memories?needs_review=true").json["memories"]
+    assert found["contradicts_id"] == standing["memory_id"]
+    return standing, found
+
+
+def test_accepting_what_contradicts_replaces(app, client, user, model) -> None:
+    standing, found = waiting(app, client, user, model)
+    path = f"/api/memories/{found['memory_id']}/review"
+    assert client.post(path, json={"decision": "both"}).status_code == 409
+    assert client.post(path, json={"decision": "until"}).status_code == 422
+    assert client.post(path, json={"decision": "maybe"}).status_code == 422
+    accepted = client.post(path, json={"decision": "accept"}).json
+    assert not accepted["needs_review"]
+    assert client.get(f"/api/memories/{standing['memory_id']}").json["superseded_by_id"] == found["memory_id"]
+    assert client.post(path, json={"decision": "accept"}).status_code == 409
+    (change, *_) = client.get("/api/memories/changes").json["changes"]
+    assert client.post(f"/api/memories/changes/{change['change_set_id']}/undo").status_code == 200
+    assert client.get(f"/api/memories/{standing['memory_id']}").json["valid_to"] is None
+    assert client.get(f"/api/memories/{found['memory_id']}").json["needs_review"]
+
+
+def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model) -> None:
+    standing, found = waiting(app, client, user, model)
+    body = {"decision": "until", "until": "2026-05-01T00:00:00Z"}
+    until = client.post(f"/api/memories/{found['memory_id']}/review", json=body).json
+    assert until["valid_from"].startswith("2026-05-01") and not until["needs_review"]
+    assert client.get(f"/api/memories/{standing['memory_id']}").json["valid_to"].startswith("2026-05-01")
+    talk = converse(app, user.user_id, "maybe I like jazz")
+    answers(model, operation("maybe I like jazz", "Likes jazz.", confidence=0.5))
+    assert extract(client, talk)["counts"]["in_review"] == 1
+    (doubtful,) = client.get("/api/memories?needs_review=true").json["memories"]
+    report = client.post(f"/api/memories/{doubtful['memory_id']}/review", json={"decision": "reject"}).json
+    assert report["memories"] == 1 and report["tombstones"] >= 1
+    answers(model, operation("maybe I like jazz", "Likes jazz.", confidence=0.9))
+    assert extract(client, talk)["counts"]["rejected"] == 1
+
+
+def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
+    empty = {"name": None, "preferred_name": None, "birthday": None, "updated_at": None, "source": None}
+    assert client.get("/api/profile").json == empty
+    told = client.put("/api/profile", json={"name": "Ada", "birthday": "1815-12-10"}).json
+    assert told["name"] == "Ada" and told["source"] == "user_input" and told["updated_at"]
+    assert client.put("/api/profile", json={"name": "Ada Lovelace"}).json["birthday"] == "1815-12-10"
+    assert client.put("/api/profile", json={"birthday": None}).json["birthday"] == "1815-12-10", "null leaves it"
+    for wrong in ("soon", "1990-13-01", "2999-01-01", "19900514"):
+        assert client.put("/api/profile", json={"birthday": wrong}).status_code == 422
+    assert client.put("/api/profile", json={"birthday": ""}).json["birthday"] is None
+    assert client.put("/api/profile", json={"shoe_size": 4}).status_code == 422
+    # What the user wrote is not overwritten by what a model makes of a conversation.
+    talk = converse(app, user.user_id, "My name is Augusta")
+    answers(model, name("My name is Augusta", "Augusta", 1.0))
+    assert extract(client, talk)["counts"]["in_review"] == 1
+    assert client.get("/api/profile").json["name"] == "Ada Lovelace"
+
+
+def test_undo_lists_what_stands_in_the_way(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, "I prefer green tea")
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
+    change = extract(client, talk)["change_set"]
+    memory_id = change["changes"][0]["memory_id"]
+    assert change["changes"][0]["content"] == "Prefers green tea."
+    client.put(f"/api/memories/{memory_id}", json={"is_pinned": True})
+    refused = client.post(f"/api/memories/changes/{change['change_set_id']}/undo")
+    assert refused.status_code == 409
+    assert [(e["memory_id"], e["reason"]) for e in refused.json["errors"]] == [(memory_id, "changed_since")]
+
+
+def test_an_admins_look_is_recorded(app, client, user, make_user) -> None:
+    write(client, "Keeps bees.")
+    admin = make_user(is_admin=True)
+    with app.app_context():
+        with write_transaction():
+            page = view_as_admin(admin.user_id, user.user_id, MemoryQuery())
+            assert [row.content for row in page.items] == ["Keeps bees."]
+        (entry,) = db.session.scalars(select(AdminAccess))
+        assert (entry.admin_id, entry.user_id, entry.what) == (admin.user_id, user.user_id, "memories")
+
+
+def test_the_health_view_sees_duplicates_and_the_unsupported(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, "I prefer green tea")
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
+    extract(client, talk)
+    client.delete(f"/api/conversations/{talk}")
+    with app.app_context():
+        health = check_health(user.user_id)
+    assert len(health.unsupported) == 1 and health.duplicates == ()
+
+
+@pytest.mark.mysql_only
+@pytest.mark.slow
+def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, user) -> None:
+    kinds = ("fact", "preference", "entity", "project", "decision")
+    at = now()
+    with app.app_context():
+        for start in range(0, 100_000, 10_000):
+            db.session.execute(
+                Memory.__table__.insert(),
+                [
+                    {
+                        "user_id": user.user_id,
+                        "memory_type": kinds[n % 5],
+                        "category": f"topic{n % 50}",
+                        "created_at": at,
+                        "content": f"Statement number {n}",
+                        "statement_hash": statement_hash(str(n)),
+                        "updated_at": at - timedelta(seconds=n // 2),
+                        "valid_to": at if n % 40 == 7 else None,
+                        "is_pinned": n % 1000 == 0,
+                        "is_archived": n % 10 == 0,
+                        "needs_review": n % 5000 == 1,
+                    }
+                    for n in range(start, start + 10_000)
+                ],
+            )
+        db.session.commit()
+        db.session.execute(db.text("ANALYZE TABLE memories"))
+        seen: list[tuple[str, tuple]] = []
+        event.listen(
+            db.engine,
+            "before_cursor_execute",
+            lambda _c, _k, statement, parameters, *_: seen.append((statement, parameters)),
+        )
+        queries = [
+            {},
+            {"memory_type": "entity"},
+            {"category": "topic7"},
+            {"is_pinned": True},
+            {"needs_review": True},
+            {"is_archived": True},
+            {"is_closed": True},
+            {"is_closed": True, "is_archived": True},
+            {"visibility": "shared"},
+            {"source_conversation_id": 1},
+        ]
+        for wishes in queries:
+            first = list_memories(user.user_id, MemoryQuery(**wishes))
+            keyset = keyset_of(user.user_id, MemoryQuery(**wishes))
+            middle = keyset.cursor(at - timedelta(seconds=25_000), 2**31 - 1)
+            for cursor in (None, first.next_cursor, middle):
+                if cursor is None and wishes:
+                    continue
+                seen.clear()
+                page = list_memories(user.user_id, MemoryQuery(**wishes, cursor=cursor))
+                assert page.items or wishes
+                (asked,) = [item for item in seen if item[0].startswith("SELECT memories")]
+                before = handler_reads()
+                db.session.connection().exec_driver_sql(*asked).all()
+                assert handler_reads() - before < 400, wishes
+        before = handler_reads()
+        assert cards.counts(user.user_id) == cards.Counts(cards.COUNTED_TO + 1, 20)
+        assert handler_reads() - before < 3 * cards.COUNTED_TO
+        before = handler_reads()
+        assert cards.categories(user.user_id) == sorted(f"topic{n}" for n in range(50) if n % 10)
+        assert handler_reads() - before < 500
+
+
+def handler_reads() -> int:
+    """Rows that this connection's statements have read so far."""
+    rows = db.session.execute(db.text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
+    return sum(int(value) for name, value in rows)
+
+
+def test_a_statement_that_is_too_long_is_told_so_in_characters(client):
+    refused = client.post("/api/memories", json={"memory_type": "fact", "content": "word " * 200})
+    assert refused.status_code == 422
+    assert refused.json["errors"] == [{"loc": ["content"], "msg": "String should have at most 500 characters"}]

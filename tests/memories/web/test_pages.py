@@ -1,0 +1,627 @@
+"""Pages and fragments of memory: what each shows, to whom, and that others see nothing of it."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from tests.memories.conversing import answers, converse, memories_of, operation
+from tests.spaces.helpers import join
+from tests.support.people import api_client, csrf_token, post_form
+from webapp.db.base import db, now, write_transaction
+from webapp.memories import service
+from webapp.memories.learning import extraction
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.memories.showing import facets
+from webapp.memories.store import forgetting, history
+from webapp.memories.store.always_used import context_memories
+from webapp.memories.store.outside_proposals import Proposal, propose
+
+HTMX = {"HX-Request": "true"}
+SECRET = "Keeps bees on the roof"
+
+
+@pytest.fixture
+def remember(app):
+    """`remember(person, "content", **fields)`: the id of a memory written by hand."""
+
+    def make(person, content=SECRET, **fields) -> int:
+        with app.app_context(), write_transaction():
+            row = service.create_memory(person.user_id, MemoryFields(memory_type="fact", content=content, **fields))
+            return row.memory_id
+
+    return make
+
+
+@pytest.fixture
+def learn(app, model):
+    """`learn(person, *said)`: a conversation in which each of these was said and became a memory; its id."""
+
+    def make(person, *said, title="A talk") -> int:
+        conversation_id = converse(app, person.user_id, *said, title=title)
+        answers(model, *(operation(text, message_number=number) for number, text in enumerate(said, 1)))
+        with app.app_context():
+            extraction.extract(conversation_id)
+        return conversation_id
+
+    return make
+
+
+@pytest.fixture
+def browser(login, user):
+    """The browser of `user`."""
+    return login(user)
+
+
+PATHS = [
+    ("GET", "/memories/{id}"),
+    ("GET", "/memories/{id}/edit"),
+    ("POST", "/memories/{id}/edit"),
+    ("POST", "/memories/{id}/pin"),
+    ("POST", "/memories/{id}/archive"),
+    ("GET", "/memories/{id}/forget"),
+    ("POST", "/memories/{id}/forget"),
+    ("POST", "/memories/{id}/restore"),
+    ("POST", "/memories/{id}/review"),
+    ("POST", "/memories/health/keep/{id}"),
+    ("GET", "/memories/changes/{change}"),
+    ("POST", "/memories/changes/{change}/undo"),
+    ("POST", "/c/{talk}/memory"),
+    ("POST", "/c/{talk}/memory/extract"),
+    ("GET", "/c/{talk}/memory/extract/some-job"),
+    ("POST", "/c/{talk}/memory/extract/stop"),
+    ("GET", "/c/{talk}/delete"),
+    ("POST", "/c/{talk}/delete-with-memories"),
+    ("GET", "/c/{talk}/used"),
+    ("GET", "/messages/{message}/used"),
+    ("POST", "/messages/{message}/used"),
+    ("GET", "/messages/{message}/prompt"),
+]
+FORM = {"content": "Mine now", "revision": "1", "decision": "accept", "kind": "memory", "id": "1", "verdict": "wrong"}
+
+
+@pytest.fixture
+def numbers(app, make_user, learn):
+    """Ids of somebody else's memory, change set, conversation and message; that person is an admin, and so sees all."""
+    other = make_user(is_admin=True)
+    talk = learn(other, SECRET)
+    with app.app_context():
+        row = memories_of(app, other.user_id)[0]
+        change = history.revisions_of(other.user_id, row.memory_id)[0].change_set_id
+        message = history.evidence_of(other.user_id, [row.memory_id])[row.memory_id][0].row.message_id
+    return {"owner": other, "id": row.memory_id, "change": change, "talk": talk, "message": message + 1}
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
+def test_somebody_elses_memory_is_unknown(headers, app, browser, numbers, login, make_user):
+    admin = login(make_user(is_admin=True))  # an admin looks through the admin's pages, which leave a trace
+    for client in (browser, admin):
+        filled = {**FORM, "csrf_token": csrf_token(client.get("/").text)}
+        for method, path in PATHS:
+            form = filled if method == "POST" else None
+            answer = client.open(path.format(**numbers), method=method, headers=headers, data=form)
+            assert answer.status_code == 404, (method, path)
+            assert SECRET not in answer.text, (method, path)
+            assert [row.content for row in memories_of(app, numbers["owner"].user_id)] == [SECRET], (method, path)
+
+
+def test_nobody_is_sent_to_the_sign_in(anonymous, numbers):
+    for method, path in [*PATHS, ("GET", "/memory"), ("GET", "/memories/list"), ("GET", "/find")]:
+        answer = anonymous.open(path.format(**numbers), method=method)
+        assert (answer.status_code, answer.location[:6]) == (303, "/login"), (method, path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memory",
+        "/memories/list",
+        "/memories/panel",
+        "/memories/changes",
+        "/memories/review",
+        "/memories/health",
+        "/find?q=bees",
+        "/",
+    ],
+)
+def test_lists_hold_only_ones_own(path, browser, numbers, login):
+    for headers in ({}, HTMX):
+        assert "on the roof" not in browser.get(path, headers=headers).text
+    if path in ("/memory", "/memories/list", "/memories/panel", "/find?q=bees"):
+        found = login(numbers["owner"]).get(path, headers={} if path == "/memory" else HTMX).text
+        assert "on the roof" in found.replace("<mark>", "").replace("</mark>", "")
+
+
+@pytest.mark.parametrize("path", ["edit", "pin", "archive", "forget"])
+def test_a_form_without_its_token_changes_nothing(path, app, browser, user, remember):
+    id = remember(user)
+    assert browser.post(f"/memories/{id}/{path}", data={"content": "Forged"}).status_code == 403
+    assert memories_of(app, user.user_id)[0].revision == 1
+
+
+def panel_beside(browser, path: str) -> str:
+    """What the panel of a page fetches when it comes into sight."""
+    page = browser.get(path).text
+    panel = page[page.index('id="panel"') :]
+    place = re.search(r'id="memory-rest" href="/memory" hx-get="([^"]+)"', panel)[1]
+    return browser.get(html.unescape(place), headers=HTMX).text
+
+
+def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
+    assert "Nothing remembered yet" in panel_beside(browser, "/")
+    talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")
+    page = browser.get(f"/c/{talk}").text
+    assert f'data-conversation="{talk}"' in page
+    panel = panel_beside(browser, f"/c/{talk}")
+    assert "I am &lt;allergic&gt; to peanuts" in panel
+    assert "Trip &amp; &lt;Lisbon&gt;" in panel
+    assert '<hx-partial hx-target="[data-memory-count]" hx-swap="textContent">1</hx-partial>' in panel
+    body = re.search(r'hx-get="(/memories/\d+\?part=body)"', panel)[1]
+    opened = browser.get(body, headers=HTMX).text
+    assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', opened)
+    assert "Remembered: I am &lt;allergic&gt; to peanuts" in page
+    assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
+    browser.set_cookie("panel", "closed")
+    assert 'data-panel="closed"' in browser.get(f"/c/{talk}").text
+
+
+def test_edit_in_place_makes_a_revision(app, browser, user, remember):
+    id = remember(user, "I live in Lisbon")
+    form = browser.get(f"/memories/{id}/edit", headers=HTMX).text
+    assert f'data-esc="/memories/{id}"' in form
+    answer = post_form(browser, f"/memories/{id}/edit", headers=HTMX, content=" I live in  Porto ", revision=1)
+    assert "Saved as revision 2" in answer.text
+    assert "I live in Porto" in answer.text
+    assert answer.headers["HX-Trigger"] == "memories:changed"
+    past = browser.get(f"/memories/{id}/history", headers=HTMX).text
+    assert past.index("I live in Porto") < past.index("I live in Lisbon")
+    back = post_form(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
+    assert "Restored as revision 3" in back.text
+    assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "The memory"),
+        ("x" * 5_000, "The memory must"),
+        ("My password is hunter2hunter2", "looks like a secret"),
+    ],
+)
+def test_what_cannot_be_kept_is_said_beside_the_field(content, said, app, browser, user, remember):
+    id = remember(user, "As it was")
+    for path in (f"/memories/{id}/edit", "/memories"):
+        answer = post_form(browser, path, headers=HTMX, content=content, memory_type="fact")
+        assert answer.status_code == 422
+        assert said in answer.text
+        assert content[:100] in answer.text
+        assert "<!doctype" in post_form(browser, path, content=content, memory_type="fact").text
+    assert [row.content for row in memories_of(app, user.user_id)] == ["As it was"]
+
+
+def test_an_edit_of_an_old_wording_is_refused_with_both_in_sight(app, browser, user, remember):
+    id = remember(user, "First")
+    with app.app_context(), write_transaction():
+        service.update_memory(user.user_id, id, MemoryChanges(content="Second"))
+    answer = post_form(browser, f"/memories/{id}/edit", headers=HTMX, content="Third", revision=1)
+    assert answer.status_code == 422
+    assert "was changed in the meantime" in answer.text
+    assert "Second" in answer.text
+    assert "Third" in answer.text
+    assert memories_of(app, user.user_id)[0].content == "Second"
+
+
+def test_pin_and_archive(app, browser, user, remember):
+    id = remember(user)
+    assert "Pinned" in post_form(browser, f"/memories/{id}/pin", headers=HTMX, on=1).text
+    assert memories_of(app, user.user_id)[0].is_pinned
+    assert "Archived" in post_form(browser, f"/memories/{id}/archive", headers=HTMX, on=1).text
+    assert SECRET not in browser.get("/memories/list", headers=HTMX).text
+    assert SECRET in browser.get("/memories/list?show=archived", headers=HTMX).text
+    assert post_form(browser, f"/memories/{id}/archive", on=0).location == f"/memories/{id}"
+    assert SECRET in browser.get("/memories/list?show=pinned", headers=HTMX).text
+
+
+def test_forgetting_asks_then_reports(app, browser, user, learn):
+    talk = learn(user, "I keep bees", title="Roof")
+    row = memories_of(app, user.user_id)[0]
+    question = browser.get(f"/memories/{row.memory_id}/forget", headers=HTMX).text
+    assert "Will be deleted: the memory, 1 quote" in question
+    assert "Stays: your own message" in question
+    assert len(memories_of(app, user.user_id)) == 1
+    report = post_form(browser, f"/memories/{row.memory_id}/forget", headers=HTMX).text
+    assert "Removed: 1 memory, 1 quote" in report
+    assert re.search(r'href="/messages/\d+">your message', report)
+    assert memories_of(app, user.user_id) == []
+    assert "Used" in browser.get(f"/c/{talk}").text
+    assert browser.get(f"/memories/{row.memory_id}").status_code == 404
+
+
+def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
+    id = remember(user)
+    for path in (
+        f"/memories/{id}",
+        f"/memories/{id}/edit",
+        f"/memories/{id}/forget",
+        "/memories/new",
+        "/memory",
+        "/memories/review",
+        "/memories/changes",
+        "/memories/health",
+        "/find?q=bees",
+    ):
+        page = browser.get(path)
+        assert page.status_code == 200
+        assert "<!doctype html>" in page.text
+    assert post_form(browser, "/memories", content="By hand", memory_type="preference").location == "/memory"
+    assert "Forgotten" in post_form(browser, f"/memories/{id}/forget").text
+    assert [row.content for row in memories_of(app, user.user_id)] == ["By hand"]
+
+
+def test_filters_and_search(browser, user, remember, learn):
+    remember(user, "I prefer tea", category="drinks")
+    talk = learn(user, "I own a boat")
+
+    def listed(query):
+        part = browser.get(f"/memories/list?{query}", headers=HTMX).text
+        return [text for text in ("I prefer tea", "I own a boat") if text in part]
+
+    assert listed("") == ["I prefer tea", "I own a boat"]
+    assert listed("q=boat") == ["I own a boat"]
+    assert listed("category=drinks") == ["I prefer tea"]
+    assert listed("memory_type=project") == []
+    assert listed(f"here=1&conversation={talk}") == ["I own a boat"]
+    assert "No memory mentions “zebra”" in browser.get("/memories/list?q=zebra", headers=HTMX).text
+    for odd in ("memory_type=spell", "show=all", "limit=-1", "category=" + "x" * 500, "q=%00", "here=maybe"):
+        assert browser.get(f"/memories/list?{odd}", headers=HTMX).status_code == 200, odd
+
+
+def test_the_list_pages_without_gaps_or_repetitions(browser, user, remember):
+    expected = [remember(user, f"Fact number {number}") for number in range(7)][::-1]
+    found, path = [], "/memories/list?limit=3"
+    while path:
+        part = browser.get(path, headers=HTMX).text
+        found += [int(id) for id in re.findall(r'<article class="mem[^"]*" id="memory-(\d+)"', part)]
+        more = re.search(r'hx-get="(/memories/list\?[^"]+)"', part)
+        path = more[1].replace("&amp;", "&") if more else None
+    assert found == expected
+
+
+def test_undo_and_honest_refusal(app, browser, user, learn):
+    learn(user, "I own a boat", "I own a bike", title="Things")
+    log = browser.get("/memories/changes", headers=HTMX).text
+    assert "<bdi>After “Things”</bdi>" in log, "what follows a title in other letters stays behind it"
+    assert "Remembered: I own a boat, I own a bike" in log
+    change = int(re.search(r'id="change-(\d+)"', log)[1])
+    boat = memories_of(app, user.user_id)[0]
+    post_form(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
+    refused = post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert "Not undone" in refused
+    assert re.search(r"I own a yacht</a>” has since changed", refused)
+    assert len(memories_of(app, user.user_id)) == 2
+    post_form(browser, f"/memories/{boat.memory_id}/forget")
+    assert "Not undone" not in post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert memories_of(app, user.user_id) == []
+    again = post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert "Undone" in again
+
+
+def test_the_panel_says_that_something_waits_and_lists_it_nowhere(app, browser, user, learn, model):
+    talk = learn(user, "I may like tea")
+    row = memories_of(app, user.user_id)[0]
+    with app.app_context(), write_transaction():
+        service.get_memory(user.user_id, row.memory_id).needs_review = True
+    panel = panel_beside(browser, f"/c/{talk}")
+    assert "1 to review" in panel and 'href="/memories/review"' in panel
+    assert 'id="memory-list"' in panel and f'id="memory-{row.memory_id}"' not in panel
+    assert badge_of(panel) == "0"
+    wrong = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
+    assert wrong.status_code == 422
+    assert "Choose one of the answers" in wrong.text
+    kept = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
+    assert "I may like tea" in kept.text
+    assert not memories_of(app, user.user_id)[0].needs_review
+
+
+def test_the_switches(browser, user, learn):
+    talk = learn(user, "I own a boat")
+    off = post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
+    assert "Off in this conversation" in off
+    assert "Extract memories" not in off
+    assert post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
+    assert "Off in this conversation" not in post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
+    assert "Memory is off" in post_form(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
+    assert post_form(browser, "/memories/switch", on=1).location == "/memory"
+
+
+def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
+    talk = converse(app, user.user_id, "I own a boat")
+    answers(model, operation("I own a boat"))
+    begun = post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
+    state = re.search(r'hx-get="(/c/\d+/memory/extract/[^"]+)"', begun)[1]
+    assert "Reading the conversation" in browser.get(state, headers=HTMX).text
+    run_jobs()
+    done = browser.get(state, headers=HTMX)
+    assert "+1." in done.text
+    assert done.headers["HX-Trigger"] == "memories:changed"
+    failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
+    assert "tried again" in failed
+
+
+def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn):
+    empty = converse(app, user.user_id, "Hello")
+    assert browser.get(f"/c/{empty}/delete", headers=HTMX).status_code == 204
+    talk = learn(user, "I own a boat", title="Sea")
+    question = browser.get(f"/c/{talk}/delete", headers=HTMX).text
+    assert "1 memory rests on what you said in it" in question
+    assert "I own a boat" in question
+    answer = post_form(browser, f"/c/{talk}/delete-with-memories", headers=HTMX)
+    assert "Deleted, and 1 memory forgotten" in answer.text
+    assert memories_of(app, user.user_id) == []
+    assert browser.get(f"/c/{talk}").status_code == 404
+    post_form(browser, f"/c/{talk}/undelete", headers=HTMX)
+    assert browser.get(f"/c/{talk}").status_code == 200
+
+
+def test_a_temporary_conversation_shows_what_it_is(app, browser, user):
+    talk = converse(app, user.user_id, "My name is Nobody", is_temporary=True)
+    page = browser.get(f"/c/{talk}").text
+    assert "Temporary conversation." in page
+    assert "Extract memories" not in page
+    assert 'class="temporary-tag"' in page
+
+
+def test_health_offers_the_way_out(app, browser, user, learn):
+    learn(user, "I own a boat", "I play the cello")
+    rows = memories_of(app, user.user_id)
+    with app.app_context(), write_transaction():
+        history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
+    page = browser.get("/memories/health").text
+    assert "No source left" in page
+    opened = browser.get(f"/memories/{rows[0].memory_id}?part=body", headers=HTMX).text
+    assert "The words it came from are gone" in opened
+    kept = post_form(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
+    assert kept.location == "/memories/health"
+    assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]
+
+
+def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn, remember):
+    talk = learn(user, "I own a wooden boat")
+    remember(user, "Boats need paint")
+    page = browser.get("/find?q=boat", headers=HTMX).text
+    assert re.search(rf'role="option" id="result-1"[^>]*hx-get="/c/{talk}\?at=\d+"', page)
+    assert "<mark>Boats</mark> need paint" in page
+    only = browser.get("/find?q=boat&kind=memory", headers=HTMX).text
+    assert "/c/" not in only
+    assert "Nothing found for “&lt;zyx&gt;”" in browser.get("/find?q=<zyx>&kind=conversation", headers=HTMX).text
+    assert "Type a word" in browser.get("/find", headers=HTMX).text
+
+
+def test_a_panel_that_was_not_looked_at_yet_follows_the_conversation(browser, user, learn):
+    learn(user, "I own a boat")
+    other = learn(user, "I own a bike")
+    moved = browser.get(f"/memories/panel?part=moved&conversation={other}", headers=HTMX).text
+    assert 'hx-target="#memory-here"' in moved and f"/c/{other}/memory/extract" in moved
+    assert 'hx-target="#used-here"' in moved and f"/c/{other}/used" in moved
+    assert "I own a" not in moved
+
+
+def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_prompt(app, browser, client, user):
+    kind, over = {"memory_type": "fact"}, f"{now() - timedelta(days=2):%Y-%m-%d}"
+    ids = [
+        client.post("/api/memories", json=kind | {"content": f"Planning trip number {n}"}).json["memory_id"]
+        for n in range(6)
+    ]
+    client.post("/api/memories", json=kind | {"content": "Lives in Lisbon"})
+
+    def told() -> set[str]:
+        return {item.content for item in context_memories(user.user_id)}
+
+    with app.app_context():
+        assert len(told()) == 7
+        with write_transaction():
+            db.session.execute(update(Memory).values(updated_at=now() - timedelta(days=120)))
+        for number in ids:
+            assert client.put(f"/api/memories/{number}", json={"until": over}).json["until"] == over
+        assert told() == {"Lives in Lisbon"}
+    page = browser.get("/memories/health").text
+    assert page.count(">Still true</button>") == 4, "a few at a time"
+    assert "Still true" in post_form(browser, f"/memories/{ids[0]}/still-true", headers=HTMX, answer="yes").text
+    assert "No longer true" in post_form(browser, f"/memories/{ids[1]}/still-true", headers=HTMX, answer="no").text
+    with app.app_context():
+        assert told() == {"Planning trip number 0", "Lives in Lisbon"}
+        assert db.session.get(Memory, ids[1]).valid_to is not None
+        assert db.session.get(Memory, ids[2]).valid_to is None, "what was not answered is still remembered"
+    assert browser.get("/memories/health").text.count(">Still true</button>") == 4
+
+
+def test_many_at_once_from_the_compact_list(app, browser, client, user, make_user, api):
+    kind = {"memory_type": "fact"}
+    ids = [client.post("/api/memories", json=kind | {"content": f"Owns boat {n}"}).json["memory_id"] for n in range(4)]
+    page = browser.get("/memory?view=rows").text
+    assert page.count('name="ids"') == 4 and "Fact" in page
+    assert post_form(browser, "/memories/many", ids=ids[:2], action="archive").status_code == 303
+    assert post_form(browser, "/memories/many", ids=ids[2:], action="pin").status_code == 303
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
+    assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
+    asked = post_form(browser, "/memories/many", ids=ids[2:], action="forget")
+    assert asked.status_code == 200 and "Forget 2 memories for good?" in asked.text
+    assert len(memories_of(app, user.user_id)) == 4, "nothing is forgotten before it was asked"
+    assert post_form(browser, "/memories/many", ids=ids[2:], action="forget", confirm=1).status_code == 303
+    assert [row.memory_id for row in memories_of(app, user.user_id)] == ids[:2]
+    theirs = api(make_user()).post("/api/memories", json=kind | {"content": "Owns a barge"}).json["memory_id"]
+    for wrong, status in (({"ids": [theirs], "action": "archive"}, 404), ({"ids": [], "action": "pin"}, 422)):
+        assert post_form(browser, "/memories/many", **wrong).status_code == status
+    assert post_form(browser, "/memories/many", ids=ids[:1], action="sell").status_code == 422
+
+
+def test_several_in_review_are_decided_together_and_counted_in_the_navigation(app, browser, user, model):
+    talk = converse(app, user.user_id, "maybe I like jazz. maybe I like chess. maybe I like moss.")
+    answers(
+        model,
+        *(operation(f"maybe I like {what}", f"Likes {what}.", confidence=0.5) for what in ("jazz", "chess", "moss")),
+    )
+    with app.app_context():
+        extraction.extract(talk)
+    waiting = [row.memory_id for row in memories_of(app, user.user_id) if row.needs_review]
+    assert len(waiting) == 3
+    assert "3 to review" in browser.get("/memory").text
+    page = browser.get("/memory?show=review&view=rows").text
+    assert page.count('name="ids"') == 3 and 'formaction="/memories/review"' in page
+    assert post_form(browser, "/memories/review", ids=waiting[:2], decision="accept").status_code == 303
+    assert post_form(browser, "/memories/review", ids=waiting[2:], decision="reject").status_code == 303
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [False, False]
+    assert post_form(browser, "/memories/review", ids=waiting[:1], decision="both").status_code == 422
+
+
+def test_twins_in_review_are_rejected_together(app, browser, client, user, remember):
+    """What was said in two places waits twice; that one goes with the other stops nothing."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    ids = [remember(user), remember(user, space_id=space_id), remember(user, "Likes moss")]
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).where(Memory.memory_id.in_(ids)).values(needs_review=True))
+    assert post_form(browser, "/memories/review", ids=ids, decision="reject").status_code == 303
+    assert memories_of(app, user.user_id) == []
+    assert "3 memories forgotten." in browser.get("/memories/review").text
+
+
+def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app, browser, user):
+    with app.app_context(), write_transaction():
+        made = propose(user.user_id, [Proposal("Keeps goats"), Proposal("Likes moss")], cause="import")
+    page = browser.get("/memories/changes").text
+    assert "To review: keeps goats, likes moss" in page and "Remembered" not in page
+    opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
+    assert opened.count("waiting for you") == 2 and "Undo</button>" in opened
+    ids = [row.memory_id for row in memories_of(app, user.user_id)]
+    with app.app_context(), write_transaction():
+        gone = forgetting.forget(user.user_id, ids[:1], cause="tool").change_set_id
+    assert "1 forgotten" in browser.get("/memories/changes").text
+    assert "Undo</button>" not in browser.get(f"/memories/changes/{gone}", headers=HTMX).text
+
+
+def test_the_foot_of_the_panel_says_what_was_remembered_of_what_it_shows(browser, learn, user):
+    talk = learn(user, "I keep bees", title="Roof")
+    foot = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers=HTMX).text.partition("memory-log")[2]
+    assert "Remembered:" in foot and "bees" in foot
+    narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
+    assert "bees" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")
+
+
+def badge_of(fragment: str) -> str:
+    return re.search(r'hx-target="\[data-memory-count\]" hx-swap="textContent">([^<]*)<', fragment)[1]
+
+
+def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_user, remember):
+    """Those of the space it arrives at, others' shared ones too, and no others; not what waits for a decision."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    other = make_user()
+    join(client, space_id, api_client(app, other))
+    remember(user), remember(user, "Likes moss")
+    doubtful = remember(user, "Grows beans", space_id=space_id)
+    remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
+    remember(other, "Dislikes weeding", space_id=space_id)
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).where(Memory.memory_id == doubtful).values(needs_review=True))
+    talk = client.post("/api/conversations", json={"title": "Beds", "space_id": space_id}).json["conversation_id"]
+    for path, number in {
+        "/": 2,
+        f"/c/{talk}": 1,
+        f"/?into={space_id}": 1,
+        f"/memories/panel?conversation={talk}": 1,
+        f"/memories/panel?conversation={talk}&space=": 2,
+        f"/memories/panel?space={space_id}": 1,
+    }.items():
+        if path.startswith("/memories"):
+            shown = browser.get(path, headers=HTMX).text
+        else:
+            shown = panel_beside(browser, path)
+        listed = re.findall(r'id="memory-(\d+)"', shown.partition("memory-list")[2])
+        assert (len(listed), badge_of(shown)) == (number, str(number)), path
+        counted = browser.get(f"/memories/counts?space={space_id if number == 1 else ''}", headers=HTMX).text
+        assert badge_of(counted) == str(number), path
+
+
+def facets_of(page: str) -> dict[str, tuple[str, bool]]:
+    """By name: how many a part of the memory page has, and whether it is chosen."""
+    parts = re.findall(
+        r'<a class="mem-facet"([^>]*)><span[^>]*>([^<]*)</span>(?: <span class="mem-facet-count">([^<]*)</span>)?', page
+    )
+    return {html.unescape(name): (count, "aria-current" in attributes) for attributes, name, count in parts}
+
+
+def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_user, remember):
+    """Also beside another choice, and with what others share in a space; nothing is shown that lists nothing."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    other = make_user()
+    join(client, space_id, api_client(app, other))
+    remember(user, "Likes tea", category="drinks", is_pinned=True)
+    remember(user, "Likes coffee", category="drinks")
+    remember(user, "Grows beans", space_id=space_id)
+    gone = remember(user, "Owns a boat", category="things")
+    remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
+    remember(other, "Dislikes weeding", space_id=space_id)
+    with app.app_context(), write_transaction():
+        service.archive_memory(user.user_id, gone)
+        waits = service.create_memory(user.user_id, MemoryFields(memory_type="preference", content="Likes jazz"))
+        waits.needs_review = True
+    parts = facets_of(browser.get("/memory").text)
+    assert parts["In use"] == ("3", True) and parts["Pinned"] == ("1", False) and parts["To review"] == ("1", False)
+    assert parts["Fact"] == ("3", False) and parts["Drinks"] == ("2", False) and parts["Garden"] == ("2", False)
+    assert parts["Archived"] == ("", False) and "Things" not in parts and "Preference" not in parts
+    chosen = facets_of(browser.get("/memory?category=drinks").text)
+    assert chosen["Drinks"] == ("", True) and chosen["Pinned"] == ("1", False) and "Garden" not in chosen
+    inside = facets_of(browser.get(f"/memory?space={space_id}").text)
+    assert inside["In use"] == ("2", True) and inside["Fact"] == ("2", False)
+    archived = facets_of(browser.get("/memory?show=archived").text)
+    assert archived["Archived"] == ("", True) and archived["Things"] == ("1", False)
+    searched = facets_of(browser.get("/memory?q=tea").text)
+    assert searched["Fact"][0] == "" and searched["In use"][0] == ""
+
+
+def test_a_long_memory_is_listed_by_its_parts_without_counting_it(app, browser, user, remember, monkeypatch):
+    monkeypatch.setattr(facets, "COUNTED_TO", 1)
+    for name in ("tea", "coffee", "cocoa"):
+        remember(user, f"Likes {name}", category=name)
+    parts = facets_of(browser.get("/memory").text)
+    assert parts["In use"] == ("", True) and parts["Cocoa"] == ("", False) and parts["Fact"] == ("", False)
+
+
+def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
+    remember(user, "Likes tea")
+    page = browser.get("/memory").text
+    row = page[page.index("Likes tea") :].partition("</summary>")[0]
+    assert "fact" not in row and "<time" not in row and "<q" not in row
+    opened = browser.get(re.search(r'hx-get="(/memories/\d+\?part=body)"', page)[1], headers=HTMX).text
+    assert "Fact · personal" in opened and "Added by you" in opened
+
+
+def test_the_switches_are_in_the_settings(browser, client, user):
+    page = browser.get("/memory").text
+    assert 'role="switch"' not in page and 'href="/settings"' in page
+    client.put("/api/account", json={"settings": {"memory_enabled": False}})
+    assert "Memory is off." in browser.get("/memory").text
+
+
+def test_what_was_brought_in_needs_no_source(app, browser, user):
+    with app.app_context(), write_transaction():
+        propose(user.user_id, [Proposal(SECRET)], cause="import")
+        db.session.execute(update(Memory).values(needs_review=False))
+    assert "No source left" not in browser.get("/memories/health").text
+    memory_id = memories_of(app, user.user_id)[0].memory_id
+    opened = browser.get(f"/memories/{memory_id}?part=body", headers=HTMX).text
+    assert "From an import or another program" in opened and "are gone" not in opened
+
+
+def test_values_are_earlier_or_later_than_the_one_shown(browser, user, remember):
+    old = remember(user, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
+    new = remember(user, "Lives in York", fact_key="identity/location", fact_value="York")
+    for memory_id, title, other in ((old, "Later values", "Lives in York"), (new, "Earlier values", "Lives in Leeds")):
+        page = browser.get(f"/memories/{memory_id}").text
+        assert other in page.partition(title)[2]
+        assert page.count(" values</p>") == 1

@@ -1,0 +1,208 @@
+"""The connection that makes vectors: chosen by an admin, tried first, followed by search, missed by nobody for long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from fakemodel.testing import ServerHandle, serve_in_thread
+from tests.chat.helpers import parse
+from tests.support.people import ApiClient, Person, post_form
+from tests.support.queries import count_queries
+from webapp.db.base import db, write_transaction
+from webapp.extensions import app_settings
+from webapp.llm.embeddings import OpenAIEmbedder
+from webapp.llm.errors import ModelError
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.providers.catalogue import cached_embeddings, catalogue
+from webapp.providers.clients import embedder
+from webapp.retrieval import due_vectors, vector_jobs
+from webapp.retrieval.cli import counts
+from webapp.retrieval.query_vectors import query_vectors
+from webapp.retrieval.service import search
+from webapp.spaces import documents
+
+MODEL = "all-minilm-l6-v2"
+
+
+@pytest.fixture
+def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]:
+    """Another server that makes vectors, and an environment that names none."""
+    named = app_settings.of(app).model_copy(update={"embedding_model": ""})
+    monkeypatch.setitem(app.extensions, "settings", named)
+    monkeypatch.setattr(catalogue, "_known", None)
+    monkeypatch.setattr(query_vectors.of(app), "_seconds", 20)
+    with serve_in_thread(scripted=True) as server:
+        yield server
+
+
+@pytest.fixture
+def admin(api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) -> ApiClient:
+    """The client of an admin."""
+    return api(make_user(is_admin=True))
+
+
+def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> dict[str, Any]:
+    """A connection."""
+    made = admin.post("/api/connections", json={"name": "Vectors", "base_url": server.base_url, "models": [], **more})
+    assert made.status_code == 201, made.text
+    found: dict[str, Any] = made.get_json()
+    return found
+
+
+def name_of(server: ServerHandle) -> str:
+    """The name of a server's vectors."""
+    return f"{MODEL}@{server.base_url.removeprefix('http://').removesuffix('/v1')}"
+
+
+def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
+    app: Flask, admin: ApiClient, user: Person, other: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    with app.app_context(), write_transaction():
+        create_memory(user.user_id, MemoryFields(memory_type="fact", content="Keeps bees behind the mill"))
+        due_vectors.notice_model()
+    run_jobs()
+    with app.app_context():
+        assert counts()["memories"] == {MODEL: 1}
+    place = f"/api/connections/{connect(admin, other)['connection_id']}"
+    assert admin.patch(place, json={"embedding_model": MODEL}).get_json()["embedding_model"] == MODEL
+    with app.app_context():
+        assert embedder().model == name_of(other)
+        # Not rebuilt yet: the question is embedded by the one that made what there is.
+        found = search(user.user_id, "apiary and honey")
+        assert found.with_meaning and [item.content for item in found.items] == ["Keeps bees behind the mill"]
+        with write_transaction():
+            assert due_vectors.notice_model() == 0  # nobody has said anything yet
+        assert due_vectors.users_awaiting_vectors() == [user.user_id]
+        vector_jobs.index_user(user.user_id)
+        assert counts()["memories"] == {name_of(other): 1}
+        found = search(user.user_id, "honey and apiaries")
+        assert found.with_meaning and [item.content for item in found.items] == ["Keeps bees behind the mill"]
+        made = query_vectors().result(query_vectors().start("Where?"), [f"{MODEL}/384", f"{name_of(other)}/384"])
+        assert set(made) == {f"{MODEL}/384", f"{name_of(other)}/384"}
+    assert {call["path"] for call in other.calls()} == {"embeddings"}
+    assert admin.patch(place, json={"embedding_model": ""}).get_json()["embedding_model"] is None
+    with app.app_context():
+        assert embedder().model == MODEL
+
+
+def test_a_server_that_goes_away_keeps_nobody_waiting(
+    app: Flask, admin: ApiClient, client: ApiClient, user: Person, other: ServerHandle, model: ServerHandle
+) -> None:
+    connect(admin, other, embedding_model=MODEL)
+    with app.app_context():
+        with write_transaction():
+            create_memory(user.user_id, MemoryFields(memory_type="fact", content="Keeps bees behind the mill"))
+        vector_jobs.index_user(user.user_id)
+        assert counts()["memories"] == {name_of(other): 1}
+    other.script(path="embeddings", fault={"http_status": 503})
+    model.script(match="bees", reply="By the mill.")
+    events = parse(client.post("/api/chat/stream", json={"message": "Where are my bees kept?"}).text)
+    assert events[-1].data["message"]["content"] == "By the mill."
+    with app.app_context(), write_transaction():
+        create_memory(user.user_id, MemoryFields(memory_type="fact", content="Sails on Sundays"))
+    with app.app_context():
+        with pytest.raises(ModelError):
+            vector_jobs.index_user(user.user_id)
+        assert due_vectors.users_awaiting_vectors() == [user.user_id]
+        assert "Keeps bees behind the mill" in [item.content for item in search(user.user_id, "bees").items]
+
+
+def test_a_model_that_makes_no_vectors_is_not_taken(
+    app: Flask, admin: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient]
+) -> None:
+    made = connect(admin, other)
+    other.script(path="embeddings", fault={"http_status": 404, "body": {"error": {"message": "no such model"}}})
+    place = f"/api/connections/{made['connection_id']}"
+    refused = admin.patch(place, json={"embedding_model": "gpt-deaf"})
+    assert refused.status_code == 422 and "cannot be used for search by meaning" in refused.text
+    assert admin.get(place).get_json()["embedding_model"] is None
+    body = {"name": "X", "base_url": "http://127.0.0.1:9/v1", "embedding_model": "m"}
+    assert admin.post("/api/connections", json=body).status_code == 422
+    page = f"/admin/models/{made['connection_id']}"
+    shown = post_form(login(admin.person), f"{page}/embeddings", page, embedding_model="gpt-deaf")
+    assert (
+        shown.status_code == 422
+        and "This model cannot be used for search by meaning" in shown.text
+        and 'value="gpt-deaf"' in shown.text
+    )
+
+
+def test_one_connection_makes_them_and_the_pages_say_which(
+    app: Flask, admin: ApiClient, client: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient],
+    model: ServerHandle,
+) -> None:  # fmt: skip
+    first, second = connect(admin, model, embedding_model=MODEL), connect(admin, other)
+    mine = login(admin.person)
+    page = f"/admin/models/{second['connection_id']}"
+    assert post_form(mine, f"{page}/embeddings", page, embedding_model=MODEL).status_code == 303
+    rows = {row["connection_id"]: row for row in admin.get("/api/connections").get_json()["connections"]}
+    assert rows[first["connection_id"]]["embedding_model"] is None
+    assert rows[second["connection_id"]]["embedding_model"] == MODEL
+    assert f"search and memory by {MODEL}" in mine.get("/admin/models").text
+    assert name_of(other) in mine.get("/admin").text
+    admin.post(f"/api/connections/{second['connection_id']}/test")
+    assert "384 numbers each" in mine.get(page).text
+    admin.patch(f"/api/connections/{second['connection_id']}", json={"is_enabled": False})
+    with app.app_context():
+        assert embedder().model == MODEL  # at home again
+    assert post_form(login(client.person), f"{page}/embeddings", "/", embedding_model=MODEL).status_code in (403, 404)
+
+
+def test_the_environment_comes_before_a_choice(
+    app: Flask, admin: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch,
+    login: Callable[[Person], FlaskClient],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(catalogue, "_known", None)
+    made = connect(admin, model, embedding_model=MODEL)
+    with app.app_context():
+        catalogue.all()
+        assert embedder().model == MODEL and cached_embeddings() is None
+    page = login(admin.person).get(f"/admin/models/{made['connection_id']}").text
+    assert "takes precedence over a choice made here" in page
+
+
+def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(
+    app: Flask, admin: ApiClient, other: ServerHandle
+) -> None:
+    connect(admin, other, embedding_model=MODEL)
+    with app.app_context():
+        catalogue.all()
+        db.session.rollback()
+        catalogue._known = (time.monotonic() - 1, catalogue._known[1])  # type: ignore[index]
+        with count_queries() as counted:
+            assert query_vectors().start("Where are my bees?").model == name_of(other)
+        assert not counted
+        assert isinstance(embedder(), OpenAIEmbedder)
+        assert db.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+
+
+def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
+    app: Flask, admin: ApiClient, client: ApiClient, other: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    space = client.post("/api/spaces", json={"kind": "project", "name": "Mill"}).get_json()["space_id"]
+    body = {"title": "Bees", "content": "The hives stand behind the mill, in the shade."}
+    place = f"/api/spaces/{space}/documents"
+    number = client.post(place, json=body).get_json()["document_id"]
+    run_jobs()
+    connect(admin, other, embedding_model=MODEL)
+    with app.app_context():
+        assert counts()["documents"] == {MODEL: 1}
+        with write_transaction():
+            due_vectors.owe_all()
+        assert list(documents.documents_awaiting_index()) == [number]
+        other.script(path="embeddings", fault={"http_status": 503})
+        with pytest.raises(ModelError):
+            documents.index_document(number, last_try=True)
+        # Not failed: what it was found by is still there, and it is asked for again.
+        assert client.get(f"{place}/{number}").get_json()["status"] != "failed"
+        other.reset()
+        assert documents.index_document(number).vectors == 1
+        assert counts()["documents"] == {name_of(other): 1}
+    assert client.get(f"{place}/{number}").get_json()["status"] == "ready"

@@ -1,0 +1,118 @@
+"""A model server on this machine: offered to admins while nothing is connected, used with one click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from fakemodel.testing import serve_in_thread
+from tests.support.people import Person, post_form
+from tests.support.processes import free_port
+from webapp.config import Settings
+from webapp.extensions import app_settings
+from webapp.providers import local_servers
+from webapp.providers.catalogue import catalogue
+
+pytestmark = pytest.mark.once  # about a server on this machine, not about the database
+
+PLACE = "/admin/models/nearby"
+
+
+@pytest.fixture
+def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """`around(places, **settings)`: no model connected, and what is to be looked for."""
+
+    def change(places: str, **values: Any) -> None:
+        changed = {"offline_model": True, "local_model_servers": places, **values}
+        monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=changed))
+        catalogue.forget()
+
+    yield change
+    catalogue.forget()
+
+
+def test_a_server_that_answers_is_offered_and_used_with_one_click(
+    around: Callable[..., None], login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]
+) -> None:
+    admin = login(make_user(is_admin=True))
+    with serve_in_thread(scripted=True) as fake:
+        around(f"Ollama={fake.base_url}, Nobody=http://127.0.0.1:{free_port()}/v1")
+        assert PLACE in admin.get("/").text
+        shown = admin.get(PLACE, headers={"HX-Request": "true"}).text
+        assert "Ollama is running on this machine." in shown
+        assert "Nobody" not in shown
+        assert "offline-demo" in shown
+        assert "all-minilm-l6-v2" not in shown  # it makes vectors, as its name tells
+        taken = post_form(admin, PLACE, name="Ollama", model="offline-demo")
+        assert taken.status_code == 303
+        assert "Replies now come from Ollama." in admin.get(taken.location).text
+        (made,) = admin.get("/api/connections").get_json()["connections"]
+        assert (made["base_url"], made["models"][0]["model"], made["models"][0]["is_default"]) == (
+            fake.base_url,
+            "offline-demo",
+            True,
+        )
+        assert made["test_result"]["chat"]["ok"]
+        page = admin.get("/").text
+        assert PLACE not in page
+        assert "No language model connected." not in page
+        assert admin.get(PLACE).text == ""
+
+
+def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(
+    around: Callable[..., None], login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]
+) -> None:
+    admin = login(make_user(is_admin=True))
+    with serve_in_thread(scripted=True) as fake:
+        around(f"Ollama={fake.base_url}")
+        for wish in ({"name": "http://127.0.0.1:1/", "model": "x"}, {"name": "Ollama", "model": "none"}, {}):
+            assert post_form(admin, PLACE, **wish).status_code == 303
+        assert admin.get("/api/connections").get_json()["connections"] == []
+        around(f"Ollama={fake.base_url}", find_local_models=False)
+        assert "Ollama" not in admin.get(PLACE).text
+        around(f"Ollama={fake.base_url}", offline_model=False)
+        assert admin.get(PLACE).text == ""
+        assert not fake.calls()
+
+
+def test_it_is_for_admins(
+    around: Callable[..., None],
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    anonymous: FlaskClient,
+) -> None:
+    around("")
+    make_user(is_admin=True)
+    browser = login(make_user())
+    assert PLACE not in browser.get("/").text
+    assert browser.get(PLACE).status_code == 403
+    assert post_form(browser, PLACE, page="/files", name="Ollama").status_code == 403
+    assert anonymous.get(PLACE).status_code in (302, 303)
+
+
+@pytest.mark.parametrize("answer", ["no JSON", "[]", '{"data": 3}', '{"data": [{"name": "x"}]}'])
+def test_what_is_no_model_server_is_not_offered(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Answer:
+        def __enter__(self) -> Answer:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def read(self, _size: int) -> str:
+            return answer
+
+    monkeypatch.setattr(local_servers.urllib.request.OpenerDirector, "open", lambda *_args, **_wishes: Answer())
+    assert local_servers.look_around({"Ollama": "http://127.0.0.1:1/v1"}) == []
+
+
+def test_the_usual_ports_are_the_default() -> None:
+    assert Settings().local_servers == {
+        "Ollama": "http://127.0.0.1:11434/v1",
+        "llama.cpp": "http://127.0.0.1:8080/v1",
+        "LM Studio": "http://127.0.0.1:1234/v1",
+    }

@@ -1,0 +1,145 @@
+"""A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+
+from fakemodel.testing import ServerHandle
+from tests.support.people import ApiClient, Person
+from tests.support.processes import wait_until
+from tests.support.queries import count_queries
+from webapp.chat.turns import turn
+from webapp.chat.turns.runtime import runtime
+from webapp.db import encryption
+from webapp.providers import catalogue
+from webapp.providers.clients import RedisCapabilities
+from webapp.retrieval import lookup
+from webapp.tools.web import service as web
+from webapp.usage import service as usage
+
+
+@pytest.fixture(autouse=True)
+def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a process knows for some seconds lapses when a test says so, and no reply is stored halfway."""
+    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
+    monkeypatch.setattr(web, "KEPT_SECONDS", 3_600.0)
+    monkeypatch.setattr(usage, "QUOTAS_KEPT", 3_600.0)
+    monkeypatch.setattr(usage, "_quotas", (0.0, False))
+    monkeypatch.setattr(turn, "FIRST_SAVE", 3_600.0)
+    monkeypatch.setattr(lookup, "FRESH_SECONDS", 3_600.0)
+    catalogue.catalogue.forget()
+    yield
+    catalogue.catalogue.forget()
+    web.web.forget()
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each decryption."""
+    found: list[int] = []
+    unseal = encryption.unseal
+
+    def counted(purpose: bytes, stored: str) -> str | None:
+        found.append(1)
+        return unseal(purpose, stored)
+
+    monkeypatch.setattr(encryption, "unseal", counted)
+    return found
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of what was looked up in Redis about servers."""
+    found: list[str] = []
+    get = RedisCapabilities.get
+
+    def noted(self: RedisCapabilities, key: str) -> str | None:
+        found.append(key)
+        return get(self, key)
+
+    monkeypatch.setattr(RedisCapabilities, "get", noted)
+    return found
+
+
+def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
+    app: Flask,
+    client: ApiClient,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    model: ServerHandle,
+    opened: list[int],
+    looked_up: list[str],
+) -> None:
+    admin = api(make_user(is_admin=True))
+    chosen = ""
+    costs = {}
+
+    def connect(number: int) -> str:
+        body = {
+            "name": f"Server {number}",
+            "base_url": model.base_url,
+            "api_key": f"key-{number}",
+            "models": [{"model": f"alpha-{number}", "fallback_rank": number + 1}],
+        }
+        made = admin.post("/api/connections", json=body).get_json()
+        return str(made["models"][0]["id"])
+
+    def cost(*, lapsed: bool = False) -> tuple[set[str], int, int, int]:
+        """Of a turn: its statements, those about connections, decryptions, look-ups in Redis."""
+        talk = client.post("/api/conversations", json={"model": chosen}).get_json()["conversation_id"]
+        if lapsed:
+            catalogue.catalogue.forget()
+        opened.clear()
+        looked_up.clear()
+        with app.app_context(), count_queries() as sent:
+            answer = client.post("/api/chat/stream", json={"message": "Hello", "conversation_id": talk})
+            assert "event: done" in answer.text
+            wait_until(lambda: runtime().runner.active == 0, "the end of the turn", seconds=20)
+        about = sum("model_connections" in statement for statement in sent)
+        return set(sent), about, len(opened), len(looked_up)
+
+    chosen = connect(0)
+    for size in (1, 10):
+        for number in range(1, size):
+            connect(number)
+        cost()  # the first with these
+        costs[size] = cost(), cost(lapsed=True)
+    warm, lapsed = costs[1]
+    assert warm[1:] == (0, 0, 0) and lapsed[1:] == (1, 0, 0)
+    for (statements, *others), (many_statements, *many_others) in zip(costs[1], costs[10], strict=True):
+        assert many_statements == statements
+        assert many_others == others
+
+
+def test_a_change_counts_at_once_and_costs_one_decryption(
+    app: Flask,
+    client: ApiClient,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    model: ServerHandle,
+    opened: list[int],
+) -> None:
+    admin = api(make_user(is_admin=True))
+    made = [
+        admin.post(
+            "/api/connections",
+            json={
+                "name": f"S{number}",
+                "base_url": model.base_url,
+                "api_key": f"k{number}",
+                "models": [{"model": "m"}],
+            },
+        ).get_json()
+        for number in range(3)
+    ]
+    with app.app_context():
+        catalogue.catalogue.all()
+        opened.clear()
+        changed = admin.patch(f"/api/connections/{made[1]['connection_id']}", json={"api_key": "another"})
+        assert changed.status_code == 200
+        opened.clear()
+        keys = [offered.target.settings.api_key for offered in catalogue.catalogue.all()]
+        assert keys == ["k0", "another", "k2"] and len(opened) <= 1

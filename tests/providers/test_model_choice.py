@@ -1,0 +1,148 @@
+"""Favourites, the last choice, parameters of a model, and models that went away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from fakemodel.testing import ServerHandle
+from tests.chat.helpers import parse
+from tests.support.people import ApiClient, Person, post_form
+from webapp.providers.catalogue import catalogue
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    catalogue.forget()
+    yield
+    catalogue.forget()
+
+
+def connect(admin: ApiClient, model: ServerHandle, *names: str, **fields: Any) -> list[str]:
+    """A connection to the scripted server that offers these models; their ids."""
+    offers = [{"model": name, "label": name.title(), **fields} for name in names]
+    body = {"name": "Here", "base_url": model.base_url, "models": offers}
+    made = admin.post("/api/connections", json=body).get_json()
+    return [offer["id"] for offer in made["models"]]
+
+
+def options(page: str) -> list[str]:
+    """The names in the picker of a page, with a star at the one that is chosen."""
+    picker = page.partition('id="composer-model"')[2].partition("</select>")[0]
+    parts = picker.split("<option")[1:]
+    return [part.partition(">")[2].partition("<")[0] + ("*" if " selected" in part else "") for part in parts]
+
+
+def test_favourites_come_first_and_the_last_choice_is_remembered(
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    login: Callable[[Person], FlaskClient],
+    user: Person,
+    model: ServerHandle,
+) -> None:
+    ids = connect(api(make_user(is_admin=True)), model, "alpha", "beta", "gamma")
+    mine = login(user)
+    assert options(mine.get("/").text) == ["test-chat*", "Alpha", "Beta", "Gamma"]
+    assert "Beta" in mine.get("/models").text
+    assert post_form(mine, "/models/favourites", model=ids[1], likes="1").status_code == 303
+    page = mine.get("/").text
+    assert options(page) == ["Beta", "test-chat*", "Alpha", "Gamma"]
+    assert '<optgroup label="Favourites">' in page
+    sent = post_form(mine, "/conversations", content="Hello", model=ids[2])
+    assert sent.status_code == 303
+    place = sent.location.partition("#")[0]
+    assert options(mine.get("/").text)[-1] == "Gamma*"
+    assert options(mine.get(place).text)[-1] == "Gamma*"
+    assert post_form(mine, f"{place}/model", model=ids[0]).status_code == 303
+    assert "Alpha*" in options(mine.get("/").text)
+    post_form(mine, "/models/favourites", model=ids[1], likes="0")
+    assert options(mine.get("/").text)[0] == "test-chat"
+    # Others have their own.
+    other = login(make_user())
+    assert options(other.get("/").text) == ["test-chat*", "Alpha", "Beta", "Gamma"]
+
+
+def test_what_cannot_be_chosen_is_no_favourite(
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    login: Callable[[Person], FlaskClient],
+    user: Person,
+    client: ApiClient,
+    anonymous: FlaskClient,
+    model: ServerHandle,
+) -> None:
+    (hidden,) = connect(api(make_user(is_admin=True)), model, "secret", audience="admins")
+    mine = login(user)
+    assert post_form(mine, "/models/favourites", model=hidden, likes="1").status_code == 303
+    assert client.get("/api/account").get_json()["settings"]["favourite_models"] == []
+    assert "Secret" not in mine.get("/models").text
+    assert anonymous.get("/models").status_code in (302, 303)
+
+
+def test_a_model_that_went_away_is_named_and_stood_in_for(
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    login: Callable[[Person], FlaskClient],
+    user: Person,
+    client: ApiClient,
+    model: ServerHandle,
+) -> None:
+    admin = api(make_user(is_admin=True))
+    ids = connect(admin, model, "alpha", "beta")
+    mine = login(user)
+    place = post_form(mine, "/conversations", content="Hello", model=ids[0]).location.partition("#")[0]
+    number = ids[0].partition("/")[0]
+    assert admin.patch(f"/api/connections/{number}", json={"models": [{"model": "beta"}]}).status_code == 200
+    assert options(mine.get(place).text)[0] == "alpha: no longer available, choose another*"
+    assert options(mine.get("/").text)[0] == "test-chat*"
+    events = client.post(
+        "/api/chat/stream", json={"message": "Again", "conversation_id": int(place.rpartition("/")[2])}
+    )
+    assert parse(events.text)[-1].name == "done"
+
+
+def test_parameters_go_along_where_the_model_has_them(
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    login: Callable[[Person], FlaskClient],
+    client: ApiClient,
+    model: ServerHandle,
+) -> None:
+    boss = make_user(is_admin=True)
+    (chosen,) = connect(api(boss), model, "alpha")
+    number = chosen.partition("/")[0]
+    form = {
+        "temperature:alpha": "0.3",
+        "max_tokens:alpha": "77",
+        "effort:alpha": "low",
+        "system:alpha": "Speak plainly.",
+    }
+    saved = post_form(login(boss), f"/admin/models/{number}/offers", page="/admin/models", model="alpha", **form)
+    assert saved.status_code == 303
+    page = login(boss).get(f"/admin/models/{number}").text
+    assert "Speak plainly." in page and 'value="77"' in page
+    assert parse(client.post("/api/chat/stream", json={"message": "Hello", "model": chosen}).text)[-1].name == "done"
+    call = [call for call in model.calls() if call["stream"]][-1]
+    assert {"temperature", "max_tokens", "reasoning_effort"} <= set(call["keys"])
+    assert "system" not in call["keys"]
+    assert "Speak plainly." in call["messages"][0]["content"]
+
+
+def test_a_parameter_that_is_refused_is_left_out(
+    app: Flask,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    client: ApiClient,
+    model: ServerHandle,
+) -> None:
+    (chosen,) = connect(api(make_user(is_admin=True)), model, "stern", parameters={"temperature": 0.7})
+    refusal = {"error": {"message": "Unsupported value: 'temperature' does not support 0.7 with this model."}}
+    model.script(match="Hello", reply="Yes.", times=None)
+    model.script(match="Hello", fault={"http_status": 400, "body": refusal}, times=1)
+    events = parse(client.post("/api/chat/stream", json={"message": "Hello", "model": chosen}).text)
+    assert events[-1].data["message"]["content"] == "Yes."
+    assert "temperature" not in [call for call in model.calls() if call["stream"]][-1]["keys"]

@@ -1,0 +1,103 @@
+"""How much a model reads: told by its server in different ways, and used where an admin said nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.support.people import ApiClient, Person
+from tests.tools.conftest import site  # noqa: F401 - a fixture
+from tests.tools.servers import Site
+from webapp.db.base import db
+from webapp.providers.catalogue import cached_label, catalogue
+from webapp.providers.windows import window_told
+
+
+@pytest.mark.parametrize(
+    ("row", "window"),
+    [
+        ({"max_model_len": 32_768}, 32_768),  # vLLM
+        ({"context_length": 131_072, "top_provider": {"context_length": 65_536}}, 65_536),  # OpenRouter
+        ({"meta": {"n_ctx_train": 131_072, "n_ctx": 8_192}}, 8_192),  # llama.cpp: what it was started with
+        ({"max_context_length": 4_096, "loaded": True}, 4_096),
+        ({"context_window": True}, None),
+        ({"context_length": "lots", "meta": None}, None),
+        ({"context_length": 0}, None),
+        ({}, None),
+    ],
+)
+def test_what_servers_tell(row: dict[str, Any], window: int | None) -> None:
+    assert window_told(row) == window
+
+
+def test_a_window_that_is_told_holds_until_an_admin_says_another(
+    site: Site,  # noqa: F811 - the fixture
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+) -> None:
+    rows = [{"id": "long", "object": "model", "max_model_len": 65_536}, {"id": "unknown", "object": "model"}]
+    site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
+    admin = api(make_user(is_admin=True))
+    models = [{"model": "long"}, {"model": "unknown"}]
+    made = admin.post("/api/connections", json={"name": "Own", "base_url": site.url, "models": models}).get_json()
+    place = f"/api/connections/{made['connection_id']}"
+
+    def windows() -> dict[str, int | None]:
+        catalogue.forget()
+        found = admin.get("/api/models").get_json()["models"]
+        return {model["id"].partition("/")[2]: model["context_window"] for model in found if "/" in model["id"]}
+
+    assert windows() == {"long": None, "unknown": None}
+    assert admin.post(f"{place}/test", json={}).get_json()["test_result"]["windows"] == {"long": 65_536}
+    assert windows() == {"long": 65_536, "unknown": None}
+    site.answer = lambda _: (503, {}, {})
+    assert admin.post(f"{place}/test", json={}).get_json()["test_result"]["models"]["ok"] is False
+    assert windows() == {"long": 65_536, "unknown": None}  # a server that is away has told nothing else
+    admin.patch(place, json={"models": [{"model": "long", "context_window": 16_384}, {"model": "unknown"}]})
+    assert windows() == {"long": 16_384, "unknown": None}
+    catalogue.forget()
+
+
+def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(
+    site: Site,  # noqa: F811 - the fixture
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+) -> None:
+    rows = [{"id": f"model-{n:03}", "object": "model", "context_length": 4_096} for n in range(500)]
+    rows.append({"id": "x" * 300, "object": "model"})
+    site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
+    admin = api(make_user(is_admin=True))
+    models = [{"model": "model-499", "label": "Last"}]
+    made = admin.post("/api/connections", json={"name": "Many", "base_url": site.url, "models": models}).get_json()
+    place = f"/api/connections/{made['connection_id']}"
+    found = admin.post(f"{place}/test", json={}).get_json()["test_result"]
+    assert (len(found["names"]), found["windows"]["model-499"]) == (500, 4_096)
+    assert admin.patch(place, json={"name": "Very many"}).get_json()["test_result"] == found
+    moved = admin.patch(place, json={"base_url": f"{site.url}/elsewhere"}).get_json()
+    assert (moved["test_result"], moved["tested_at"]) == (None, None)
+    catalogue.forget()
+
+
+def test_a_name_that_connections_offer_under_several_labels_stays_itself(
+    app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+) -> None:
+    admin = api(make_user(is_admin=True))
+
+    def known(model: str) -> str:
+        catalogue.forget()
+        with app.app_context():
+            catalogue.all()
+            db.session.rollback()
+            return cached_label(model)
+
+    def offer(name: str, *models: dict[str, str]) -> None:
+        admin.post("/api/connections", json={"name": name, "base_url": "http://127.0.0.1:9/v1", "models": models})
+
+    offer("Here", {"model": "bee", "label": "Buzz"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
+    assert (known("bee"), known("wasp"), known("ant")) == ("Buzz", "🐝 Sting", "ant")
+    offer("There", {"model": "bee", "label": "Buzz in the cloud"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
+    assert (known("bee"), known("wasp")) == ("bee", "🐝 Sting")
+    catalogue.forget()

@@ -1,0 +1,86 @@
+"""/healthz, /readyz, /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from redis import Redis
+from sqlalchemy import text
+
+from webapp.db.base import db
+
+
+def test_all_is_well(anonymous: FlaskClient) -> None:
+    assert anonymous.get("/healthz").get_json() == {"status": "ok"}
+    ready = anonymous.get("/readyz")
+    assert (ready.status_code, ready.get_json()) == (
+        200,
+        {"status": "ready", "database": "ok", "redis": "ok", "migrations": "ok"},
+    )
+
+
+def test_redis_away_is_named(app: Flask, anonymous: FlaskClient, monkeypatch: Any) -> None:
+    monkeypatch.setitem(app.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
+    ready = anonymous.get("/readyz")
+    assert ready.status_code == 503
+    assert ready.headers["Retry-After"]
+    assert ready.get_json() == {"status": "not ready", "database": "ok", "redis": "away", "migrations": "ok"}
+    assert anonymous.get("/healthz").status_code == 200
+
+
+@pytest.mark.mysql_only
+def test_database_away_is_named(app: Flask, servers: Any, anonymous: FlaskClient) -> None:
+    servers.stop_database()
+    try:
+        ready = anonymous.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.get_json() == {"status": "not ready", "database": "away", "redis": "ok", "migrations": "unknown"}
+        assert anonymous.get("/healthz").status_code == 200
+    finally:
+        servers.start_database()
+    assert anonymous.get("/readyz").status_code == 200
+
+
+def test_migrations_that_are_not_current_are_named(app: Flask, anonymous: FlaskClient) -> None:
+    with app.app_context():
+        head = db.session.scalar(text("SELECT version_num FROM alembic_version"))
+        try:
+            db.session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+            db.session.commit()
+            ready = anonymous.get("/readyz")
+        finally:
+            db.session.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
+            db.session.commit()
+    assert (ready.status_code, ready.get_json()["migrations"]) == (503, "not current")
+
+
+def test_metrics_are_for_loopback_services_and_admins(app: Flask, make_user: Callable, anonymous: FlaskClient) -> None:
+    far = {"REMOTE_ADDR": "203.0.113.5"}
+
+    def get(person: Any = None, **environ: str) -> int:
+        headers = {"Authorization": f"Bearer {person.token}"} if person else {}
+        return anonymous.get("/metrics", headers=headers, environ_overrides={**far, **environ}).status_code
+
+    assert get() == 403
+    assert get(make_user()) == 403
+    assert get(make_user(is_service=True)) == 200
+    assert get(make_user(is_admin=True)) == 200
+    assert get(REMOTE_ADDR="127.0.0.1") == 200
+    assert get(REMOTE_ADDR="::1") == 200
+    assert get(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.5") == 403
+    assert get(REMOTE_ADDR="") == 403
+
+
+def test_metrics_name_turns_viewers_and_queues_even_without_redis(
+    app: Flask, anonymous: FlaskClient, monkeypatch: Any
+) -> None:
+    text_of = anonymous.get("/metrics").text
+    queued = 'commonplace_jobs_queued{queue="turn"} 0.0'
+    for line in ("commonplace_turns_running 0.0", "commonplace_viewers 0.0", queued):
+        assert line in text_of
+    monkeypatch.setitem(app.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
+    assert "commonplace_turns_running" in anonymous.get("/metrics").text

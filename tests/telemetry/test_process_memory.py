@@ -1,0 +1,27 @@
+"""What a process holds, and that what it freed can be given back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.processes import ROOT
+
+HOLDS_AND_FREES = """
+from webapp.telemetry.process_memory import resident_megabytes, return_free_memory
+
+print(resident_megabytes())
+pieces = [bytes(1_000) for _ in range(60_000)]  # too small for memory of their own: they come from the heap
+print(resident_megabytes())
+del pieces
+return_free_memory()
+print(resident_megabytes())
+"""
+
+
+def test_what_is_taken_is_seen_and_what_is_freed_can_be_given_back():
+    """In a process of its own: one that has freed much before takes less from the system."""
+    done = subprocess.run([sys.executable, "-c", HOLDS_AND_FREES], cwd=ROOT, capture_output=True, text=True, check=True)
+    before, taken, left = map(float, done.stdout.split())
+    assert taken > before + 40
+    assert left < taken - 30

@@ -1,0 +1,129 @@
+"""What went wrong with a server or the search, in the reader's language on pages and in English for programs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from tests.support.people import ApiClient, Person, api_client, post_form, session_client
+from tests.support.processes import ROOT
+from tests.tools.servers import Site
+from webapp.i18n.request_language import use_language
+from webapp.tools import servers
+from webapp.tools.error_texts import translate_result
+
+GERMAN = {"Accept-Language": "de"}
+SAID_TO_PEOPLE = (
+    "remote_calls.py",
+    "urls.py",
+    "mcp_client/client.py",
+    "mcp_client/wire.py",
+    "web/service.py",
+    "web/providers.py",
+)
+FOR_MODELS = "now speaks another version"
+"""Said by a call in a conversation, where the model reads it."""
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("garden.example could not be reached.", "garden.example ist nicht erreichbar."),
+        ("The engine did not answer in time.", "Die Suchmaschine hat nicht rechtzeitig geantwortet."),
+        ("Garden refused: no such: method", "Garden hat abgelehnt: no such: method"),
+        ("Garden refused: it does not say why", "Garden hat abgelehnt, ohne einen Grund zu nennen"),
+        ("Garden answered with an error (502).", "Garden hat mit einem Fehler geantwortet (502)."),
+        ("The answer is larger than 2 MB.", "Die Antwort ist größer als 2 MB."),
+        ("This is not a web address.", "Das ist keine Webadresse."),
+        (
+            "It works. First of 1 found: https://x.example/",
+            "Es funktioniert. Erster von 1 Treffern: https://x.example/",
+        ),
+        ("anything else", "anything else"),
+        ("", ""),
+    ],
+)
+def test_what_went_wrong_is_told_in_the_readers_language(app: Flask, text: str, german: str) -> None:
+    with app.app_context():
+        with use_language("de"):
+            assert translate_result(text) == german
+        with use_language("en"):
+            assert translate_result(text) == text
+
+
+def test_every_text_of_a_failed_attempt_is_known(app: Flask) -> None:
+    found = [(place, text) for place in SAID_TO_PEOPLE for text in _raised(place) if FOR_MODELS not in text]
+    assert len(found) > 20
+    with app.app_context(), use_language("fr"):
+        for place, text in found:
+            assert translate_result(text) != text, f"{place}: {text!r} has no line in webapp/tools/error_texts.py"
+
+
+def _raised(place: str) -> list[str]:
+    """Samples of the texts with which a module says that something failed."""
+    tree = ast.parse((ROOT / "webapp" / "tools" / place).read_text())
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    calls = [call for call in raised if ast.unparse(call.func) in ("ToolFailed", "UrlRejected")]
+    texts = [eval(ast.unparse(_sampled(call.args[0])), {}) for call in calls]  # noqa: S307 - our own sources
+    return [text for text in texts if text != "7"]
+
+
+def _sampled(node: ast.expr) -> ast.expr:
+    """A text whose values are 7; what is no text by itself is only that."""
+    if isinstance(node, ast.JoinedStr):
+        return ast.JoinedStr([ast.Constant("7") if isinstance(at, ast.FormattedValue) else at for at in node.values])
+    return node if isinstance(node, ast.Constant) else ast.Constant("7")
+
+
+def test_a_server_that_fails_says_so_in_the_readers_language(
+    login: Callable, client: ApiClient, user: Person, site: Site, open_house: None
+) -> None:
+    site.answer = lambda _asked: (500, {}, b"boom")
+    browser = login(user)
+    made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=site.url, token="")
+    for path in (made.headers["Location"], "/settings/tools"):
+        assert "Garden hat mit einem Fehler geantwortet (500)." in browser.get(path, headers=GERMAN).text
+    answer = client.get("/api/tool-servers", headers=GERMAN).json
+    assert answer["servers"][0]["error"] == "Garden answered with an error (500)."
+
+
+def test_what_cannot_be_saved_is_said_in_the_readers_language(
+    login: Callable, client: ApiClient, user: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"name": "Garden", "url": "https://garden.example/mcp", "token": "a-token"}
+    browser = session_client(client.application, user)
+    place = f"/settings/tools/servers/{browser.post('/api/tool-servers', json=given).json['server_id']}"
+    browser.set_cookie("language", "de")
+    moved = post_form(browser, place, place, name="Garden", url="https://other.example/mcp", is_enabled="1")
+    assert moved.status_code == 422
+    assert "Das Token muss neu eingegeben werden, wenn sich die Adresse ändert" in moved.text
+    monkeypatch.setattr(servers, "MOST_SERVERS", 1)
+    refused = post_form(browser, "/settings/tools/servers", "/settings/tools", **given)
+    assert "Es gibt schon 1 Server." in browser.get(refused.headers["Location"]).text
+    assert "Diesen Server gibt es nicht." in browser.get("/settings/tools/servers/77").text
+    everyone = post_form(browser, "/settings/tools/servers", "/settings/tools", **given, for_everyone="1")
+    assert everyone.status_code == 403 and "Nur Admins können Server für alle hinzufügen." in everyone.text
+    answer = browser.patch(f"/api/tool-servers/{place.rsplit('/', 1)[1]}", json={"url": "https://other.example/mcp"})
+    assert answer.json["errors"][0]["msg"].startswith("must be entered again")
+    assert browser.post("/api/tool-servers", json=given).json["detail"] == "There are already 1 servers."
+
+
+def test_the_search_is_tried_out_in_the_readers_language(
+    app: Flask, make_user: Callable[..., Person], login: Callable, site: Site
+) -> None:
+    boss = make_user(is_admin=True)
+    browser = login(boss)
+    browser.set_cookie("language", "de")
+    wrong = post_form(browser, "/admin/tools/web", "/admin/tools", provider="searxng", address="")
+    assert wrong.status_code == 422 and re.search("Die Adresse .*Suchmaschine", wrong.text)
+    given = {"provider": "searxng", "address": site.url, "is_enabled": "1"}
+    assert post_form(browser, "/admin/tools/web", "/admin/tools", **given).status_code == 303
+    site.says({"no": 1})
+    post_form(browser, "/admin/tools/web/test", "/admin/tools")
+    assert "SearXNG hat auf unverständliche Weise geantwortet." in browser.get("/admin/tools").text
+    tried = api_client(app, boss).post("/api/web-access/test", headers=GERMAN).json
+    assert tried["detail"] == "SearXNG answered in a way that is not understood."

@@ -1,0 +1,288 @@
+"""Learning from an import: priced, capped, paused, stopped; oldest first, into review, and nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memories.conversing import answers, memories_of, operation
+from tests.support.people import post_form
+from tests.support.queries import count_queries
+from tests.transfer.exports import chatgpt_conversation, zipped
+from tests.transfer.test_imports import _bring
+from webapp.db.base import db, now, write_transaction
+from webapp.errors import Conflict
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
+from webapp.providers.catalogue import catalogue
+from webapp.transfer import import_learning
+from webapp.transfer.models import Import
+from webapp.transfer.schemas import LearnFields
+
+
+def talk(number: int, said: str) -> dict:
+    """A conversation of its own day; the lower the number, the older."""
+    made = chatgpt_conversation(number, create_time=1_600_000_000.0 + 86_400 * number)
+    message = made["mapping"]["q1"]["message"]
+    message["content"]["parts"] = [said]
+    message["create_time"] = 1_600_000_000.0 + 86_400 * number
+    return made
+
+
+@pytest.fixture
+def brought(client, run_jobs) -> int:
+    """An import of three conversations, the newest first in its file; its id."""
+    rows = [talk(3, "I live in Lisbon now"), talk(1, "I live in Porto"), talk(2, "I keep bees at home")]
+    return _bring(client, run_jobs, zipped({"conversations.json": rows}), take=["conversations"])["import_id"]
+
+
+def _place(import_id: int) -> str:
+    return f"/api/imports/{import_id}/learning"
+
+
+def _asked(model) -> list[str]:
+    return [str(call) for call in model.calls() if "memory_operations" in str(call)]
+
+
+def test_it_is_priced_before_anything_is_asked(client, model, brought):
+    found = client.get(_place(brought)).get_json()
+    assert (found["status"], found["conversations"], found["calls"]) == (None, 3, 3)
+    assert found["input_tokens"] > 3 * 2_000 and found["output_tokens"] > 0
+    assert _asked(model) == []
+
+
+def test_the_oldest_is_read_first_and_all_of_it_lands_in_review(app, client, user, model, run_jobs, brought):
+    answers(model, operation("I live in Lisbon now", "Lives in Lisbon."))
+    answers(model, operation("I keep bees at home", "Keeps bees at home."))
+    answers(model, operation("I live in Porto", "Lives in Porto."))
+    assert client.post(_place(brought), json={}).status_code == 202
+    run_jobs()
+    found = client.get(_place(brought)).get_json()
+    assert found["status"] == "done" and found["progress"]["read"] == 3 and found["progress"]["calls"] == 3
+    order = [next(word for word in ("Porto", "bees", "Lisbon") if f"live in {word}" in c or f"keep {word}" in c)
+             for c in _asked(model)]  # fmt: skip
+    assert order == ["Porto", "bees", "Lisbon"]
+    rows = memories_of(app, user.user_id)
+    assert rows and all(row.needs_review and row.origin == "import" for row in rows)
+    assert found["progress"]["proposed"] == len(rows)
+    with app.app_context():
+        assert db.session.query(MemoryEvidence).count() >= 2, "with the words they rest on"
+    assert client.post(_place(brought), json={}).status_code == 409
+
+
+def test_what_is_in_use_is_not_touched_and_what_was_forgotten_does_not_come_back(
+    app, client, user, model, run_jobs, brought
+):
+    client.post(
+        "/api/memories",
+        json={
+            "memory_type": "fact",
+            "content": "Lives in Berlin",
+            "fact_key": "identity/location",
+            "fact_value": "Berlin",
+        },
+    )
+    gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees at home."}).get_json()
+    client.delete(f"/api/memories/{gone['memory_id']}")
+    answers(
+        model, operation("I live in Lisbon now", "Lives in Lisbon.", fact_key="identity/location", fact_value="Lisbon")
+    )
+    answers(model, operation("I keep bees at home", "Keeps bees at home."))
+    answers(model, operation("I live in Porto", "Lives in Porto.", fact_key="identity/location", fact_value="Porto"))
+    client.post(_place(brought), json={})
+    run_jobs()
+    with app.app_context():
+        used = db.session.query(Memory).filter_by(user_id=user.user_id, needs_review=False, valid_to=None).all()
+        assert [row.content for row in used] == ["Lives in Berlin"]
+        assert db.session.query(Memory).filter(Memory.content.contains("bees")).count() == 0
+
+
+def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs, brought, login, user):
+    model.script(match="memory_operations", structured={"statements": []})
+    assert client.post(_place(brought), json={"most_tokens": 1}).status_code == 422
+    client.post(_place(brought), json={"most_tokens": 1_000})
+    with app.app_context(), write_transaction():
+        row = db.session.get(Import, brought)
+        row.learning = row.learning | {"most_tokens": 1}
+    run_jobs()
+    found = client.get(_place(brought)).get_json()
+    assert found["status"] == "paused" and "used up" in found["progress"]["reason"]
+    assert found["progress"]["calls"] == len(_asked(model)) == 1
+    page = login(user).get(f"/imports/{brought}", headers={"Accept-Language": "de"}).text
+    assert "Die Tokens, die du erlaubt hast, sind verbraucht." in page
+    client.post(_place(brought), json={})
+    run_jobs()
+    assert client.get(_place(brought)).get_json()["status"] == "done"
+    assert len(_asked(model)) == 3
+
+
+def test_dollars_are_capped_too(app, client, model, run_jobs, brought, monkeypatch):
+    monkeypatch.setattr(import_learning, "cost", lambda *_: 0.5)
+    assert client.get(_place(brought)).get_json()["dollars"] == 0.5
+    model.script(match="memory_operations", structured={"statements": []})
+    client.post(_place(brought), json={"most_dollars": 0.4})
+    run_jobs()
+    assert client.get(_place(brought)).get_json()["progress"]["reason"] == "The amount you allowed is used up."
+
+
+def test_pause_resume_and_stop(client, model, run_jobs, brought):
+    model.script(match="memory_operations", structured={"statements": []})
+    assert client.post(f"{_place(brought)}/pause", json={}).status_code == 409
+    client.post(_place(brought), json={})
+    assert client.post(_place(brought), json={}).status_code == 409
+    assert client.post(f"{_place(brought)}/pause", json={}).get_json()["status"] == "paused"
+    run_jobs()
+    assert _asked(model) == []
+    assert client.post(_place(brought), json={}).get_json()["status"] == "running"
+    assert client.post(f"{_place(brought)}/stop", json={}).get_json()["status"] == "stopped"
+    run_jobs()
+    assert _asked(model) == []
+    assert client.post(_place(brought), json={}).status_code == 409
+
+
+def test_run_twice_and_killed_midway_nothing_is_doubled(app, client, user, model, brought, monkeypatch):
+    answers(model, operation("I live in Porto", "Lives in Porto."), times=3)
+    with app.app_context():
+        with write_transaction():
+            import_learning.begin(user.user_id, brought, LearnFields())
+        write = import_learning._write
+
+        def killed(*args, **kwargs):
+            raise SystemExit
+
+        monkeypatch.setattr(import_learning, "_write", killed)
+        with pytest.raises(SystemExit):
+            import_learning.run(brought)
+        assert db.session.query(Memory).count() == 0
+        place = import_learning._next(brought)
+        monkeypatch.setattr(import_learning, "_write", write)
+        step = import_learning.past_conversations.ask_about(place[0], place[1])
+        assert import_learning._write(brought, place[:2], step, None, failed=False) == "running"
+        assert import_learning._write(brought, place[:2], step, None, failed=False) == "running", (
+            "another run was here first"
+        )
+        assert db.session.query(Memory).filter_by(content="Lives in Porto.").count() == 1
+        assert db.session.get(Import, brought).learning["calls"] == 1
+        while import_learning.run(brought, seconds=0) == "running":
+            pass
+        assert import_learning.run(brought) == "done"
+
+
+def test_what_cannot_be_read_is_passed_over(app, client, user, model, brought):
+    with app.app_context():
+        with write_transaction():
+            import_learning.begin(user.user_id, brought, LearnFields())
+        model.script(match="memory_operations", reply="no JSON at all")
+        while import_learning.run(brought) == "running":
+            pass
+        known = db.session.get(Import, brought).learning
+        assert known["read"] == known["failed"] == 3 and known["proposed"] == 0
+
+
+def test_the_sweep_finds_what_stands_still(app, client, user, brought):
+    with app.app_context():
+        with write_transaction():
+            import_learning.begin(user.user_id, brought, LearnFields())
+        assert import_learning.learning_to_resume() == []
+        with write_transaction():
+            db.session.get(Import, brought).updated_at = now() - 2 * import_learning.STALE
+        assert import_learning.learning_to_resume() == [brought]
+
+
+def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, user, model, run_jobs):
+    answers(model, operation("I live in Porto", "Lives in Porto."))
+    export = zipped({"conversations.json": [talk(1, "I live in Porto")]})
+    done = _bring(client, run_jobs, export, take=["conversations"], learn=True)
+    assert done["learn_status"] == "done"
+    assert [row.content for row in memories_of(app, user.user_id)] == ["Lives in Porto."]
+    client.post(f"/api/imports/{done['import_id']}/undo", json={})
+    assert memories_of(app, user.user_id) == []
+    assert client.post(_place(done["import_id"]), json={}).status_code == 409
+
+
+def test_conversations_that_are_not_to_be_remembered_are_not_read(client, model, run_jobs):
+    export = zipped({"conversations.json": [talk(1, "I live in Porto") | {"is_do_not_remember": True}]})
+    done = _bring(client, run_jobs, export, take=["conversations"])
+    assert client.get(_place(done["import_id"])).get_json()["conversations"] == 0
+    assert client.post(_place(done["import_id"]), json={}).status_code == 409
+
+
+def test_learning_is_its_owners(client, api, make_user, anonymous, login, brought):
+    for person in (make_user(), make_user(is_admin=True)):
+        stranger = api(person)
+        assert stranger.get(_place(brought)).status_code == 404
+        assert stranger.post(_place(brought), json={}).status_code == 404
+        assert stranger.post(f"{_place(brought)}/pause", json={}).status_code == 404
+        assert stranger.post(f"{_place(brought)}/stop", json={}).status_code == 404
+        assert login(person).get(f"/imports/{brought}/learning").status_code == 404
+    assert anonymous.get(_place(brought)).status_code == 401
+
+
+def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
+    model.script(match="memory_operations", structured={"statements": []})
+    browser = login(user)
+    page = f"/imports/{brought}"
+    assert "Learn from these conversations" in browser.get(page).text and "3 calls" in browser.get(page).text
+    assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
+    assert "Pause" in browser.get(f"{page}/learning").text
+    assert post_form(browser, f"{page}/learning/pause", page=page).status_code == 303
+    assert "Continue" in browser.get(page).text
+    assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
+    run_jobs()
+    assert "Everything has been read." in browser.get(page).text
+    assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
+
+
+def test_its_price_is_written_as_the_language_writes_sums(login, user, brought, monkeypatch):
+    monkeypatch.setattr("webapp.transfer.import_learning.cost", lambda *args: 1.5)
+    browser = login(user)
+    assert "around $1.50." in browser.get(f"/imports/{brought}").text
+    post_form(browser, "/language", page="/settings", language="de")
+    assert "1,50\u00a0$" in browser.get(f"/imports/{brought}").text
+
+
+def test_its_price_is_worked_out_before_it_begins_not_at_every_look(app, login, user, brought):
+    browser = login(user)
+    page = f"/imports/{brought}"
+    post_form(browser, f"{page}/learning/start", page=page)
+    with app.app_context(), count_queries() as statements:
+        assert "0 of 3 conversations read" in browser.get(f"{page}/learning").text
+    assert statements and not any("sum(" in statement for statement in statements)
+
+
+def test_there_is_nothing_to_look_at_before_the_import_is_taken_in_or_after_it_was_undone(app, login, user, brought):
+    with app.app_context(), write_transaction():
+        db.session.get(Import, brought).status = "ready"
+    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
+    with app.app_context(), write_transaction():
+        db.session.get(Import, brought).status = "undone"
+    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
+
+
+def test_a_plan_becomes_proposals_and_nothing_else():
+    draft, new, old = Draft("fact", "Likes tea"), -1, 7
+    insert = Insert(new, draft, ())
+    weaker = Insert(-2, draft, (), overruled_by=old)
+    assert for_review([weaker, Flag(old, 8), Close(old, now(), new), Revise(old, draft, ())], ()) == []
+    (made,) = for_review([insert, AddEvidence(old, (), 1.0), Close(old, now(), new)], ())
+    assert made.needs_review and made.draft.origin == "import"
+    kept = for_review([insert, AddEvidence(old, (), 1.0, clears_review=True), Close(old, now(), new)], {old})
+    assert [type(effect) for effect in kept] == [Insert, AddEvidence, Close] and not kept[1].clears_review
+    assert for_review([Close(old, now(), 9)], {old}) == []
+
+
+def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(
+    app, client, model, run_jobs, brought, monkeypatch
+):
+    no_model = {"http_status": 503, "body": {"error": {"message": "none", "code": "no_model"}}}
+    model.script(match="memory_operations", fault=no_model)
+    assert client.post(_place(brought), json={}).status_code in (200, 202)
+    assert run_jobs()
+    with app.app_context():
+        assert db.session.get(Import, brought).learning["failed"] == 0
+        settings = app.extensions["settings"].model_copy(update={"offline_model": True})
+        monkeypatch.setitem(app.extensions, "settings", settings)
+        monkeypatch.setattr(catalogue, "_known", None)
+        import_learning.pause(client.person.user_id, brought)
+        with pytest.raises(Conflict, match="No language model is connected"):
+            import_learning.begin(client.person.user_id, brought, LearnFields())

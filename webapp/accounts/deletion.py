@@ -1,0 +1,141 @@
+"""Deleting an account: it is closed at once, and deleted after a waiting time in which its owner can change their
+mind; a report says what was deleted.
+
+A large account is deleted by a job, piece by piece (webapp/transfer/account_erasure.py); a small one at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+from blinker import Signal
+from sqlalchemy import Select, delete, select
+
+from webapp.accounts import service, signals
+from webapp.accounts.models import AccountDeletion
+from webapp.background.queues import enqueue_after_commit
+from webapp.db.base import db, now, rows_changed
+from webapp.errors import Conflict, NotFound
+from webapp.extensions import app_settings
+
+AT_ONCE = 1_000
+"""An account with at most this many messages, memories and the like is deleted within the request."""
+REPORT_KEPT = timedelta(days=90)
+
+size_asked = Signal()
+"""`user_id=`: receivers return how much data the user has, as far as they count it."""
+
+
+def close(user_id: int, password: str) -> str:
+    """Close an account that its owner wants deleted: it can no longer be used, and is deleted after the waiting time.
+
+    Returns the secret that shows the report. Raises Invalid for a wrong password, Conflict for the last admin.
+    """
+    service.prove_password(user_id, password)
+    service.keep_an_admin(user_id)
+    days = app_settings().account_grace_days
+    user = service.get_user(user_id)
+    user.is_active = False
+    user.auth_version += 1
+    signals.account_closed.send(None, user_id=user_id)
+    secret = _add(user_id, now() + timedelta(days=days))
+    signals.note(user_id, "deletion_asked", f"in {days} day{'' if days == 1 else 's'}" if days else "")
+    return secret
+
+
+def keep(user_id: int) -> None:
+    """Restore the account as it was; its owner signs in again. Raises Conflict once deleting has begun."""
+    if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.CAN_BE_KEPT)):
+        raise Conflict("This account is already being deleted.")
+    user = service.get_user(user_id)
+    user.is_active = True
+    user.auth_version += 1
+    signals.note(user_id, "deletion_withdrawn")
+    db.session.flush()
+
+
+def delete_account(user_id: int, password: str) -> None:
+    """Delete the account and everything in it, for good. Raises Invalid, and Conflict for the last admin."""
+    service.prove_password(user_id, password)
+    end(user_id)
+
+
+def end(user_id: int) -> None:
+    """Delete an account without a waiting time: here, or, if it is large, by a job.
+
+    Either way it can no longer be used, and its address is free again. Raises Conflict for the last admin, NotFound.
+    """
+    if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= AT_ONCE:
+        service.delete_user(user_id)
+        db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+        return
+    service.keep_an_admin(user_id)
+    user = service.get_user(user_id)
+    user.is_active, user.auth_version = False, user.auth_version + 1
+    user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"
+    db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+    signals.account_closed.send(None, user_id=user_id)
+    _add(user_id, now())
+    begin(user_id)
+
+
+def pending_deletion(user_id: int) -> AccountDeletion | None:
+    """The pending deletion of an account."""
+    return db.session.scalar(_pending(user_id))
+
+
+def begin(user_id: int) -> bool:
+    """Begin to delete an account that is due, so that it cannot be restored and others have nothing of it any more;
+    returns whether to go ahead."""
+    row = db.session.scalar(_pending(user_id).with_for_update())
+    if row is None or row.due_at > now():
+        return False
+    if row.begun_at is None:
+        row.begun_at, row.report = now(), signals.end_account(user_id)
+    return True
+
+
+def finish(user_id: int, report: dict[str, Any]) -> None:
+    """Mark the deletion as done and complete its report, which names no one."""
+    row = db.session.scalar(_pending(user_id))
+    if row is not None:
+        row.done_at, row.report = now(), {**(row.report or {}), **report}
+
+
+def find_by_secret(secret: str) -> AccountDeletion:
+    """The outcome of a deletion, for the person who asked for it. Raises NotFound."""
+    row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
+    if row is None:
+        raise NotFound("There is no such report, or it has expired.")
+    return row
+
+
+def due_deletions(limit: int = 50) -> list[int]:
+    """The ids of accounts that are due for deletion, the longest due first."""
+    due = select(AccountDeletion.user_id).where(AccountDeletion.done_at.is_(None), AccountDeletion.due_at <= now())
+    return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
+
+
+def purge(at: datetime) -> int:
+    """Delete expired reports; returns how many."""
+    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < at - REPORT_KEPT))
+
+
+def _add(user_id: int, due_at: datetime) -> str:
+    secret = secrets.token_urlsafe(24)
+    db.session.add(AccountDeletion(user_id=user_id, secret_hash=_hashed(secret), due_at=due_at))
+    db.session.flush()
+    if due_at <= now():
+        enqueue_after_commit("delete_account", user_id=user_id)
+    return secret
+
+
+def _pending(user_id: int) -> Select[AccountDeletion]:
+    return select(AccountDeletion).where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,95 @@
+"""The first account of a site that others can reach: creating it takes the token that only the server's log shows.
+
+The page for the first account asks for it if the web listens on more than loopback, but never asks somebody at the
+machine itself. The token is derived from SECRET_KEY: every process of an installation expects the same one, and none
+has to store it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import ipaddress
+import logging
+import socket
+from collections.abc import Iterable
+from typing import Any
+
+from flask import Flask, request
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.accounts.site import has_users
+from webapp.db.base import db
+from webapp.extensions import Part
+
+log = logging.getLogger(__name__)
+
+GROUP, GROUPS = 4, 5
+
+
+class FirstAccount:
+    """Whether the first account needs the set-up token, and what that is."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self.is_open = False
+        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+
+    @property
+    def token(self) -> str:
+        """The token of this installation, in groups that can be typed: 100 bits."""
+        digest = hmac.new(str(self._app.config["SECRET_KEY"]).encode(), b"first account", hashlib.sha256).digest()
+        letters = base64.b32encode(digest).decode().lower()
+        return "-".join(letters[at : at + GROUP] for at in range(0, GROUP * GROUPS, GROUP))
+
+    def listen_to(self, sockets: Iterable[Any], *, tells: bool) -> None:
+        """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
+        self.is_open = any(map(_is_open, sockets))
+        if self.is_open and tells and self._is_waiting():
+            log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
+
+    def asks(self) -> bool:
+        """Whether the token is asked for in the current request."""
+        return self.is_open and not _is_at_the_machine() and not has_users()
+
+    def is_right(self, given: str) -> bool:
+        """Whether this is the token, however it was spaced and capitalised."""
+        letters = "".join(ch for ch in given.lower() if ch.isalnum())
+        return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
+
+    def _is_waiting(self) -> bool:
+        with self._app.app_context():
+            try:
+                return not has_users()
+            except SQLAlchemyError:
+                return True  # better logged in vain
+            finally:
+                db.session.remove()
+
+
+first_account: Part[FirstAccount] = Part("first_account")
+
+
+def init_first_account(app: Flask) -> None:
+    """Prepare to be told where the web listens (by webapp/cli/gunicorn.conf.py)."""
+    first_account.put(app, FirstAccount(app))
+
+
+def _is_open(listener: Any) -> bool:
+    if listener.family not in (socket.AF_INET, socket.AF_INET6):
+        return False
+    return not _is_loopback(listener.getsockname()[0].partition("%")[0])
+
+
+def _is_at_the_machine() -> bool:
+    """Whether the request comes from this machine, and not through a proxy."""
+    return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -1,0 +1,54 @@
+"""What a session owes before it may continue: a password of the user's own, or the password once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from flask import Response, redirect, request
+
+from webapp.accounts.identity import Identity
+from webapp.accounts.interrupted_forms import keep_form
+from webapp.db.base import now
+from webapp.errors import Forbidden
+from webapp.http.views import wants_json, wants_partial
+
+PROVED_FOR = timedelta(minutes=30)
+NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
+
+
+def next_step(view: Callable[..., Any], identity: Identity | None, access: str) -> Response | None:
+    """Where to go first; None when nothing is owed. Raises Forbidden for programs that use a session."""
+    if identity is None or identity.via != "session" or access == "public":
+        return None
+    if identity.must_change_password and request.path != NEW_PASSWORD:
+        return _first(NEW_PASSWORD, "", "Change the password that you were given first.")
+    if not getattr(view, "recently_proved", False):
+        return None
+    if identity.proved_at is not None and now() - identity.proved_at < PROVED_FOR:
+        return None
+    back = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
+    return _first(CONFIRM, back, "Give your password again first: POST /api/account/proof.")
+
+
+def _first(path: str, back: str, detail: str) -> Response:
+    if wants_json():
+        raise Forbidden(detail)
+    target = f"{request.script_root}{path}" + (f"?{urlencode({'next': back})}" if back else "")
+    if wants_partial():
+        response = Response(status=403)
+        response.headers["HX-Redirect"] = target
+        return response
+    return redirect(target, 303)  # type: ignore[return-value]
+
+
+def _way_back(user_id: int, *, keeps_form: bool) -> str:
+    """Where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
+    if request.method == "GET":
+        return request.full_path.rstrip("?")
+    referer = urlsplit(request.headers.get("Referer", ""))
+    page = "" if referer.netloc != request.host else referer.path + (f"?{referer.query}" if referer.query else "")
+    key = keep_form(user_id) if keeps_form else ""
+    return f"{request.script_root}{CONTINUE}?{urlencode({'form': key, 'page': page})}" if key else page

@@ -1,0 +1,217 @@
+"""Pages on which users prove again who they are: the second step, the password again, a password of their own."""
+
+from __future__ import annotations
+
+import time
+
+from flask import Blueprint, flash, redirect, render_template, request, session, url_for
+
+from webapp.accounts import auth, interrupted_forms, provider_links, second_factor, service, sessions
+from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required, public
+from webapp.accounts.models import User
+from webapp.accounts.schemas import PasswordChange
+from webapp.db.base import db
+from webapp.errors import Invalid, NotFound
+from webapp.http.forms import read_form, sentences
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+
+blueprint = Blueprint("proving_pages", __name__)
+
+SECOND_STEP = "second_step"
+SECOND_STEP_SECONDS = 300
+WAY_BACK = "way_back"
+WAY_BACK_SECONDS = 600
+PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
+
+
+def let_in(user: User, then: str, *, has_two_steps: bool = True) -> ViewResult:
+    """Sign somebody in who has proved who they are, after the second step if they have one; `has_two_steps` is false if
+    that is done, or what they proved it with is both.
+
+    If the account is closed, they are asked whether to keep it instead.
+    """
+    if has_two_steps and second_factor.is_on(user.user_id):
+        _remember(SECOND_STEP, user)
+        return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
+    if not user.is_active:
+        _remember(WAY_BACK, user)
+        return redirect(url_for("leaving_pages.way_back"), 303)
+    auth.start_session(user)
+    return redirect(then, 303)
+
+
+def returning_owner() -> User | None:
+    """The owner of a closed account, who has just proved who they are."""
+    return _remembered_user(WAY_BACK, WAY_BACK_SECONDS)
+
+
+@blueprint.get("/login/code")
+@public
+def code() -> ViewResult:
+    """The second step of signing in."""
+    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
+    return _code_form() if user else redirect(url_for("accounts_pages.login"), 303)
+
+
+@blueprint.post("/login/code")
+@public
+def check_code() -> ViewResult:
+    """Sign in with the current code or a recovery code."""
+    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
+    if user is None:
+        return redirect(url_for("accounts_pages.login"), 303)
+    auth.count_attempt("code", str(user.user_id))
+    if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
+        db.session.rollback()
+        return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
+    db.session.commit()
+    auth.forgive_attempts("code", str(user.user_id))
+    return let_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
+
+
+@blueprint.get("/confirm")
+@login_required
+def confirm() -> ViewResult:
+    """The password again, before something that a borrowed browser must not do."""
+    return _confirm_form()
+
+
+@blueprint.post("/confirm")
+@login_required
+def prove() -> ViewResult:
+    """Note that the password was given just now, and go back."""
+    identity, user_id = current_identity(), current_user_id()
+    auth.count_attempt("password", str(user_id))
+    try:
+        service.prove_password(user_id, request.form.get("password", "")[:1_000])
+    except Invalid:
+        return _confirm_form({"password": "That is not your password."}), 422
+    if identity is not None and identity.session_id is not None:
+        sessions.prove(identity.session_id)
+    db.session.commit()
+    auth.forgive_attempts("password", str(user_id))
+    return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
+
+
+@blueprint.get("/confirm/continue")
+@login_required
+def go_on() -> ViewResult:
+    """Send the form that was interrupted, as it was; a script does so by itself."""
+    form = interrupted_forms.take_form(current_user_id(), request.args.get("form", ""))
+    if form is None:
+        return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
+    return render_template("accounts/continue.html", form=form)
+
+
+@blueprint.get("/new-password")
+@login_required
+def new_password() -> ViewResult:
+    """The form for a password of one's own, replacing one set by somebody else."""
+    return _new_password_form()
+
+
+@blueprint.post("/new-password")
+@login_required
+def set_new_password() -> ViewResult:
+    """Set it; every other session ends."""
+    auth.count_attempt("password", str(current_user_id()))
+    try:
+        user = service.change_password(current_user_id(), read_form(PasswordChange))
+        db.session.commit()
+    except Invalid as error:
+        db.session.rollback()
+        return _new_password_form(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
+    auth.forgive_attempts("password", str(user.user_id))
+    auth.start_session(user, is_renewed=True)
+    return redirect(url_for("conversations_pages.new"), 303)
+
+
+@blueprint.get("/settings/two-step")
+@login_required
+def two_step() -> ViewResult:
+    """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
+    return _two_step()
+
+
+@blueprint.post("/settings/two-step/start")
+@login_required
+@password_required
+def start_two_step() -> ViewResult:
+    """Create a new secret for an authenticator."""
+    second_factor.begin(current_user_id())
+    db.session.commit()
+    return redirect(url_for(".two_step"), 303)
+
+
+@blueprint.post("/settings/two-step/confirm")
+@login_required
+def confirm_two_step() -> ViewResult:
+    """Turn it on; the response is the only page that ever shows the recovery codes."""
+    auth.count_attempt("code", str(current_user_id()))
+    try:
+        codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
+    except Invalid as error:
+        db.session.rollback()
+        return _two_step(sentences(error, N_({"code": "This"}), otherwise="code")), 422
+    db.session.commit()
+    return _two_step(codes=codes), 201
+
+
+@blueprint.post("/settings/two-step/off")
+@login_required
+@password_required
+def end_two_step() -> ViewResult:
+    """Turn it off."""
+    second_factor.turn_off(current_user_id())
+    db.session.commit()
+    flash(_("Two-step sign-in is off."))
+    return redirect(url_for(".two_step"), 303)
+
+
+def _remember(what: str, user: User) -> None:
+    """Remember, in this browser and for a short while, that this user has proved who they are."""
+    for key in session.keys() - {provider_links.WAITING}:
+        del session[key]
+    session[what] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
+
+
+def _remembered_user(what: str, seconds: int) -> User | None:
+    """The user of whom that was remembered within these seconds, as long as their credentials are the same."""
+    kept = session.get(what) or {}
+    if int(time.time()) - kept.get("at", 0) > seconds:
+        return None
+    try:
+        user = service.get_user(kept["user_id"])
+    except NotFound:
+        return None
+    return user if user.auth_version == kept["version"] and service.may_sign_in(user) else None
+
+
+def _code_form(errors: dict[str, str] | None = None) -> str:
+    return render_template("accounts/code.html", errors=errors or {}, next=request.args.get("next", ""))
+
+
+def _confirm_form(errors: dict[str, str] | None = None) -> str:
+    return render_template("accounts/confirm.html", errors=errors or {}, next=request.args.get("next", ""))
+
+
+def _new_password_form(errors: dict[str, str] | None = None) -> str:
+    return render_template("accounts/new_password.html", errors=errors or {})
+
+
+def _two_step(errors: dict[str, str] | None = None, *, codes: list[str] | None = None) -> str:
+    import segno  # noqa: PLC0415 - for this page alone, and workers load the module, too
+
+    user = service.get_user(current_user_id())
+    secret = second_factor.pending_secret(user.user_id)
+    return render_template(
+        "accounts/two_step.html",
+        errors=errors or {},
+        codes=codes,
+        is_on=second_factor.is_on(user.user_id),
+        codes_left=second_factor.codes_left(user.user_id),
+        secret=secret,
+        picture=segno.make(second_factor.address(user, secret)).svg_data_uri(scale=5) if secret else "",
+    )

@@ -1,0 +1,64 @@
+"""Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
+
+from __future__ import annotations
+
+import ssl
+from email.message import EmailMessage
+from email.utils import format_datetime, make_msgid
+
+from webapp.config import Settings
+from webapp.db.base import now
+
+SECONDS = 20.0
+
+
+class MailRefused(Exception):
+    """The mail server permanently refuses this message."""
+
+
+class MailAway(Exception):
+    """The mail server cannot be reached or used at the moment; trying again may help."""
+
+
+def send(settings: Settings, to: str, subject: str, text: str) -> None:
+    """Hand a plain message to the mail server. Raises MailRefused, MailAway; neither names the recipient."""
+    import smtplib  # noqa: PLC0415  (few installations send mail, and those by one kind of job)
+
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = settings.smtp_from, to, subject
+    message["Date"] = format_datetime(now())
+    message["Message-ID"] = make_msgid(domain=settings.smtp_from.rpartition("@")[2].rstrip(">") or "localhost")
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(text)
+    context = ssl.create_default_context()
+    try:
+        if settings.smtp_tls == "tls":
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                settings.smtp_host, settings.smtp_port, timeout=SECONDS, context=context
+            )
+        else:
+            server = smtplib.SMTP(settings.smtp_host, settings.smtp_port, timeout=SECONDS)
+        with server:
+            if settings.smtp_tls == "starttls":
+                server.starttls(context=context)
+            if settings.smtp_user:
+                server.login(settings.smtp_user, settings.smtp_password)
+            server.send_message(message)
+    except smtplib.SMTPRecipientsRefused as error:
+        codes = [code for code, _ in error.recipients.values()]
+        raise (MailRefused if all(code >= 500 for code in codes) else MailAway)(f"recipient refused: {codes}") from None
+    except smtplib.SMTPNotSupportedError as error:
+        raise MailAway(f"{type(error).__name__}: check SMTP_TLS and SMTP_USER") from None
+    except smtplib.SMTPResponseException as error:
+        refused = isinstance(error, smtplib.SMTPDataError | smtplib.SMTPSenderRefused) and error.smtp_code >= 550
+        raise (MailRefused if refused else MailAway)(f"{type(error).__name__} {error.smtp_code}") from None
+    except ssl.SSLCertVerificationError as error:
+        said = error.verify_message.rstrip(".")
+        raise MailAway(
+            f"the certificate of {settings.smtp_host} is not trusted: {said}. SMTP_HOST must be the name it is for; "
+            "SSL_CERT_FILE may name a file with your own authority"
+        ) from None
+    except ssl.SSLError as error:
+        raise MailAway(f"no TLS with {settings.smtp_host}: {error.reason}; check SMTP_TLS and SMTP_PORT") from None
+    except (smtplib.SMTPException, OSError) as error:
+        raise MailAway(type(error).__name__) from None

@@ -1,0 +1,138 @@
+"""What an event names, in the reader's language: `what` is recorded in English, as programs and the download get it.
+
+A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from webapp.accounts.scopes import WORDS
+from webapp.audit.actions import Action
+from webapp.http import outbound
+from webapp.i18n.marks import N_, NN_
+from webapp.i18n.request_language import gettext, ngettext
+from webapp.i18n.stored_texts import values_in
+
+Forms = tuple[str | tuple[str, str], ...]
+"""Texts as they were recorded, with `%(number)s`, `%(name)s`, `%(reason)s` and the like for what varies; or the two
+forms of a text about a number of things, with `%(num)s`."""
+
+THINGS: dict[str, Forms] = {
+    Action.SIGNED_IN: N_(("%(browser)s on %(system)s", "Unknown browser")),
+    Action.SESSION_ENDED: (NN_("%(num)s session", "%(num)s sessions"),),
+    Action.RECOVERY_CODE_USED: (NN_("%(num)s left", "%(num)s left"),),
+    Action.TOKEN_REVOKED: N_(("all tokens", "token %(number)s")),
+    Action.ROLE_CHANGED: (N_("admin"), "no admin any more"),
+    Action.DELETION_ASKED: (NN_("in %(num)s day", "in %(num)s days"),),
+    Action.PROGRAM_CONNECTED: ("%(name)s: %(reason)s",),
+    Action.PROGRAM_DISCONNECTED: ("%(name)s: %(reason)s",),
+    Action.WEBHOOK_DISABLED: ("%(name)s: %(reason)s",),
+    Action.ADMIN_LOOKED: (
+        "memories",
+        "digests",
+        N_("conversation %(number)s"),
+        N_("messages of conversation %(number)s"),
+        N_("digest of conversation %(number)s"),
+        N_("prompt on conversation %(number)s"),
+        N_("reply %(number)s"),
+    ),
+    Action.ADMIN_CHANGED: (N_("point reset"),),
+    Action.MEMORIES_READ: (
+        NN_("%(num)s memory", "%(num)s memories"),
+        NN_("%(num)s passage", "%(num)s passages"),
+        N_("the profile"),
+        N_("search results"),
+        N_("the list of spaces"),
+        N_("space %(number)s"),
+    ),
+    Action.MEMORIES_CHANGED: (
+        NN_("%(num)s memory added", "%(num)s memories added"),
+        NN_("%(num)s memory changed", "%(num)s memories changed"),
+        NN_("%(num)s memory proposed", "%(num)s memories proposed"),
+        NN_("%(num)s forgotten", "%(num)s forgotten"),
+        N_("some forgotten"),
+    ),
+    Action.EXPORT_MADE: (
+        "account",
+        "memories",
+        "conversation",
+        NN_("%(num)s conversation", "%(num)s conversations"),
+    ),
+    Action.EXPORT_DOWNLOADED: ("account", "memories", "conversation"),
+    Action.SHARE_CREATED: (N_("conversation %(number)s"),),
+    Action.SHARE_REVOKED: (N_("conversation %(number)s"),),
+    Action.SPACE_JOINED: (N_("space %(number)s"),),
+    Action.SPACE_LEFT: (N_("space %(number)s"),),
+}
+
+_SHOWN_AS = N_(
+    {
+        "account": "the whole account",
+        "conversation": "a conversation",
+        "digests": "the digests",
+        "memories": "the memories",
+        "no admin any more": "no longer an admin",
+        "the account is stopped": "the account is deactivated",
+        "its secret cannot be read any more; make a new one": "its secret can no longer be read; create a new one",
+    }
+)
+"""What is shown for texts recorded in other words; the recorded ones never change, as events are compared by them."""
+
+REASONS: Forms = (
+    N_("a code was used twice"),
+    N_("a token was used twice"),
+    "the account is stopped",
+    N_("the token that made it has ended"),
+    "its secret cannot be read any more; make a new one",
+    N_("It answered %(number)s."),
+    N_("it failed for two days. %(reason)s"),
+    *outbound.REASONS,
+)
+_RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
+
+
+def thing(action: str, what: str) -> str:
+    """What an event of this action names, in the reader's language; unknown texts stay as recorded."""
+    forms = THINGS.get(action, ())
+    return _translate(what, forms) or _listed(what.split(", "), forms) or what
+
+
+def reason(text: str) -> str:
+    """Why something ended, in the reader's language; unknown reasons stay as recorded."""
+    return _translate(text, REASONS) or text
+
+
+def conversation_of(action: str, what: str) -> int | None:
+    """The id of the person's conversation that an event names; None if it names none."""
+    if action not in (Action.ADMIN_LOOKED, Action.SHARE_CREATED, Action.SHARE_REVOKED):
+        return None
+    named = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", what)
+    return int(named[1]) if named else None
+
+
+def _listed(parts: list[str], forms: Forms) -> str:
+    told = [_translate(part, forms) for part in parts]
+    return gettext(", ").join(told) if all(told) else ""
+
+
+def _translate(what: str, forms: Forms) -> str:
+    """A text in the reader's language; empty if it matches none of these forms."""
+    for form in forms:
+        for text in (form,) if isinstance(form, str) else form:
+            if (values := values_in(text, what)) is None:
+                continue
+            if not isinstance(form, str):
+                return ngettext(*form, int(values["num"]))
+            if "reason" in values:
+                if not (why := _why(values["reason"])):
+                    continue
+                values["reason"] = why
+            return gettext(_SHOWN_AS.get(form, form), **values)
+    return ""
+
+
+def _why(text: str) -> str:
+    if (right := _RIGHTS.get(text)) is not None:
+        return gettext(right)
+    return _translate(text, REASONS)

@@ -1,0 +1,1 @@
+"""Queues, job specs and events for work outside of a request."""

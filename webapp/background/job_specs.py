@@ -1,0 +1,282 @@
+"""Every background job by name, and how to queue one; needs Redis and RQ, but not the application."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from redis import Redis
+from redis.client import Pipeline
+from redis.exceptions import RedisError, WatchError
+from rq import Queue as RQQueue
+from rq import Retry
+from rq.job import Job, JobStatus
+from rq.registry import FailedJobRegistry
+from rq.serializers import JSONSerializer
+
+from webapp.llm.settings import ModelSettings
+from webapp.telemetry import tracing
+
+
+class Queue(StrEnum):
+    """The queues, most urgent first, so that batch work never delays what a person is waiting for."""
+
+    TURN = "turn"  # what follows a reply: title, memory, summary
+    UPKEEP = "upkeep"  # sweep, purge, mail that somebody is waiting for
+    INDEX = "index"  # vectors, documents, imports, exports, webhooks: in slices, as none needs the language model
+    BATCH = "batch"  # digests, reports, overviews
+
+
+WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.INDEX,), (Queue.UPKEEP,))
+"""The queues of each process that `python -m jobs.worker` runs: what calls the language model, which may take minutes;
+what people's data takes, a slice at a time; and what must never wait for either."""
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """How a job is run.
+
+    function: dotted path of the RQ function; timeout: seconds, not counting waits for the language model; retries:
+    seconds to wait before each further try; model_calls: the most calls of the language model, one after the other; of:
+    the id by which the sweep asks for it; every: seconds between runs of a scheduled job; cron: the same as a cron line
+    in local time.
+    """
+
+    function: str
+    queue: Queue
+    timeout: int
+    retries: tuple[int, ...]
+    model_calls: int = 0
+    of: str = "conversation_id"
+    every: int | None = None
+    cron: str | None = None
+
+
+JOBS: dict[str, JobSpec] = {
+    "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
+    "mail": JobSpec("jobs.mails.send_mail", Queue.UPKEEP, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
+    "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
+    "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
+    "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
+    "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
+    "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
+    "overview": JobSpec("jobs.summaries.make_overview", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
+    "overviews": JobSpec(
+        "jobs.summaries.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
+    ),
+    "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
+    "exam": JobSpec("jobs.memories.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
+    "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
+    "index_document": JobSpec(
+        "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"
+    ),
+    "journey_report": JobSpec(
+        "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
+    ),
+    "look_at_import": JobSpec(
+        "jobs.transfer.look_at_import", Queue.INDEX, timeout=3_600, retries=(30, 300), of="import_id"
+    ),
+    "import": JobSpec("jobs.transfer.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
+    "undo_import": JobSpec(
+        "jobs.transfer.undo_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"
+    ),
+    "learn": JobSpec("jobs.transfer.learn", Queue.BATCH, timeout=300, retries=(60, 600), model_calls=5, of="import_id"),
+    "export": JobSpec("jobs.transfer.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
+    "delete_account": JobSpec(
+        "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
+    ),
+    "deliver": JobSpec("jobs.webhooks.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
+    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
+    "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
+    "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
+    "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
+}
+
+
+def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
+    """How long a job may take if each of its model calls takes as long as allowed, with all its retries."""
+    tries = model.max_retries + 1
+    call = tries * (model.connect_timeout + model.request_timeout) + model.max_retries * model.max_retry_wait
+    return spec.timeout + round(spec.model_calls * call)
+
+
+RESULT_SECONDS = 3_600
+FAILURE_SECONDS = 7 * 86_400
+_TURNS_SECONDS = 3_600
+_MARKER_SECONDS = 86_400
+_COLLISIONS = 20
+
+Ids = dict[str, int | str | bool | None]
+
+
+@dataclass
+class JobRequest:
+    """A job somebody asked for: its name, its ids, the turn it reports to, and the person whose work it is.
+
+    One that the sweep asked for is not retried automatically: the sweep asks again.
+    """
+
+    name: str
+    ids: Ids = field(default_factory=dict)
+    turn_id: int | None = None
+    is_swept: bool = False
+    person: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The key that requests for the same work share."""
+        return ":".join([self.name, *(f"{name}={value}" for name, value in sorted(self.ids.items()))])
+
+
+def pending_key(key: str) -> str:
+    """The key that marks a queued, not yet started job."""
+    return f"job:pending:{key}"
+
+
+def turns_key(key: str) -> str:
+    """The key of the turns waiting for a queued, not yet started job."""
+    return f"job:turns:{key}"
+
+
+class PlainJob(Job):
+    """A job and nothing else: RQ would call any callback that Redis names, and send to any webhook it names."""
+
+    success_callback = failure_callback = stopped_callback = property(lambda _job: None)
+
+    def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
+        """Send nothing: ours have no webhooks."""
+
+
+def rq_queue(client: Redis, queue: Queue) -> RQQueue:
+    """The RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
+    return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
+
+
+# A marker stands for a job only while it waits in its list: no marker that is left over, by a worker that took the job
+# and died or by a connection that broke midway, may block later requests.
+_WAITING = """
+local id = redis.call('get', KEYS[1])
+if id and redis.call('lpos', KEYS[2], id) and redis.call('exists', ARGV[1] .. id) == 1 then return id end
+return false
+"""
+
+
+# People take turns: a job goes behind everybody's first job; if its person has one already, behind everybody's second,
+# and so on. Whose job it is, its id says.
+_TAKE_TURNS = """
+local function person(id) return string.match(id, '^u(%d+)-') or '' end
+local ids = redis.call('lrange', KEYS[1], 0, -1)
+local mine, count = 0, {}
+for _, id in ipairs(ids) do if person(id) == person(ARGV[1]) then mine = mine + 1 end end
+for _, id in ipairs(ids) do
+  local whose = person(id)
+  count[whose] = (count[whose] or 0) + 1
+  if count[whose] > mine then
+    redis.call('lrem', KEYS[1], -1, ARGV[1])
+    return redis.call('linsert', KEYS[1], 'before', id, ARGV[1])
+  end
+end
+"""
+
+
+def push(client: Redis, request: JobRequest) -> str | None:
+    """Put a job on its queue, where people take turns; returns its id, or None if one for the same ids is already
+    queued.
+
+    Marker and job appear together or not at all. Raises redis.RedisError if Redis is away.
+    """
+    spec, job_id = JOBS[request.name], str(uuid.uuid4())
+    if request.person is not None:
+        job_id = f"u{request.person}-{job_id}"
+    queue = rq_queue(client, spec.queue)
+    for _ in range(_COLLISIONS):
+        with client.pipeline(transaction=True) as pipe:
+            pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
+            waiting = _waiting(pipe, queue, request)
+            if waiting == job_id:
+                return job_id  # it was queued, and the answer was lost
+            pipe.multi()
+            if request.turn_id is not None:
+                pipe.sadd(turns_key(request.key), request.turn_id)
+                pipe.expire(turns_key(request.key), _TURNS_SECONDS)
+            if not waiting:
+                pipe.set(pending_key(request.key), job_id, ex=_MARKER_SECONDS)
+                _enqueue(queue, job_id, request, pipe)
+                pipe.eval(_TAKE_TURNS, 1, queue.key, job_id)
+            try:
+                pipe.execute()
+            except WatchError:
+                continue  # somebody else queued it, a worker took it, or the connection broke: look again
+            return None if waiting else job_id
+    raise RedisError(f"{request.key} could not be queued: too many at once")
+
+
+def _waiting(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
+    found = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
+    return found.decode() if found else None
+
+
+def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -> None:
+    spec = JOBS[request.name]
+    retries = () if request.is_swept else spec.retries
+    queue.enqueue_call(
+        spec.function,
+        kwargs=request.ids,
+        job_id=job_id,
+        timeout=spec.timeout,
+        result_ttl=RESULT_SECONDS,
+        failure_ttl=FAILURE_SECONDS,
+        retry=Retry(max=len(retries), interval=list(retries)) if retries else None,
+        description=request.key,
+        meta={"name": request.name, "key": request.key, "swept": request.is_swept, **tracing.trace_headers()},
+        pipeline=pipe,
+    )
+
+
+def pending_job_id(client: Redis, request: JobRequest) -> str | None:
+    """The id of the queued, not yet started job for the same ids, if there is one."""
+    return _waiting(client, rq_queue(client, JOBS[request.name].queue), request)
+
+
+_DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+
+
+def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
+    """Note that a job has begun, so that later requests queue another; returns the turns it will report to.
+
+    A retried job keeps the turns of its first try and takes on those that came since.
+    """
+    mine = f"job:turns:run:{job_id}"
+    with client.pipeline(transaction=True) as pipe:
+        pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)
+        pipe.sunionstore(mine, [mine, turns_key(request_key)])
+        pipe.delete(turns_key(request_key))
+        pipe.expire(mine, _TURNS_SECONDS)
+        pipe.smembers(mine)
+        return sorted(int(turn) for turn in pipe.execute()[-1])
+
+
+def _failures_key(key: str) -> str:
+    return f"job:failed:{key}"
+
+
+def note_failure(client: Redis, key: str, job_id: str) -> None:
+    """Remember a failed job by what it was supposed to do."""
+    with client.pipeline(transaction=False) as pipe:
+        pipe.sadd(_failures_key(key), job_id)
+        pipe.expire(_failures_key(key), FAILURE_SECONDS)
+        pipe.execute()
+
+
+def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
+    """Remove failed jobs from the list of failures, since their work has been done."""
+    failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
+    if not failed:
+        return
+    registry = FailedJobRegistry(queue=queue)
+    for job_id in failed:
+        if job_id in registry:
+            registry.remove(job_id, delete_job=True)
+    client.delete(_failures_key(key))

@@ -1,0 +1,111 @@
+"""Enqueueing from the application: now, or after the current transaction has been committed.
+
+Web code names a job and gives it ids; `jobs/` holds the functions. A job that could not be enqueued (Redis away,
+process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from redis.exceptions import RedisError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from webapp.background import backoff
+from webapp.background.job_specs import JOBS, Ids, JobRequest, pending_job_id, push
+from webapp.db.base import Base, after_commit, db, pending_actions
+from webapp.extensions import redis
+
+log = logging.getLogger(__name__)
+
+
+_OWNED = {
+    "conversation_id": "conversations",
+    "document_id": "space_documents",
+    "import_id": "imports",
+    "export_id": "exports",
+    "webhook_id": "webhooks",
+}
+"""The tables that say whose the work with an id is."""
+
+
+def enqueue(
+    name: str, *, turn_id: int | None = None, person: int | None = None, **ids: int | str | bool | None
+) -> str | None:
+    """Put a job on its queue now; returns its id, or None if one for the same ids is already queued.
+
+    `person` is whose work it is, if the caller knows; otherwise it is looked up. Raises redis.RedisError if Redis is
+    away. Most callers want `enqueue_after_commit`.
+    """
+    return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
+
+
+def enqueue_owed(name: str, of: int | str) -> bool:
+    """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
+
+    Raises redis.RedisError if Redis is away.
+    """
+    request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
+    if not backoff.may_ask(redis(), request.key):
+        return False
+    request.person = _owner(request.ids)
+    if push(redis(), request) is None:
+        return False  # one is already waiting: whatever its outcome, this was not a try
+    backoff.note_request(redis(), request.key)
+    return True
+
+
+def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
+    """Put a job on its queue now; returns its id, or that of the one already waiting for the same ids.
+
+    Raises redis.RedisError if Redis is away.
+    """
+    request = JobRequest(name, ids, person=_owner(ids))
+    for _ in range(3):  # the waiting one may be taken up between the two calls
+        if job_id := push(redis(), request) or pending_job_id(redis(), request):
+            return job_id
+    raise RuntimeError(f"{name} is neither queued nor to be queued")
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A job to be put on its queue after a commit; if Redis is away, the sweep finds what is owed."""
+
+    request: JobRequest
+
+    def __call__(self) -> None:
+        """Put it there."""
+        try:
+            push(redis(), self.request)
+        except RedisError as error:
+            log.warning("job left to the sweep", extra={"job": self.request.name, "error": type(error).__name__})
+
+
+def enqueue_after_commit(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> None:
+    """Put a job on its queue once the current transaction is committed; nothing happens if it is rolled back."""
+    if name not in JOBS:
+        raise KeyError(name)
+    after_commit(Push(JobRequest(name, ids, turn_id, person=_owner(ids))))
+
+
+def _owner(ids: Ids) -> int | None:
+    """Whose work it is, for people to take turns; None if it is nobody's in particular, or gone."""
+    if isinstance(user_id := ids.get("user_id"), int):
+        return user_id
+    for name, table in _OWNED.items():
+        if name in ids:
+            columns = Base.metadata.tables[table].c
+            with db.session.no_autoflush:
+                return db.session.scalar(select(columns.user_id).where(columns[name] == ids[name]))
+    return None
+
+
+def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
+    """The requests for a job that wait for the session's commit."""
+    return [
+        action.request
+        for action in pending_actions(session)
+        if isinstance(action, Push) and action.request.name == name
+    ]

@@ -1,0 +1,99 @@
+"""Continuing a reply whose calls were handed to the client, once it has brought the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.chat.service import StartedTurn
+from webapp.chat.turns.runtime import runtime
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import open_client_calls
+from webapp.db.base import db, now
+from webapp.errors import Conflict
+from webapp.tools.client_tools import CLIENT, result_of
+from webapp.usage import service as usage
+
+
+@dataclass(frozen=True, slots=True)
+class RoundElsewhere:
+    """A part of a reply that was written elsewhere: its text, its calls as waiting records, and the texts of their
+    results by call id."""
+
+    text: str
+    calls: Sequence[dict[str, Any]]
+    results: Mapping[str, str]
+
+
+def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
+    """The next part of a reply, given the results of its calls by their ids; anything written after it is superseded.
+
+    The same results sent again replace what followed them. Raises Conflict if the conversation went on in another way
+    or a reply after it is being written; TooMany past a quota; Unavailable.
+    """
+    runtime().runner.require_room()
+    usage.require_room(user_id)
+    conversation = get_conversation(user_id, reply.conversation_id, lock=True)
+    db.session.refresh(reply)
+    rest = messages.current_messages(conversation.conversation_id, after=reply.message_id)
+    if reply.superseded_by_id is not None or any(row.role == "user" for row in rest):
+        raise Conflict("The conversation went on without these answers.")
+    if any(row.status == "streaming" for row in rest):
+        raise Conflict("The reply to these answers is being written.")
+    take(reply, results)
+    following = add_part(conversation, reply)
+    if rest:
+        messages.supersede_from(conversation, rest[0].message_id, following)
+    db.session.flush()
+    return StartedTurn(conversation, None, following)
+
+
+def parts_from_elsewhere(started: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
+    """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
+    follows them."""
+    reply = started.reply
+    for part in parts:
+        reply.status, reply.content = "complete", part.text
+        reply.tool_calls = list(part.calls)
+        take(reply, part.results)
+        reply = add_part(started.conversation, reply)
+    db.session.flush()
+    return StartedTurn(started.conversation, started.asked, reply, embedded=started.embedded)
+
+
+def add_part(conversation: Conversation, reply: Message) -> Message:
+    """The empty, streaming message that continues a reply."""
+    at = now()
+    row = Message(
+        conversation_id=reply.conversation_id,
+        role="assistant",
+        content="",
+        status="streaming",
+        parent_id=reply.message_id,
+        reply_to_id=reply.reply_to_id,
+        created_at=at,
+        model=None,
+    )
+    db.session.add(row)
+    conversation.updated_at = at
+    conversation.message_count += 1
+    db.session.flush()
+    return row
+
+
+def waits_for(reply: Message) -> set[str]:
+    """The ids of the calls that a reply waits for."""
+    return {str(call["call_id"]) for call in open_client_calls(reply.tool_calls)}
+
+
+def take(reply: Message, results: Mapping[str, str]) -> None:
+    """Store the results of a reply's calls with them."""
+    for call in reply.tool_calls or ():
+        if call.get("by") == CLIENT and call.get("call_id") in results:
+            call["output"] = result_of(results[str(call["call_id"])])
+    flag_modified(reply, "tool_calls")

@@ -1,0 +1,100 @@
+"""The rows a prompt is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, Select, bindparam, func, select, true
+from sqlalchemy.orm import aliased, load_only
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.prompts import service as prompts
+from webapp.retrieval.changes import PassageMarks, mark_columns
+from webapp.tools.models import ToolServer
+
+PROMPT = "chat"
+
+
+class Parts(NamedTuple):
+    """The rows a prompt is made from. `asked` is the question, `request` what came with it."""
+
+    reply: Message
+    conversation: Conversation
+    owner: User
+    asked: str | None
+    request: dict[str, Any] | None
+    tool_servers: int
+    stands: PassageMarks
+    active: Sequence[Any]
+
+
+def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
+    """The parts of a row of `beginning`."""
+    reply, conversation, owner, asked, request, tool_servers, *more = row
+    split = len(PassageMarks._fields)
+    return Parts(reply, conversation, owner, asked, request, tool_servers, PassageMarks(*more[:split]), more[split:])
+
+
+@cache
+def read_rows() -> Select[*tuple[Any, ...]]:
+    """Everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of tool
+    servers the owner can use, the position of their passages, and the prompt's version and text."""
+    asked = aliased(Message)
+    tool_servers = (
+        select(func.count())
+        .select_from(ToolServer)
+        .where(
+            (ToolServer.user_id == Conversation.user_id) | ToolServer.user_id.is_(None), ToolServer.is_enabled == true()
+        )
+        .correlate(Conversation)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            Message,
+            Conversation,
+            User,
+            asked.content,
+            asked.custom_payload,
+            tool_servers,
+            *mark_columns(Conversation.user_id, Conversation),
+            *prompts.active_columns(PROMPT),
+        )
+        .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(User, User.user_id == Conversation.user_id)
+        .where(Message.message_id == bindparam("turn"))
+        # Columns that few prompts need are loaded on demand: setting up a column costs more than reading it.
+        .options(
+            load_only(
+                Message.conversation_id,
+                Message.status,
+                Message.superseded_by_id,
+                Message.model,
+                Message.role,
+                Message.reply_to_id,
+                Message.parent_id,
+                Message.custom_payload,
+                Message.is_tainted,
+            ),
+            load_only(
+                Conversation.user_id,
+                Conversation.message_count,
+                Conversation.uses_memory,
+                Conversation.is_temporary,
+                Conversation.deleted_at,
+                Conversation.created_at,
+                Conversation.journey_id,
+                Conversation.space_id,
+                Conversation.persona,
+                Conversation.model,
+                Conversation.parameters,
+                Conversation.has_files,
+                Conversation.uses_web,
+            ),
+            load_only(User.settings, User.is_admin),
+        )
+    )

@@ -1,0 +1,105 @@
+"""Fills in, for a reader, what a stored prompt only names (see `segments`), with what they may read now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from webapp.chat.context.blocks import escape
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
+from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.service import readable
+from webapp.prompts.values import fill_for
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.lookup import scope_of
+from webapp.summaries.service import chunks_of
+from webapp.text.truncation import shorten
+
+GONE = "[forgotten]"
+DELETED = "[deleted]"
+_MARK = re.compile(
+    r"\[\[(?:memory (?P<memory>\d{1,10}) revision (?P<revision>\d{1,10})"
+    r"|summary (?P<summary>\d{1,10})"
+    r"|(?P<kind>message|chunk|document) (?P<passage>\d{1,10})(?: from (?P<first>\d{1,10}) to (?P<last>\d{1,10}))?"
+    r"|filled (?P<placeholder>\{\{[A-Za-z0-9_|]{1,200}\}\}))\]\]"
+)
+
+
+def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of a conversation's stored prompt, as its owner may read them now.
+
+    Inserted text is not scanned again: a mark that occurs in somebody's words stays as it is.
+    """
+    fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
+    said = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
+    whole = []
+    for message in prompt:
+        shown = dict(message)
+        limit = shown.pop("shortened_to", None)
+        if isinstance(shown.get("content"), str):
+            shown["content"] = _MARK.sub(fill, shown["content"])
+        if "message_id" in shown:
+            text = said.get(shown["message_id"], DELETED)
+            shown["content"] = (shown.get("content") or "") + (shorten(text, limit) if limit else text)
+        whole.append(shown)
+    return whole
+
+
+def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:
+    """A function that returns the text for each mark found in some texts."""
+    marks = [found for text in texts for found in _MARK.finditer(text)]
+    memories = _memories(user_id, {int(found["memory"]) for found in marks if found["memory"]})
+    wanted = {(found["kind"], int(found["passage"])) for found in marks if found["kind"]}
+    passages = load_passages(wanted, scope_of(user_id)) if wanted else {}
+    chunks = chunks_of(conversation.conversation_id) if any(found["summary"] for found in marks) else ()
+    summaries = {chunk.chunk_id: chunk.content for chunk in chunks}
+
+    def fill(found: re.Match[str]) -> str:
+        if found["memory"]:
+            text = memories.get((int(found["memory"]), int(found["revision"])), GONE)
+            return escape(" ".join(text.split()))
+        if found["summary"]:
+            return escape(summaries.get(int(found["summary"]), DELETED).strip())
+        if found["kind"]:
+            passage = passages.get((found["kind"], int(found["passage"])))
+            if passage is None:
+                return DELETED
+            first, last = (int(found["first"]), int(found["last"])) if found["first"] else (0, None)
+            return escape(passage.content[first:last].strip())
+        return fill_for(conversation, found["placeholder"])
+
+    return fill
+
+
+def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
+    """What memories that the user may read said, by id and revision.
+
+    Of other people's memories only the revision they share now: what they said before is theirs alone.
+    """
+    ids = list(memory_ids)
+    if not ids:
+        return {}
+    rows = db.session.execute(
+        readable(user_id)
+        .join(MemoryRevision, MemoryRevision.memory_id == Memory.memory_id)
+        .where(
+            Memory.memory_id.in_(ids),
+            or_(Memory.user_id == user_id, MemoryRevision.revision == Memory.revision),
+        )
+        .with_only_columns(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot)
+    ).all()
+    return {(memory_id, revision): fields.get("content") or GONE for memory_id, revision, fields in rows}
+
+
+def _messages(conversation: Conversation, message_ids: Iterable[int]) -> dict[int, str]:
+    """What messages of the conversation say, by id."""
+    rows = db.session.execute(
+        select(Message.message_id, Message.content).where(
+            Message.conversation_id == conversation.conversation_id, Message.message_id.in_(list(message_ids))
+        )
+    )
+    return dict(rows.all())

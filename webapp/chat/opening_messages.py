@@ -1,0 +1,51 @@
+"""Turns that the assistant begins by opening a point of a journey that the user has chosen."""
+
+from __future__ import annotations
+
+from webapp.chat.service import StartedTurn
+from webapp.chat.turns.runtime import runtime
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.db.base import db
+from webapp.journeys.guides import note_opened
+from webapp.journeys.points import find_point, journey_view
+from webapp.journeys.start import begin_journey
+
+WAITS = ("streaming", "complete", "stopped")
+"""States of a point's question in which a second click on the point returns that question."""
+
+
+def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
+    """A turn in which the assistant asks about a point, and whether it is new: False if the question is already there.
+
+    While the last message is the point's own unanswered question, every further click returns it. Raises NotFound, and
+    Unavailable when this process takes no more turns.
+    """
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    point = find_point(conversation, slug)
+    last_id = messages.last_message_id(conversation_id)
+    last = db.session.get(Message, last_id, populate_existing=True) if last_id else None
+    if last is not None and messages.point_opened_by(last) == slug and last.status in WAITS:
+        return StartedTurn(conversation, None, last), False
+    runtime().runner.require_room()
+    note_opened(conversation, point)
+    reply = messages.add_opening(conversation, {"point": slug}, parent_id=last_id)
+    return StartedTurn(conversation, None, reply), True
+
+
+def start_journey(
+    user_id: int, slug: str, language: str, *, over: bool = False
+) -> tuple[Conversation, StartedTurn | None]:
+    """The conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
+
+    Raises NotFound, and Unavailable when this process takes no more turns.
+    """
+    conversation = begin_journey(user_id, slug, language, over=over)
+    if conversation.message_count:
+        return conversation, None
+    first = journey_view(user_id, conversation.journey_id, conversation, prefill=False).next_slug
+    if first is None:
+        return conversation, None
+    started, is_new = start_point(user_id, conversation.conversation_id, first)
+    return conversation, started if is_new else None

@@ -1,0 +1,124 @@
+"""What a reply may no longer say when it is stored: what was forgotten or withdrawn while it was being written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from webapp.db.base import db
+from webapp.memories.models import Memory, MemoryVersion
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.store.copies import GONE, replace_copies, without
+from webapp.memories.store.forget_check import recent_graveyards
+from webapp.spaces.service import active_members, spaces_of
+
+CLOCKS = timedelta(minutes=5)
+"""How far apart the clocks of two machines may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMemories:
+    """The memories that a prompt held, by id, with their content, and the version of the user's memory before the
+    prompt was made; None if nothing is known about the prompt any more. `of_others` tells whether some that were found
+    are other people's."""
+
+    memories: Sequence[tuple[int, str]] = ()
+    version: int | None = None
+    of_others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScope:
+    """Whose turn it is, where, and since when; `version` is that of the user's memory now, locked by the caller."""
+
+    user_id: int
+    space_id: int | None
+    began_at: datetime
+    version: int
+
+
+def redact(
+    text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: PromptMemories, scope: TurnScope
+) -> tuple[str, str, list[dict[str, Any]]]:
+    """A reply, its reasoning and its tool calls, without anything its prompt held that they may no longer say.
+
+    Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
+    """
+    lost = _withdrawn_memories(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
+    yards = []
+    if seen.version != scope.version:
+        lost += _forgotten_memories(seen.memories)
+        yards = recent_graveyards(_whose(scope, seen), scope.began_at - CLOCKS)
+    if not lost and not yards:
+        return text, thoughts, tool_calls
+    ids = {memory_id for memory_id, _ in lost}
+    said = {content for _, content in lost}
+    longest_first, told = sorted(said, key=len, reverse=True), ForgottenStatements(said)
+
+    def cleared(whole: str) -> str:
+        whole = without_retold(replace_copies(whole, longest_first), told, GONE)
+        for yard in yards:
+            whole = yard.without_forgotten(whole, GONE)
+        return whole
+
+    return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, said)
+
+
+def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
+    """Whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
+    if seen.version is not None or scope.space_id is None:
+        return [scope.user_id]
+    return {scope.user_id, *active_members(scope.space_id)}
+
+
+def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collection[str]) -> list[dict[str, Any]]:
+    """Tool calls without what was lost, and without the memories that they made or found and that are gone."""
+    named = [item for call in tool_calls for item in _memories_in(call.get("output"))]
+    gone = {memory_id for memory_id, _ in _forgotten_memories(named)}
+    stripped = [
+        {**call, "input": dict.fromkeys(call.get("input") or {}, GONE)}
+        if (call.get("output") or {}).get("memory_id") in gone
+        else call
+        for call in tool_calls
+    ]
+    found = {content for memory_id, content in named if memory_id in gone and content}
+    kept: list[dict[str, Any]] = without(stripped, {*ids, *gone}, {*said, *found})
+    return kept
+
+
+def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
+    """The memories that an output names, by id, with their content if given."""
+    if isinstance(value, dict):
+        if isinstance(number := value.get("memory_id"), int):
+            yield number, str(value.get("content") or "")
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _memories_in(part)
+
+
+def _forgotten_memories(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Memories in the prompt that are gone: only forgetting removes them."""
+    ids = [memory_id for memory_id, _ in shown]
+    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
+    return [item for item in shown if item[0] not in there]
+
+
+def _withdrawn_memories(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
+    """Memories in a prompt that are gone, or that their owners no longer share.
+
+    Locks the memory of those who share one, so that nobody withdraws it between this check and the commit.
+    """
+    ids = [memory_id for memory_id, _ in shown]
+    if not ids:
+        return []
+    theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != scope.user_id)
+    held = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(theirs)).order_by(MemoryVersion.user_id)
+    db.session.execute(held.with_for_update())
+    here = Memory.space_id == scope.space_id if scope.space_id else Memory.space_id.in_(spaces_of(scope.user_id))
+    may_be_told = or_(Memory.user_id == scope.user_id, (Memory.visibility == "shared") & here)
+    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
+    return [item for item in shown if item[0] not in there]

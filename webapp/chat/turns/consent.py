@@ -1,0 +1,50 @@
+"""Asks the person, in the middle of a turn, whether a tool that writes may be called; Redis carries the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import RedisError
+
+from webapp.chat.turns import turnlog
+
+ASK_SECONDS = 120.0
+"""How long a turn waits for an answer."""
+AWAY_SECONDS = 10.0
+"""How long it waits while Redis is unreachable, since nobody can be asked then."""
+POLL = 0.2
+SILENCE, AWAY = "silence", "away"
+Decision = Literal["once", "always", "never"]
+_WORDS = ("once", "always", "never")
+
+Ask = Callable[[int, int], Awaitable[str]]
+"""What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
+
+
+class Asker:
+    """Waits for people's answers; belongs to one event loop."""
+
+    def __init__(self, client: AsyncRedis) -> None:
+        self._client = client
+
+    async def ask(self, turn_id: int, number: int) -> str:
+        """The answer to a question that is on the turn's stream."""
+        began = heard = time.monotonic()
+        key = turnlog.consent_key(turn_id, number)
+        while time.monotonic() - began < ASK_SECONDS:
+            try:
+                found = await self._client.getdel(key)
+                said = found.decode() if isinstance(found, bytes) else found
+                heard = time.monotonic()
+            except RedisError:
+                said = None
+                if time.monotonic() - heard > AWAY_SECONDS:
+                    return AWAY
+            if said in _WORDS:
+                return str(said)
+            await asyncio.sleep(POLL)
+        return SILENCE

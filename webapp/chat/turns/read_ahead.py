@@ -1,0 +1,107 @@
+"""Reads what a prompt needs of a user's memory as soon as that has changed, so that the next turn does not have to.
+
+A look-up brings a process's index up to date, and reads what every prompt contains, before it answers: 5 to 10 ms
+between a question and its first word if memory has changed, as it does after most turns, and in each web process anew.
+But seconds pass before people ask again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from flask import Flask
+from redis import Redis
+from redis.client import PubSub
+from redis.exceptions import NoPermissionError, RedisError
+
+from webapp.chat.context.space_context import read_ahead
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.invalidation import CHANNELS, SPACES
+from webapp.retrieval.service import catch_up
+
+log = logging.getLogger(__name__)
+
+BEGIN_SECONDS = 1.0
+"""Seconds between checks whether this process keeps anything yet."""
+LISTEN_SECONDS = 4.0
+LOOK_SECONDS = 0.05
+"""Seconds between checks whether there is time now, while somebody's memory waits for it."""
+REST = 4
+"""After each user it rests this many times as long as that took: this process has other things to compute."""
+RETRY_SECONDS = 2.0
+FORBIDDEN_SECONDS = 300.0
+"""Seconds after which it tries again where its user may not use the channel."""
+
+
+class ReadAhead:
+    """Listens for whose memory has changed, and brings up to date what this process keeps of them, while `is_calm`.
+
+    A turn that comes before reads for itself what it needs, as all do while Redis is away. `client` is one for blocking
+    reads.
+    """
+
+    def __init__(self, app: Flask, client: Redis, is_calm: Callable[[], bool]) -> None:
+        self._app = app
+        self._client = client
+        self._is_calm = is_calm
+        self._changed: dict[int, None] = {}
+        self._rests_until = 0.0
+
+    def start(self) -> None:
+        """Start listening, in the process that is to keep up (not before a fork)."""
+        threading.Thread(target=self._run, name="keeping-up", daemon=True).start()
+
+    def _run(self) -> None:
+        # Connecting writes to 2 MB of pages that idle processes share.
+        while index_cache.of(self._app).is_empty:
+            time.sleep(BEGIN_SECONDS)
+        said = ""
+        while True:
+            try:
+                with self._client.pubsub(ignore_subscribe_messages=True) as told:  # type: ignore[no-untyped-call]
+                    told.subscribe(*CHANNELS)
+                    while True:
+                        self.listen(told)
+                        said = ""
+                        self.work()
+            except RedisError as error:
+                if (name := type(error).__name__) != said:  # once, however long it lasts
+                    log.warning("changes of memory are not heard of, retrying", extra={"error": name})
+                said = name
+                time.sleep(FORBIDDEN_SECONDS if isinstance(error, NoPermissionError) else RETRY_SECONDS)
+
+    def listen(self, told: PubSub) -> None:
+        """Wait for news, or until there may be something to do. Raises RedisError."""
+        wait = LISTEN_SECONDS
+        if self._changed:  # not woken by each of what may be hundreds of messages a second
+            time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
+            wait = 0.0
+        while (message := told.get_message(timeout=wait)) is not None:
+            self._changed |= dict.fromkeys(self._concerned(message))
+            wait = 0.0
+
+    def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
+        """The users that a message is about and of whom this process keeps something."""
+        cache = index_cache.of(self._app)
+        ids = [int(number) for number in message["data"].split(b",")]
+        if message["channel"] == SPACES.encode():
+            return cache.held_in(ids)
+        return [user_id for user_id in ids if cache.held(user_id) is not None]
+
+    def work(self) -> None:
+        """Bring one user up to date, the longest waiting, if it is time for that."""
+        if not self._changed or time.monotonic() < self._rests_until or not self._is_calm():
+            return
+        user_id = next(iter(self._changed))
+        del self._changed[user_id]
+        began = time.monotonic()
+        try:
+            with self._app.app_context():
+                if (at := catch_up(user_id)) is not None:
+                    read_ahead(user_id, at.memory_version)
+        except Exception as error:  # the next turn will say what is wrong, if it still is
+            log.warning("memory was not read ahead", extra={"user_id": user_id, "error": type(error).__name__})
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)

@@ -1,0 +1,216 @@
+"""Carries out the tools that the model asks for in one turn, within bounds: a failure becomes a sentence to the model
+and a line under the reply, never a failed turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from webapp.chat.turns.consent import AWAY, SILENCE, Ask
+from webapp.chat.turns.progress import Progress
+from webapp.chat.turns.writer import TurnWriter
+from webapp.conversations.tool_records import open_client_calls
+from webapp.llm.chat import ToolCall
+from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
+from webapp.tools.client_tools import MOST_HANDED, client_call_record
+from webapp.tools.outside_text import bound_output, mark_text
+from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
+
+log = logging.getLogger(__name__)
+
+TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
+NO_TIME = "The time for tools is used up in this reply. Answer with what there is."
+NO_ROOM = "There is no room for more results in this reply. Answer with what there is."
+LEAST_TOKENS = 100
+_DECLINED = {
+    "never": "The user did not allow this call. It was not made.",
+    SILENCE: "Nobody said whether this call may be made. It was not made.",
+    AWAY: "The user could not be asked whether this call may be made. It was not made.",
+}
+UNATTENDED = (
+    "This call was not made: it may change something, and the user cannot be asked from the program that this was sent"
+    " with. They can allow this tool for good in a conversation in Commonplace, and then ask again."
+)
+STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran."}
+
+
+class ToolTables(Protocol):
+    """How to use tools that work on memory: blocking calls, made off the loop."""
+
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun: ...
+
+
+class ToolCalling:
+    """The calls of one turn. `tokens` is what all results from outside may take; `prompt` is what is sent, as roles and
+    texts: addresses may be taken from the user's; `ask` asks the person about a call that writes, or is None.
+    `has_handed_over`: calls were left to the client, which ends the turn."""
+
+    def __init__(
+        self,
+        turn_id: int,
+        toolset: Toolset,
+        tables: ToolTables,
+        writer: TurnWriter,
+        progress: Progress,
+        *,
+        tokens: int = 0,
+        prompt: Sequence[tuple[str, str]] = (),
+        ask: Ask | None = None,
+    ) -> None:
+        self.turn_id = turn_id
+        self.toolset = toolset
+        self._tables = tables
+        self._writer = writer
+        self._progress = progress
+        self._tokens = tokens
+        self._seconds = FAR_SECONDS
+        self._ask = ask
+        self._said: dict[str, str] = {}
+        self.has_handed_over = False
+        self._around = Surroundings(
+            toolset.now or datetime.now(UTC), words=[text for role, text in prompt if role == "user"]
+        )
+
+    async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
+        """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
+
+        What it thought before asking goes along, for the servers that require it (`llm/adapt.py`).
+        """
+        prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
+        for number, call in enumerate(calls):
+            if self.is_theirs(call):
+                self._hand_over(call)
+                continue
+            answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
+            prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
+        return prompt
+
+    def is_theirs(self, call: ToolCall) -> bool:
+        """Whether a call is for a tool of the client."""
+        tool = self.toolset.get(call.name)
+        return tool is not None and tool.kind == "client"
+
+    def _hand_over(self, call: ToolCall) -> None:
+        """Leave a call to the client: what the program is to do is in the record, and in the final event."""
+        one = self.toolset.parameters.get("parallel_tool_calls") is False
+        most = 1 if one else MOST_HANDED
+        tool = self.toolset.get(call.name)
+        if tool is None or len(open_client_calls(self._progress.tool_calls)) >= most:
+            return
+        run = client_call_record(call, tool, self.turn_id, len(self._progress.tool_calls))
+        self.has_handed_over = True
+        self._progress.tool_calls.append(run.record)
+        self._writer.entry(self.turn_id, "tool", run.record)
+
+    async def _answer(self, call: ToolCall) -> str:
+        tool = self.toolset.get(call.name)
+        begun = time.perf_counter()
+        if tool is None:
+            run = call_record(call, parse_arguments(call.arguments), failure("There is no such tool."))
+        elif tool.kind == "memory":
+            run = await self._at_home_in_tables(call, begun)
+        elif tool.kind == "far":
+            run = await self._far(call, tool, begun)
+        else:
+            given = parse_arguments(call.arguments)
+            run = call_record(call, given, await self._carried_out(tool, given))
+        self._note(run.record, begun)
+        self._writer.entry(self.turn_id, "tool", run.record)
+        return run.answer
+
+    async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
+        """A call that changes memory. A stop waits for it: the record must say what was done."""
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, self._progress.is_tainted))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._note((await task).record, begun)
+            raise
+
+    async def _far(self, call: ToolCall, tool: Tool, begun: float) -> ToolRun:
+        """A call that reaches out: shown while it runs, and ended at once by a stop."""
+        given = parse_arguments(call.arguments)
+        about: dict[str, Any] = {"number": len(self._progress.tool_calls)}
+        about |= {"server": tool.server} if tool.server else {}
+        about |= {"title": tool.title} if tool.title else {}
+        about |= {"server_id": tool.server_id} if tool.server_id else {}
+        starts = call_record(call, given, {}, **about).record
+        try:
+            refusal = await self._permission(tool, starts)
+            begun = time.perf_counter()  # the time the person took to answer is not the tool's
+            self._writer.entry(self.turn_id, "tool_start", starts)
+            output = await self._within_bounds(tool, given) if refusal is None else refusal
+        except asyncio.CancelledError:
+            self._note(call_record(call, given, STOPPED, **about).record, begun)
+            raise
+        run = call_record(call, given, output, **about, duration_ms=_since(begun))
+        log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
+        kept = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
+        said = str(kept.get("text") or kept.get("detail") or "")
+        self._progress.is_tainted |= bool(said)
+        return ToolRun(run.record, mark_text(said, tool.server or tool.name))
+
+    async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
+        """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""
+        said = self._said.get(tool.name, "once" if not tool.asks else "")
+        if not said:
+            if self._ask is None:
+                return {"status": "declined", "detail": UNATTENDED}
+            self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
+            said = await self._ask(self.turn_id, starts["number"])
+            if said != "once":
+                self._said[tool.name] = said
+        return None if said in ("once", "always") else {"status": "declined", "detail": _DECLINED[said]}
+
+    async def _within_bounds(self, tool: Tool, given: dict[str, Any]) -> Output:
+        """The output of a call that reaches out, within the time and size that are left."""
+        if self._seconds <= 0:
+            return failure(NO_TIME)
+        if self._tokens < LEAST_TOKENS:
+            return failure(NO_ROOM)
+        self._around.tokens = min(self._tokens, MOST_TOKENS)
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(min(tool.seconds, self._seconds)):
+                output = await self._carried_out(tool, given)
+        except TimeoutError:
+            output = failure(f"{tool.server or 'The other side'} did not answer in time.")
+        self._seconds -= time.monotonic() - begun
+        kept = await asyncio.to_thread(bound_output, output, self._around.tokens)
+        self._tokens -= len(str(kept.get("text", ""))) // 3
+        self._around.words.append(str(kept.get("text", "")))
+        return kept
+
+    async def _carried_out(self, tool: Tool, given: dict[str, Any]) -> Output:
+        assert tool.run is not None
+        try:
+            return await tool.run(given, self._around)
+        except ToolFailed as error:
+            return failure(str(error))
+        except TimeoutError:
+            raise
+        except Exception as error:  # nothing that another's answer breaks here may break the reply
+            # Without the exception's text, which may quote somebody.
+            log.error("tool broke", extra={"turn_id": self.turn_id, "tool": tool.name, "error": type(error).__name__})
+            return failure("This tool failed.")
+
+    def _note(self, record: dict[str, Any], begun: float) -> None:
+        record.setdefault("duration_ms", _since(begun))
+        self._progress.tool_calls.append(record)
+
+
+def _since(begun: float) -> int:
+    return round((time.perf_counter() - begun) * 1000)
+
+
+def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+    """The model's message that asks for tools, as it is sent back to it."""
+    wanted = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+        for call in calls
+    ]
+    return {"role": "assistant", "content": text or None, "tool_calls": wanted}

@@ -1,0 +1,196 @@
+"""`commonplace chat`: one message, or a conversation, with replies as they are written."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.errors import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
+from webapp.cli.client.http import BrokenStream, Server
+from webapp.cli.client.session import as_json, in_space, read_piped_input, server, words
+
+RESUMES = 5
+"""How often a broken stream is resumed."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """A reply so far: its turn, the position in its stream, and its text."""
+
+    turn_id: int = 0
+    conversation_id: int = 0
+    event_id: str = ""
+    text: str = ""
+    message: dict[str, Any] = field(default_factory=dict)
+
+
+@click.command()
+@click.argument("message", nargs=-1)
+@click.option(
+    "-c",
+    "--conversation",
+    "conversation_id",
+    type=click.IntRange(min=1),
+    metavar="ID",
+    help="Continue this conversation.",
+)
+@click.option("-C", "--continue", "goes_on", is_flag=True, help="Continue the latest conversation.")
+@click.option("-t", "--temporary", is_flag=True, help="No memory, not listed, gone after a day.")
+@click.option("-m", "--model", metavar="ID", help="One of the models you can choose.")
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Attach a file; may be given several times.",
+)
+@in_space
+@as_json
+@click.pass_context
+def chat(
+    context: click.Context,
+    message: tuple[str, ...],
+    conversation_id: int | None,
+    goes_on: bool,
+    temporary: bool,
+    model: str | None,
+    files: tuple[Path, ...],
+    space_id: int | None,
+    as_json: bool,
+) -> None:
+    """Send MESSAGE and show the reply as it is written. Piped input is added below it.
+
+    Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
+    """
+    there = server(context)
+    if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
+        raise Trouble("Use only one of --conversation, --continue and --temporary.", USAGE)
+    text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)
+    if not text and not sys.stdin.isatty():
+        raise Trouble("There is no message.", USAGE)
+    if goes_on:
+        found = there.get("/api/conversations", limit=1)["conversations"]
+        conversation_id = found[0]["conversation_id"] if found else None
+    if temporary:
+        made = there.post("/api/conversations", {"is_temporary": True, "space_id": space_id})
+        conversation_id = made["conversation_id"]
+    body: dict[str, Any] = {"conversation_id": conversation_id, "space_id": space_id, "model": model}
+    body["file_ids"] = [_attach(there, path) for path in files]
+    if text:
+        reply = _ask(there, {**body, "message": text}, show=_nothing if as_json else _piece)
+        _end(reply, as_json)
+    else:
+        _hold(there, body, as_json)
+
+
+def _hold(there: Server, body: dict[str, Any], as_json: bool) -> None:
+    """Hold a conversation, a message per line, until the input ends."""
+    with suppress(ImportError):
+        import_module("readline")  # arrows and history at the prompt
+    while True:
+        try:
+            line = input("\n› ").strip()
+        except (EOFError, KeyboardInterrupt):
+            click.echo(err=True)
+            return
+        if not line:
+            continue
+        try:
+            reply = _ask(there, {**body, "message": line}, show=_nothing if as_json else _piece)
+        except _Stopped as stopped:
+            reply = stopped.reply
+        _end(reply, as_json)
+        body = {**body, "conversation_id": reply.conversation_id or body["conversation_id"], "file_ids": []}
+
+
+class _Stopped(click.exceptions.Exit):
+    """The reply was stopped with Ctrl-C."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(INTERRUPTED)
+        self.reply = reply
+
+
+def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
+    """Send a message and follow its reply to the end; a broken connection is resumed."""
+    reply, key = Reply(), uuid.uuid4().hex
+    given = {name: value for name, value in body.items() if value not in (None, [])}
+    try:
+        for left in reversed(range(RESUMES + 1)):
+            try:
+                if _follow(_stream(there, reply, given, key), reply, show):
+                    return reply
+            except BrokenStream:
+                pass
+            except Trouble as error:
+                if error.exit_code != AWAY or error.status or not (left and reply.turn_id):
+                    raise
+            time.sleep(0.2 * (RESUMES - left))
+    except KeyboardInterrupt:
+        if reply.turn_id:
+            there.post(f"/api/chat/turns/{reply.turn_id}/stop")
+        output.say("")
+        raise _Stopped(reply) from None
+    raise Trouble(f"The connection to {there.url} was lost. The reply continues in the conversation.", AWAY)
+
+
+def _stream(there: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
+    """The events of the reply: from the beginning, or after the last one received."""
+    if not reply.turn_id:
+        return there.events("POST", "/api/chat/stream", body, {"Idempotency-Key": key})
+    headers = {"Last-Event-ID": reply.event_id} if reply.event_id else {}
+    return there.events("GET", f"/api/chat/turns/{reply.turn_id}/stream", headers=headers)
+
+
+def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable[[str], None]) -> bool:
+    """Take in events; returns whether the reply has ended. Raises Trouble if it failed."""
+    for name, event_id, data in events:
+        reply.event_id = event_id or reply.event_id
+        if name == "turn":
+            reply.turn_id, reply.conversation_id = data["assistant_message_id"], data["conversation_id"]
+        elif name == "delta":
+            reply.text += data["text"]
+            show(data["text"])
+        elif name == "done":
+            reply.message = data["message"]
+            return True
+        elif name == "error":
+            raise Trouble(data["detail"] or f"The reply failed ({data['code']}).", FAILED)
+    return False
+
+
+def _end(reply: Reply, as_json: bool) -> None:
+    if as_json:
+        output.dump({"conversation_id": reply.conversation_id, "message": reply.message or {"content": reply.text}})
+        return
+    if not reply.text.endswith("\n"):
+        output.say("")
+    output.note(f"[conversation {reply.conversation_id}]")
+
+
+def _piece(text: str) -> None:
+    output.say(text, end="")
+
+
+def _nothing(_text: str) -> None:
+    """Show nothing: the JSON is printed at the end."""
+
+
+def _attach(there: Server, path: Path) -> int:
+    """Upload a file; returns its id. Raises Trouble if the server cannot read it."""
+    with path.open("rb") as file:
+        sent = there.upload("/api/files", path.name, file, path.stat().st_size, {})
+    if sent["status"] != "ready":
+        raise Trouble(f"{path.name} cannot be read: {sent.get('reason') or sent['status']}", FAILED)
+    return int(sent["file_id"])

@@ -1,0 +1,150 @@
+"""`commonplace search`, `remember` and `memories`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.errors import USAGE, Trouble
+from webapp.cli.client.session import as_json, in_space, read_piped_input, server, words
+
+KINDS = ("fact", "preference", "entity", "project", "decision", "instruction")
+PASSAGES = ("memory", "message", "chunk", "document")
+SHOWN = 100
+"""Characters of an excerpt in a list."""
+PAGE = 100
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(PASSAGES), help="Only this; may be repeated.")
+@click.option("-n", "--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@in_space
+@as_json
+@click.pass_context
+def search(
+    context: click.Context,
+    query: tuple[str, ...],
+    kinds: tuple[str, ...],
+    limit: int,
+    space_id: int | None,
+    as_json: bool,
+) -> None:
+    """Search memories, messages, summaries and documents by words and meaning."""
+    there = server(context)
+    wanted = ",".join(kinds) or None
+    found = there.get("/api/search", q=words(query), kinds=wanted, limit=limit, space_id=space_id)
+    if as_json:
+        output.dump(found)
+        return
+    if not found["indexed"]:
+        output.note("The index is still being built: there may be more in a moment.")
+    rows = [
+        (
+            hit["kind"],
+            hit["created_at"][:10],
+            output.one_line(hit["excerpt"], SHOWN * 2 if sys.stdout.isatty() else 0),
+            f"{there.url}/c/{hit['conversation_id']}" if hit["conversation_id"] else "",
+        )
+        for hit in found["results"]
+    ]
+    output.table(("what", "when", "found", "where"), rows, empty="Nothing was found.")
+
+
+@click.command()
+@click.argument("text", nargs=-1)
+@click.option("-k", "--kind", type=click.Choice(KINDS), default="fact", show_default=True)
+@click.option("--pin", is_flag=True, help="Always known to the assistant.")
+@in_space
+@as_json
+@click.pass_context
+def remember(
+    context: click.Context, text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, as_json: bool
+) -> None:
+    """Keep TEXT as a memory. Piped in, every line becomes one."""
+    statements = (
+        [words(text)] if words(text) else [line.strip() for line in read_piped_input().splitlines() if line.strip()]
+    )
+    if not statements:
+        raise Trouble("There is nothing to remember.", USAGE)
+    there = server(context)
+    for statement in statements:
+        body: dict[str, Any] = {"memory_type": kind, "content": statement, "is_pinned": pin}
+        made = there.post("/api/memories", {**body, **({"space_id": space_id} if space_id else {})})
+        if as_json:
+            output.dump(made)
+        else:
+            output.say(f"{made['memory_id']}\t{output.one_line(made['content'])}")
+
+
+@click.group(invoke_without_command=True)
+@click.option("-q", "--query", help="Only those related to these words, best first.")
+@click.option("-k", "--kind", type=click.Choice(KINDS))
+@click.option("--review", is_flag=True, help="Only those waiting for your review.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("-a", "--all", "everything", is_flag=True, help="All of them.")
+@in_space
+@as_json
+@click.pass_context
+def memories(
+    context: click.Context,
+    query: str | None,
+    kind: str | None,
+    review: bool,
+    limit: int,
+    everything: bool,
+    space_id: int | None,
+    as_json: bool,
+) -> None:
+    """List your memories, last changed first, marking those that are pinned or waiting for your review.
+
+    `memories forget ID` forgets one."""
+    if context.invoked_subcommand is not None:
+        return
+    there = server(context)
+    rows: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while everything or len(rows) < limit:
+        size = PAGE if everything else min(PAGE, limit - len(rows))
+        wanted = {"q": query, "memory_type": kind, "space_id": space_id, "limit": size, "cursor": cursor}
+        page = there.get("/api/memories", **wanted, needs_review="true" if review else None)
+        rows += page["memories"]
+        cursor = page["next_cursor"]
+        if not cursor:
+            break
+    if as_json:
+        output.dump({"memories": rows})
+        return
+    lines = [(row["memory_id"], row["memory_type"], row["updated_at"][:10], row["content"], _mark(row)) for row in rows]
+    output.table(("id", "kind", "changed", "memory", ""), lines, empty="There are no such memories.")
+
+
+def _mark(row: dict[str, Any]) -> str:
+    """A memory's state at a glance; one that is waiting for review is not used yet."""
+    return "to review" if row["needs_review"] else "pinned" if row["is_pinned"] else ""
+
+
+@memories.command()
+@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(min=1))
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@as_json
+@click.pass_context
+def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_json: bool) -> None:
+    """Forget memories for good; they will not be learned again."""
+    there = server(context)
+    for memory_id in memory_ids:
+        row = there.get(f"/api/memories/{memory_id}")
+        if not yes:
+            if not sys.stdin.isatty():
+                raise Trouble("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
+            click.confirm(f"Forget for good: {output.one_line(row['content'])}?", abort=True, err=True)
+        report = there.delete(f"/api/memories/{memory_id}")
+        if as_json:
+            output.dump(report)
+        else:
+            output.say(f"{memory_id}\tforgotten")
+            if used := report["used_in_count"]:
+                output.say(f"{memory_id}\tmay be said in other words in replies that used it: {used}")

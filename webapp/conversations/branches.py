@@ -1,0 +1,77 @@
+"""A conversation that continues from a message of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from webapp.conversations.messages import get_message, order_by_index
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation, get_conversation
+from webapp.conversations.signals import messages_changed
+from webapp.db.base import db
+from webapp.errors import Conflict
+from webapp.i18n.marks import say
+
+MOST_COPIED = 2_000
+"""The most messages a branch may begin with."""
+_COPIED = (
+    *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
+    *("model", "prompt_version", "prompt_tokens", "completion_tokens"),
+)
+
+
+def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Message]]:
+    """A new conversation in the same space that begins with what was said up to a message, and the copies, by the id of
+    their originals.
+
+    Memories were extracted from the copied messages where they were said; they are not read again.
+    Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
+    """
+    last = get_message(user_id, message_id)
+    source = get_conversation(user_id, last.conversation_id)
+    if last.superseded_by_id is not None:
+        raise Conflict("This is an earlier version. Switch to it first.")
+    statement = order_by_index(select(Message)).where(
+        Message.conversation_id == source.conversation_id,
+        Message.superseded_by_id.is_(None),
+        Message.message_id <= message_id,
+    )
+    rows = db.session.scalars(statement.order_by(Message.message_id).limit(MOST_COPIED + 1)).all()
+    if any(row.status == "streaming" for row in rows):
+        raise Conflict("A reply is being written. Stop it first.")
+    if len(rows) > MOST_COPIED:
+        raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MOST_COPIED:,}"))
+    made = create_conversation(
+        user_id,
+        NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),
+        messages=len(rows),
+    )
+    if source.title:
+        made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
+    made.uses_memory, made.makes_memory = source.uses_memory, source.makes_memory
+    made.model, made.parameters, made.uses_web = source.model, source.parameters, source.uses_web
+    made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
+    return made, _copy(rows, made)
+
+
+def _copy(rows: Sequence[Message], made: Conversation) -> dict[int, Message]:
+    copies: dict[int, Message] = {}
+    last_id = None
+    for row in rows:
+        copy = Message(conversation_id=made.conversation_id, **{name: getattr(row, name) for name in _COPIED})
+        if row.role == "user":
+            copy.custom_payload = row.custom_payload
+        copy.parent_id = last_id
+        answered = copies.get(row.reply_to_id) if row.reply_to_id else None
+        copy.reply_to_id = answered.message_id if answered else None
+        db.session.add(copy)
+        db.session.flush()
+        copies[row.message_id] = copy
+        last_id = copy.message_id
+    made.extracted_through = last_id
+    messages_changed.send(None, conversation=made, first_id=min(copy.message_id for copy in copies.values()))
+    db.session.flush()
+    return copies

@@ -1,0 +1,105 @@
+"""Doing one thing to many conversations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.conversations.folders import get_folder
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import MOST_TAGS, ConversationChanges
+from webapp.conversations.service import (
+    hide_conversation,
+    owned_conversations,
+    unhide_conversation,
+    update_conversation,
+)
+from webapp.db.base import db, now
+from webapp.errors import Invalid
+from webapp.i18n.marks import NN_, say, say_n
+
+SAID = {
+    "archive": NN_("Archived 1 conversation.", "Archived %(num)s conversations."),
+    "unarchive": NN_("Unarchived 1 conversation.", "Unarchived %(num)s conversations."),
+    "pin": NN_("Pinned 1 conversation.", "Pinned %(num)s conversations."),
+    "unpin": NN_("Unpinned 1 conversation.", "Unpinned %(num)s conversations."),
+    "delete": NN_("Deleted 1 conversation.", "Deleted %(num)s conversations."),
+    "move": NN_("Moved 1 conversation.", "Moved %(num)s conversations."),
+    "tag": NN_("Tagged 1 conversation.", "Tagged %(num)s conversations."),
+    "untag": NN_("Removed the tag from 1 conversation.", "Removed the tag from %(num)s conversations."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What was done to many: the sentence that says how many; the time of a deletion, or what the changed ones were."""
+
+    said: str
+    deleted_at: datetime | None
+    before: dict[int, dict[str, Any]]
+
+
+def change_many(
+    user_id: int, conversation_ids: Sequence[int], wish: str, *, folder_id: int | None = None, tag: str = ""
+) -> BulkResult:
+    """Apply a wish to those that are the user's.
+
+    Raises Invalid for a wish that is not one of SAID, that lacks its tag or would add one too many, NotFound for a
+    folder that is not the user's.
+    """
+    if wish not in SAID:
+        raise Invalid.field("wish", "is not a possible action")
+    if wish in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
+        raise Invalid.field("to_tag", "must have 1 to 50 characters")
+    if wish == "move" and folder_id is not None:
+        get_folder(user_id, folder_id)
+    # In the order of their ids, as everybody locks them: two orders of locking end in deadlocks.
+    mine = owned_conversations(user_id).where(Conversation.conversation_id.in_(conversation_ids))
+    rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
+    at = now() if wish == "delete" and rows else None
+    before = {}
+    for row in rows:
+        if wish == "delete":
+            hide_conversation(user_id, row.conversation_id, at=at)
+            continue
+        changes = _changes(row, wish, folder_id, tag)
+        was = {name: getattr(row, name) for name in changes.model_fields_set}
+        if was != changes.model_dump(include=changes.model_fields_set):
+            before[row.conversation_id] = was
+            update_conversation(user_id, row.conversation_id, changes)
+    return BulkResult(say_n(*SAID[wish], len(rows)), at, before)
+
+
+def undelete_many(user_id: int, at: datetime) -> str:
+    """Restore what was deleted together at that time, and return how many; purged ones stay deleted."""
+    then = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at == at)
+    rows = db.session.scalars(then.order_by(Conversation.conversation_id).with_for_update()).all()
+    for row in rows:
+        unhide_conversation(user_id, row.conversation_id)
+    return say_n("Restored 1 conversation.", "Restored %(num)s conversations.", len(rows))
+
+
+def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> ConversationChanges:
+    others = [known for known in row.tags if known.casefold() != tag.casefold()]
+    if wish == "move":
+        return ConversationChanges(folder_id=folder_id)
+    if wish == "tag":
+        if len(others) >= MOST_TAGS:
+            raise Invalid.field(
+                "to_tag",
+                say(
+                    "is one too many: “%(title)s” already has %(most)s",
+                    title=row.title or "New conversation",
+                    most=MOST_TAGS,
+                ),
+            )
+        return ConversationChanges(tags=[*others, tag])
+    if wish == "untag":
+        return ConversationChanges(tags=others)
+    if wish in ("pin", "unpin"):
+        return ConversationChanges(is_pinned=wish == "pin")
+    return ConversationChanges(is_archived=wish == "archive")

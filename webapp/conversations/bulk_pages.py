@@ -1,0 +1,226 @@
+"""Pages that keep conversations in order: a list with its filters in the address, folders, and many at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations import bulk_changes, bulk_undo, folders, lists, service
+from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
+from webapp.db.base import db
+from webapp.errors import DomainError, Invalid
+from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import translate
+from webapp.providers.model_choice import check_choice, remember_choice
+from webapp.spaces.current_space import spaces_to_choose
+
+blueprint = Blueprint("organising_pages", __name__)
+LABELS = N_({"name": "The name"})
+
+CHANGED = "conversations:changed"
+PAGE_LENGTH = 50
+
+
+@blueprint.get("/organise")
+@login_required
+def index() -> str:
+    """Conversations by folder, tag, space, words, pin and archive; the filters are in the address."""
+    query = _query()
+    page = lists.list_conversations(current_user_id(), query, pinned_first=not (query.q or query.archived))
+    template = "_organise_rows.html" if wants_partial() and query.cursor else "organise.html"
+    return render_template(
+        f"conversations/{template}",
+        conversations=page.items,
+        next_cursor=page.next_cursor,
+        query=query,
+        filters=_filters(query),
+        folders=_folders(),
+        spaces=spaces_to_choose(current_user_id()),
+    )
+
+
+@blueprint.post("/organise")
+@login_required
+def change_many() -> Any:
+    """Do one thing to all that are selected."""
+    ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
+    wish = request.form.get("wish", "")
+    kept = _filters(_query())
+    if not ids:
+        flash(_("Select at least one conversation."), "message")
+        return redirect(url_for(".index", **kept), 303)
+    done = bulk_changes.change_many(
+        current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
+    )
+    db.session.commit()
+    undo = "message"
+    if done.deleted_at:
+        undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
+    elif word := bulk_undo.keep(current_user_id(), done.before):
+        undo = url_for(".take_back_many", word=word, **kept)
+    flash(translate(done.said), undo)
+    return redirect(url_for(".index", **kept), 303)
+
+
+@blueprint.post("/organise/undelete")
+@login_required
+def undelete_many() -> Any:
+    """Restore what was deleted together, identified by its time."""
+    try:
+        at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
+    except ValueError:
+        raise Invalid.field("at", "is not a date and time") from None
+    flash(translate(bulk_changes.undelete_many(current_user_id(), at)), "message")
+    db.session.commit()
+    return _to(url_for(".index"))
+
+
+@blueprint.post("/organise/undo/<word>")
+@login_required
+def take_back_many(word: str) -> Any:
+    """Undo what was done to many conversations at once."""
+    said = bulk_undo.restore_one(current_user_id(), word)
+    db.session.commit()
+    flash(translate(said), "message")
+    return _to(url_for(".index", **_filters(_query())))
+
+
+@blueprint.post("/c/<int:conversation_id>/pin")
+@login_required
+def pin(conversation_id: int) -> Any:
+    """Pin a conversation to the top of the list, or unpin it."""
+    pinned = request.form.get("pinned") == "1"
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
+    db.session.commit()
+    flash(_("Pinned to the top of the list.") if pinned else _("Unpinned."), "message")
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.post("/c/<int:conversation_id>/model")
+@login_required
+def choose_model(conversation_id: int) -> ViewResult:
+    """Choose the model that answers in a conversation from now on."""
+    wish = request.form.get("model", "").strip()[:220] or None
+    check_choice(wish)
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=wish))
+    remember_choice(wish)
+    db.session.commit()
+    if wants_partial():
+        return "", 204
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.get("/c/<int:conversation_id>/organise")
+@login_required
+def one(conversation_id: int) -> str:
+    """The folder and the tags of one conversation."""
+    return _one(conversation_id)
+
+
+@blueprint.post("/c/<int:conversation_id>/organise")
+@login_required
+def change_one(conversation_id: int) -> Any:
+    """Change the folder and the tags of one conversation."""
+    tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
+    try:
+        changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
+    except ValidationError:
+        return _one(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
+    service.update_conversation(current_user_id(), conversation_id, changes)
+    db.session.commit()
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.post("/folders")
+@login_required
+def create_folder() -> Any:
+    """Create a folder."""
+    try:
+        row = folders.create_folder(current_user_id(), read_form(FolderFields))
+    except DomainError as error:
+        return _refused(error)
+    db.session.commit()
+    return redirect(url_for(".index", folder_id=row.folder_id), 303)
+
+
+@blueprint.post("/folders/<int:folder_id>/rename")
+@login_required
+def rename_folder(folder_id: int) -> Any:
+    """Rename a folder."""
+    try:
+        folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
+    except Invalid as error:
+        return _refused(error)
+    db.session.commit()
+    return redirect(url_for(".index", folder_id=folder_id), 303)
+
+
+@blueprint.post("/folders/<int:folder_id>/delete")
+@login_required
+def delete_folder(folder_id: int) -> Any:
+    """Delete a folder; its conversations stay."""
+    folders.delete_folder(current_user_id(), folder_id)
+    db.session.commit()
+    flash(_("Folder deleted. Its conversations are still in your list."), "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _to(address: str) -> Any:
+    """Redirect the page, whether a form asked or HTMX did for a notice's button."""
+    if not wants_partial():
+        return redirect(address, 303)
+    response = Response()
+    response.headers["HX-Redirect"] = address
+    return response
+
+
+def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    return render_template(
+        "conversations/organise_one.html",
+        conversation=conversation,
+        tags=conversation.tags if tags is None else tags,
+        folders=_folders(),
+        error=error,
+    )
+
+
+def _refused(error: DomainError) -> Any:
+    said = first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
+    flash(said, "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _query() -> ConversationQuery:
+    """The filters in the address; nonsensical ones are left out."""
+    return ConversationQuery(
+        q=request.args.get("q", "")[:200].strip() or None,
+        archived=request.args.get("archived") in ("1", "True", "true"),
+        space_id=_id("space_id"),
+        folder_id=_id("folder_id"),
+        tag=request.args.get("tag", "")[:50].strip() or None,
+        is_pinned=True if request.args.get("is_pinned") in ("1", "True", "true") else None,
+        cursor=requested_cursor(),
+        limit=PAGE_LENGTH,
+    )
+
+
+def _filters(query: ConversationQuery) -> dict[str, Any]:
+    """A query as it appears in the address of the list."""
+    return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
+
+
+def _id(name: str) -> int | None:
+    return parse_id(request.values.get(name, ""))
+
+
+def _folders() -> list[Any]:
+    return folders.all_folders(current_user_id())

@@ -1,0 +1,38 @@
+"""The messages that are part of a conversation now, for every reader: without those that were edited away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Select, and_, func, select
+
+from webapp.conversations.models import Message
+from webapp.db.base import db, now
+
+RECENT = timedelta(minutes=15)
+
+
+def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
+    """The condition that a message is part of the conversation now; with `role`, from that side."""
+    side = [Message.role == role] if role is not None else []
+    return and_(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), *side)
+
+
+def previous_messages(conversation_id: int, message_id: int, role: str, most: int = 1) -> Select[Message]:
+    """What one side said before a message, latest first."""
+    earlier = select(Message).where(current(conversation_id, role), Message.message_id < message_id)
+    return earlier.order_by(Message.message_id.desc()).limit(most)
+
+
+def count_current(conversation_id: int, role: str | None = None, *, after: int = 0, through: int | None = None) -> int:
+    """How many messages there are after one, and up to another if that is given."""
+    found = select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
+    return db.session.scalar(found if through is None else found.where(Message.message_id <= through)) or 0
+
+
+def is_answering() -> bool:
+    """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
+    recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
+    found = db.session.scalar(recent.limit(1))
+    db.session.rollback()  # who asks is about to call a model
+    return found is not None

@@ -1,0 +1,154 @@
+"""How conversations are listed: what a list's filters select, and the index its pages are read along."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, CompoundSelect, Select, false, or_, select, union
+from sqlalchemy.orm import with_expression
+
+from webapp.conversations.folders import get_folder
+from webapp.conversations.journey_links import journey_id_of
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery
+from webapp.conversations.service import owned_conversations
+from webapp.db.base import db
+from webapp.db.index_hints import Statement
+from webapp.http.paging import EPOCH, Keyset, Page
+from webapp.spaces.service import require_member
+
+SEARCHED_AT_ONCE = 500
+"""Conversations whose messages one statement looks through."""
+
+
+def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
+    """Newest activity first, keyset-paged; with `pinned_first` after the pinned ones, and with `is_writing`.
+
+    Temporary ones are never listed.
+    Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
+    """
+    keyset = keyset_of(user_id, query, pinned_first=pinned_first)
+    position = keyset.position() if query.cursor else None
+    statement = owned_conversations(user_id).where(
+        Conversation.is_archived == query.archived,  # IS would not use the index
+        Conversation.is_temporary == false(),
+    )
+    index = "ix_conversations_sidebar" if pinned_first else "ix_conversations_listing"
+    if query.space_id is not None:
+        require_member(user_id, query.space_id)
+        statement = statement.where(Conversation.space_id == query.space_id)
+        index = "ix_conversations_space_pinned" if pinned_first else "ix_conversations_space"
+    if query.folder_id is not None:
+        get_folder(user_id, query.folder_id)
+        statement = statement.where(Conversation.folder_id == query.folder_id)
+        index = "ix_conversations_folder"
+    if query.journey is not None:
+        journey_id = journey_id_of(query.journey)
+        if journey_id is None:
+            return Page([], None)
+        statement = statement.where(Conversation.journey_id == journey_id)
+    if query.is_pinned is not None:
+        statement = statement.where(Conversation.is_pinned == query.is_pinned)
+    if query.tag:
+        statement = statement.where(_is_tagged(query.tag))
+    # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
+    statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
+    if query.q:
+        found = _first_mentions(statement, query.q, position, limit=query.limit + 1, pinned_first=pinned_first)
+        if not found:
+            return Page([], None)
+        statement, position = owned_conversations(user_id).where(Conversation.conversation_id.in_(found)), None
+    statement = _after_position(statement, position, pinned_first=pinned_first)
+    if pinned_first:
+        statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
+        # An open conversation was loaded before, without the columns that only the list needs.
+        statement = statement.execution_options(populate_existing=True)
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+
+    return keyset.page(rows, partial(_place, pinned_first=pinned_first))
+
+
+def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
+    """The order of `list_conversations`."""
+    if pinned_first:
+        return Keyset("conversations, pinned ones first", query, int, datetime, int, within=user_id)
+    return Keyset("conversations", query, datetime, int, within=user_id)
+
+
+def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
+    """Where a conversation stands in the list."""
+    place = (row.updated_at or EPOCH, row.conversation_id)
+    return (int(row.is_pinned), *place) if pinned_first else place
+
+
+def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
+    """The statement, ordered and starting after a position."""
+    order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
+    if pinned_first:
+        order.insert(0, Conversation.is_pinned.desc())
+    if position is None:
+        return statement.order_by(*order)
+    *pinned, at, last_id = position
+    later = or_(
+        Conversation.updated_at < at,
+        (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
+    )
+    if any(pinned):
+        later = or_(Conversation.is_pinned == false(), later)
+    elif pinned_first:
+        statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= at)
+    else:
+        statement = statement.where(Conversation.updated_at <= at)
+    return statement.where(later).order_by(*order)
+
+
+def _is_writing() -> ColumnElement[bool]:
+    """Whether a reply is being written: there are few at any time, and they have an index."""
+    written = select(Message.conversation_id).where(
+        Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
+    )
+    return written.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
+
+
+def _is_tagged(tag: str) -> ColumnElement[bool]:
+    return Conversation.tag_lines.icontains(f"\n{tag}\n", autoescape=True)
+
+
+def _first_mentions(
+    statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
+) -> list[int]:
+    """The first of the conversations after a position whose title or messages mention the words.
+
+    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
+    database, so it asks about so many conversations after the other.
+    """
+    places = statement.with_only_columns(Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
+    found: list[int] = []
+    while len(found) < limit:
+        rows = db.session.execute(
+            _after_position(places, position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
+        ).all()
+        if not rows:
+            break
+        ids = [row.conversation_id for row in rows]
+        mentioning = set(db.session.scalars(_mentions(q, ids)))
+        found += [number for number in ids if number in mentioning]
+        position = _place(rows[-1], pinned_first=pinned_first)
+        if len(rows) < SEARCHED_AT_ONCE:
+            break
+    return found[:limit]
+
+
+def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
+    """Which conversations mention the words; as one condition, MariaDB would look through everybody's messages."""
+    named = select(Conversation.conversation_id).where(
+        Conversation.conversation_id.in_(conversation_ids), Conversation.title.contains(q, autoescape=True)
+    )
+    said = select(Message.conversation_id).where(
+        Message.conversation_id.in_(conversation_ids),
+        Message.superseded_by_id.is_(None),
+        Message.content.contains(q, autoescape=True),
+    )
+    return union(named, said)

@@ -1,0 +1,194 @@
+"""What the conversation templates show: messages with their versions, and the sidebar by date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, select, union_all
+
+from webapp.conversations import lists, messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery, MessagesQuery
+from webapp.db.base import db, now
+from webapp.extensions import this_app
+from webapp.i18n import calendar
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
+from webapp.rendering import reader_zone
+
+MESSAGES_SHOWN = 24
+PINNED = N_("Pinned")
+MESSAGES_BEFORE = 10  # a message opened by its address gets some context above it
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Where a message stands among its versions; previous and next are ids."""
+
+    number: int
+    total: int
+    previous: int | None
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """A message as a template shows it."""
+
+    message: Message
+    versions: Versions | None = None
+    can_retry: bool = False
+    can_regenerate: bool = False
+    can_continue: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A page of a conversation; the cursors are message ids, None where there is no more."""
+
+    messages: list[MessageView]
+    earlier_cursor: int | None
+    has_later: bool
+    active_turn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A page of the list, grouped under headings; `after` is the last heading of the page before."""
+
+    groups: list[tuple[str, list[Conversation]]]
+    cursor: str | None
+    next_cursor: str | None
+    after: str | None
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """Those of this page, in order."""
+        return [row for _heading, rows in self.groups for row in rows]
+
+    @property
+    def last_heading(self) -> str | None:
+        """The heading this page ends under."""
+        return self.groups[-1][0] if self.groups else None
+
+
+def thread(conversation_id: int, *, before: int | None = None, at: int | None = None) -> Thread:
+    """The newest messages, those before an id, or those around one."""
+    if at is not None:
+        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=at))
+        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=at - 1 if at > 1 else None)
+        page = messages.list_messages(conversation_id, onwards)
+        rows, earlier, later = [*older.items, *page.items], older.next_cursor, page.next_cursor is not None
+    else:
+        page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
+        rows, earlier, later = page.items, page.next_cursor, False
+    active = [row.message_id for row in rows if row.status == "streaming"]
+    return Thread(
+        views(conversation_id, rows, is_end=before is None and not later),
+        int(earlier) if earlier else None,
+        later,
+        active[-1] if active else None,
+    )
+
+
+def messages_since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
+    """The messages after the last one a page shows (an id); None when the page has to be redrawn.
+
+    That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
+    """
+    if messages.last_message_id(conversation_id) == shown:
+        return []
+    current = select(Message.message_id).where(
+        Message.message_id == shown, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+    )
+    if shown is None or db.session.scalar(current) is None:
+        return None
+    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=shown))
+    return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
+
+
+def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
+    """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
+    siblings = _siblings(conversation_id, rows)
+    found = []
+    for row in rows:
+        is_reply, is_last = row.role == "assistant", is_end and row is rows[-1]
+        found.append(
+            MessageView(
+                row,
+                _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
+                can_continue=is_reply and is_last and row.can_go_on,
+                can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
+                can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
+            )
+        )
+    return found
+
+
+def is_repeatable(row: Message) -> bool:
+    """Whether another version of a reply can be written: what it answers, or the point it opens, must be known."""
+    return row.reply_to_id is not None or messages.point_opened_by(row) is not None
+
+
+def view_of(message: Message) -> MessageView:
+    """One message as it stands in its conversation."""
+    is_end = messages.last_message_id(message.conversation_id) == message.message_id
+    return views(message.conversation_id, [message], is_end=is_end)[0]
+
+
+def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
+    """The ids of all versions, oldest first, by what they are versions of."""
+    columns = (Message.message_id, Message.role, Message.parent_id)
+    # The parents are in this conversation, so they suffice; given its id as well, SQLite would read all of it.
+    statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))
+    if any(row.parent_id is None for row in rows):
+        statement = union_all(statement, *_beginnings(conversation_id))
+    ids: dict[tuple[str, int | None], set[int]] = {}
+    for row in (*db.session.execute(statement), *rows):
+        ids.setdefault((row.role, row.parent_id), set()).add(row.message_id)
+    return {place: sorted(found) for place, found in ids.items()}
+
+
+def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
+    """The message a conversation begins with now, and those it used to begin with.
+
+    Every conversation has messages without a parent: an index on that would not help.
+    """
+    columns = (Message.message_id, Message.role, Message.parent_id)
+    here = Message.conversation_id == conversation_id
+    shown = messages.order_by_index(select(*columns)).where(here, Message.superseded_by_id.is_(None))
+    current = shown.order_by(Message.message_id).limit(1).subquery()
+    once = messages.order_by_index(select(*columns)).where(
+        here, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
+    )
+    return select(current).where(current.c.parent_id.is_(None)), once
+
+
+def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
+    if len(ids) < 2 or message_id not in ids:
+        return None
+    at = ids.index(message_id)
+    return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
+
+
+def sidebar(
+    user_id: int, *, cursor: str | None = None, count: int = 30, after: str | None = None, space_id: int | None = None
+) -> Sidebar:
+    """A page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
+    page = lists.list_conversations(
+        user_id, ConversationQuery(cursor=cursor, limit=count, space_id=space_id), pinned_first=True
+    )
+    zone = reader_zone()
+    today, code = datetime.now(zone).date(), language_of(this_app()).code
+    groups: list[tuple[str, list[Conversation]]] = []
+    for row in page.items:
+        day = (row.updated_at or now()).astimezone(zone).date()
+        heading = _(PINNED) if row.is_pinned else calendar.list_heading(day, today, code)
+        if not groups or groups[-1][0] != heading:
+            groups.append((heading, []))
+        groups[-1][1].append(row)
+    return Sidebar(groups, cursor, page.next_cursor, after)

@@ -1,0 +1,74 @@
+"""Finding conversations by words in titles and messages, with the place that matched."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from markupsafe import Markup
+from sqlalchemy import select
+
+from webapp.conversations import lists
+from webapp.conversations.models import Message
+from webapp.conversations.schemas import ConversationQuery
+from webapp.db.base import db
+from webapp.rendering import highlight
+
+MESSAGES_LOOKED_AT = 200
+_MARKS = re.compile(r"[*`|]+|^[ \t]*(?:[#>]+|[-+](?= ))|[-:]{3,}", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A conversation that matches; `message_id` and `excerpt` where a message does."""
+
+    conversation_id: int
+    title: Markup
+    at: datetime
+    message_id: int | None
+    excerpt: Markup | None
+
+
+def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
+    """Conversations that mention the words, newest first, the archived ones last."""
+    if not q.strip():
+        return []
+    rows = [
+        row
+        for archived in (False, True)
+        for row in lists.list_conversations(user_id, ConversationQuery(q=q, archived=archived, limit=limit)).items
+    ][:limit]
+    said = _newest_mentions([row.conversation_id for row in rows], q)
+    hits = []
+    for row in rows:
+        message = said.get(row.conversation_id)
+        title = highlight(row.title or "New conversation", q)
+        excerpt = highlight(_plain(message[1], q), q) if message else None
+        hits.append(Hit(row.conversation_id, title, row.updated_at, message[0] if message else None, excerpt))
+    return hits
+
+
+def _plain(text: str, q: str) -> str:
+    """A message without Markdown markup, unless that would lose the words."""
+    plain = " ".join(_MARKS.sub("", text).split())
+    return plain if q.strip().lower() in plain.lower() else text
+
+
+def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:
+    """The newest current message containing the words, for each conversation."""
+    pattern = "%" + q.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    statement = (
+        select(Message.conversation_id, Message.message_id, Message.content)
+        .where(
+            Message.conversation_id.in_(conversation_ids),
+            Message.superseded_by_id.is_(None),
+            Message.content.ilike(pattern, escape="\\"),
+        )
+        .order_by(Message.message_id.desc())
+        .limit(MESSAGES_LOOKED_AT)
+    )
+    found: dict[int, tuple[int, str]] = {}
+    for conversation_id, message_id, content in db.session.execute(statement):
+        found.setdefault(conversation_id, (message_id, content))
+    return found

@@ -1,0 +1,1 @@
+"""The database: base classes, the engine, transactions."""

@@ -1,0 +1,300 @@
+"""The declarative base, portable column types and transaction helpers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TypeVar, cast
+
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import CursorResult, DateTime, Dialect, Enum, Executable, MetaData, String, Table, Text, event
+from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
+from sqlalchemy.schema import CreateTable
+from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
+from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from webapp.errors import NotFound
+
+log = logging.getLogger(__name__)
+
+
+LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
+"""A text of more than the 65,535 bytes that TEXT holds on MySQL and MariaDB."""
+
+
+class Base(DeclarativeBase):
+    """Names every constraint, so that a migration can drop what it made, on MySQL and SQLite alike."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    __table_args__: Any = {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"}
+
+
+db = SQLAlchemy(model_class=Base, disable_autonaming=True)
+
+
+class Timestamp(TypeDecorator[datetime]):
+    """A UTC instant with microseconds: TIMESTAMP(6) on MySQL, naive UTC text on SQLite, aware in Python."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name in ("mysql", "mariadb"):
+            return dialect.type_descriptor(mysql.TIMESTAMP(fsp=6))
+        return dialect.type_descriptor(DateTime())
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class Key(TypeDecorator[str]):
+    """A string compared byte by byte: e-mail addresses, hashes, keys. In MySQL's default collations '🎉' = '👍'."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        length = cast(String, self.impl_instance).length
+        if dialect.name in ("mysql", "mariadb"):
+            return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"))
+        return dialect.type_descriptor(String(length))
+
+
+def one_of(*values: str, name: str) -> Enum:
+    """An ENUM on MySQL, a checked string on SQLite."""
+    return Enum(*values, name=name, create_constraint=True, validate_strings=True)
+
+
+class current_timestamp(FunctionElement[Any]):
+    """The database's clock with the precision of Timestamp, for server defaults."""
+
+    type = DateTime()
+    inherit_cache = True
+
+    def __init__(self, on_update: bool = False) -> None:
+        super().__init__()
+        self.on_update = on_update
+
+
+@compiles(current_timestamp)
+def _current_timestamp(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
+    return "CURRENT_TIMESTAMP"
+
+
+@compiles(current_timestamp, "mysql")
+@compiles(current_timestamp, "mariadb")
+def _current_timestamp_mysql(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
+    return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
+
+
+@compiles(CreateTable, "sqlite")
+def _never_reuse_ids(create: CreateTable, compiler: DDLCompiler, **kw: Any) -> str:
+    # Without AUTOINCREMENT SQLite gives the id of a deleted row to the next one, and what is stored elsewhere under
+    # that id (the stream of a turn in Redis, a queued job, a cached vector) would become somebody else's.
+    table = create.element
+    if len(table.primary_key.columns) == 1:
+        table.dialect_options["sqlite"]["autoincrement"] = True
+    return str(compiler.visit_create_table(create, **kw))  # type: ignore[no-untyped-call]  # SQLAlchemy's
+
+
+Row = TypeVar("Row", bound=Base)
+
+
+def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
+    """The row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
+
+    Raises NotFound if it has been deleted since its key was read.
+    """
+    row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
+    if row is None:
+        raise NotFound("It has been deleted in the meantime.")
+    return row
+
+
+def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:
+    """Execute an UPDATE or DELETE; returns the number of rows it matched."""
+    return cast("CursorResult[Any]", db.session.execute(statement, parameters)).rowcount
+
+
+def table_of(model: type[Base]) -> Table:
+    """The table of a model, for statements that bypass the ORM."""
+    return cast(Table, model.__table__)
+
+
+def now() -> datetime:
+    """The current instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+# SQLite has one writer. A transaction that will write declares it at its start (BEGIN IMMEDIATE) and waits its turn;
+# one that reads first and writes later fails at once if another writer comes in between.
+writing: ContextVar[bool] = ContextVar("writing", default=False)
+
+
+def expect_writes(on: bool = True) -> None:
+    """Declare whether transactions begun in this context from now on will write."""
+    writing.set(on)
+
+
+@contextmanager
+def write_transaction() -> Iterator[None]:
+    """Commit on success, roll back on error; whatever was open before is rolled back first."""
+    db.session.rollback()
+    token = writing.set(True)
+    try:
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+    finally:
+        writing.reset(token)
+
+
+@contextmanager
+def reads_only() -> Iterator[None]:
+    """Transactions begun inside only read, except those of `write_transaction`: on SQLite they make nobody wait."""
+    db.session.rollback()
+    token = writing.set(False)
+    try:
+        yield
+    finally:
+        if db.session().in_transaction():  # otherwise the state of the last commit would be read again
+            db.session.rollback()
+        writing.reset(token)
+
+
+_ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks"
+
+
+def after_commit(action: Callable[[], object]) -> None:
+    """Call `action` once the current transaction is committed and its connection returned, in order of registration.
+
+    Never if the transaction, or the SAVEPOINT in which this was registered, is rolled back. An action that fails is
+    logged: the commit stands, and the caller is not told.
+    """
+    db.session.info.setdefault(_ACTIONS, []).append(action)
+
+
+def pending_actions(session: Session) -> list[Callable[[], object]]:
+    """The actions waiting for the session's commit."""
+    return list(session.info.get(_ACTIONS, ()))
+
+
+def init_after_commit() -> None:
+    """Run the actions of committed transactions, drop those of rolled-back ones."""
+    if event.contains(db.session, "after_commit", _on_commit):
+        return
+    event.listen(db.session, "after_commit", _on_commit)
+    event.listen(db.session, "after_transaction_end", _on_end)
+    event.listen(db.session, "after_rollback", _on_rollback)
+    event.listen(db.session, "after_transaction_create", _on_begin)
+
+
+def _on_commit(session: Session) -> None:
+    if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
+        return
+    session.info.pop(_MARKS, None)
+    session.info[_DUE] = session.info.pop(_ACTIONS, ())
+
+
+def _on_end(session: Session, transaction: SessionTransaction) -> None:
+    """Run what is due, now that the connection has been returned: some of it calls remote servers."""
+    if transaction.parent is not None:
+        return
+    for action in session.info.pop(_DUE, ()):
+        try:
+            action()
+        except Exception:
+            log.exception("an action after a commit failed")
+
+
+def _on_begin(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.nested:
+        session.info.setdefault(_MARKS, {})[transaction] = len(session.info.get(_ACTIONS, ()))
+
+
+def _on_rollback(session: Session) -> None:
+    """Drop what was registered since the transaction, or the SAVEPOINT, began."""
+    savepoint = session.get_nested_transaction()
+    before = session.info.get(_MARKS, {}).pop(savepoint, 0)
+    del session.info.get(_ACTIONS, [])[before:]
+    if savepoint is None:
+        session.info.pop(_MARKS, None)
+
+
+def init_sessions(app: Flask) -> None:
+    """Return each request's session, whatever state its connection is in: the next request gets a new one."""
+
+    @app.teardown_appcontext
+    def _let_go(_error: BaseException | None) -> None:
+        try:
+            db.session.remove()
+        except Exception as error:  # the connection died before it could be rolled back
+            log.warning("a session could not be closed", extra={"error": type(error).__name__})
+            try:
+                db.session().invalidate()
+            except Exception:
+                log.exception("a session could not be dropped")
+            db.session.registry.clear()
+
+
+LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
+"""MySQL: the connection is gone, or was refused."""
+ELSEWHERE = {1047, 1290, 1836}
+"""MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
+# Those, too many connections, an aborted connection, lock waits.
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
+# MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
+_DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
+_AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
+
+
+def error_code(error: BaseException) -> Any:
+    """The error number that the server or the driver gave; None without one."""
+    original = getattr(error, "orig", None)
+    return original.args[0] if original is not None and original.args else None
+
+
+def savepoint_is_gone(error: BaseException) -> bool:
+    """MySQL: whether a deadlock took a savepoint along with its transaction; a missing function has the same number."""
+    return error_code(error) == 1305 and "SAVEPOINT" in str(getattr(error, "orig", ""))
+
+
+def database_is_full(error: BaseException) -> bool:
+    """Whether the database has no room left for what it was given."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
+
+
+def database_is_away(error: BaseException) -> bool:
+    """Whether the database failed temporarily, rather than our statement being wrong."""
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated or database_is_full(error) or savepoint_is_gone(error):
+        return True
+    by_number = isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY
+    return by_number or (isinstance(error, OperationalError) and any(map(str(error.orig).__contains__, _AWAY_WORDS)))

@@ -1,0 +1,113 @@
+"""Transactions that lost to another one, or whose database went away, are repeated as a whole, at the edge.
+
+On one server that is a deadlock. On a Galera cluster it is also a commit that two nodes made at once, which the second
+learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047), for which waiting does
+not help: the next connection goes to another one. Nothing is repeated that may have been stored: neither after a
+COMMIT that got no answer, nor once a transaction of the same request has been committed.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flask import Flask, g, has_app_context, request
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from webapp.db.base import LOST, db, error_code, savepoint_is_gone
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+DEADLOCK, TIMED_OUT, NOT_READY = 1213, 1205, 1047
+TRIES = 4
+PAUSE_SECONDS = 0.05
+"""The average pause before the second try; it is twice as long before the third, and so on."""
+WITHIN_SECONDS = 2.0
+"""Nothing is retried after this long: the caller must get an answer within five seconds."""
+_REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
+"""Bodies that can be read twice; files are streams."""
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether a transaction was rolled back for a reason that will be gone when it is repeated."""
+    if not isinstance(error, DBAPIError):
+        return False
+    code = error_code(error)
+    if code in (DEADLOCK, TIMED_OUT) or savepoint_is_gone(error):
+        return True
+    # A COMMIT that is refused by a node without a cluster may have reached the others.
+    return code == NOT_READY and error.statement is not None
+
+
+def forget_session() -> None:
+    """Discard whatever the session has begun."""
+    try:
+        db.session.rollback()
+    except Exception:  # the connection is dead: drop the session, and the pool drops the connection
+        db.session.remove()
+
+
+def repeat_on_conflict(
+    work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
+) -> T:
+    """What `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
+
+    `within`: the seconds within which it may be repeated.
+    """
+    began = time.monotonic()
+    for number in range(1, TRIES):
+        try:
+            return work()
+        except DBAPIError as error:
+            pause = PAUSE_SECONDS * number * random.uniform(0.5, 1.5)  # noqa: S311
+            if time.monotonic() + pause - began > within or not may_repeat(error):
+                raise
+            log.info("transaction begun again", extra={"code": error_code(error), "tries": number})
+            forget_session()
+            time.sleep(pause)
+    return work()
+
+
+def init_conflicts(app: Flask) -> None:
+    """Repeat a request whose only transaction is known to have had no effect."""
+    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: that commits
+    app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
+    with app.app_context():
+        event.listen(db.engine, "commit", _commit_begins)
+    if not event.contains(db.session, "after_commit", _commit_done):
+        event.listen(db.session, "after_commit", _commit_done)
+
+
+def _repeating(step: Callable[..., Any]) -> Callable[..., Any]:
+    def repeated(*args: Any) -> Any:
+        if request.mimetype not in _REPEATABLE:
+            return step(*args)
+        g.commits_begun = g.commits_done = 0
+        return repeat_on_conflict(lambda: step(*args), _came_to_nothing, WITHIN_SECONDS)
+
+    return repeated
+
+
+def _came_to_nothing(error: BaseException) -> bool:
+    g.pop("idempotency", None)
+    if is_conflict(error):
+        return not g.commits_done
+    return isinstance(error, DBAPIError) and error_code(error) in LOST and not g.commits_begun
+
+
+def _commit_begins(_connection: Connection) -> None:
+    if has_app_context() and "commits_begun" in g:
+        g.commits_begun += 1
+
+
+def _commit_done(session: Session) -> None:
+    if not session.in_nested_transaction() and has_app_context() and "commits_done" in g:
+        g.commits_done += 1

@@ -1,0 +1,182 @@
+"""The engine: its options, and what each of its connections and transactions needs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, FromClause, event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
+from sqlalchemy.exc import InvalidatePoolError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from webapp.db.base import ELSEWHERE, writing
+from webapp.telemetry import tracing
+from webapp.telemetry.metrics import DATABASE, recorder
+
+TRUSTED_SECONDS = 1.0
+"""How many seconds a connection that was just used is assumed to be alive."""
+_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
+SILENT_SECONDS = 1.0
+"""If a ping fails only after so many seconds, the server hangs; a dead connection fails at once."""
+
+
+def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
+    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
+
+    `patience` is how many seconds a statement may take: a hanging server counts as unavailable, like one that refuses.
+    Errors leave out a statement's values, because they are logged and kept with failed jobs.
+    """
+    if url.startswith("sqlite"):
+        # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
+        return {
+            "hide_parameters": True,
+            "pool_size": pool,
+            "max_overflow": pool,
+            "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
+        }
+    return {
+        "hide_parameters": True,
+        "pool_size": pool,
+        "max_overflow": pool,
+        "pool_recycle": 1_800,
+        "pool_timeout": min(15, patience),
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {
+            "connect_timeout": min(5, max(1, patience // 2)),
+            "read_timeout": patience,
+            "write_timeout": patience,
+            "init_command": "SET time_zone = '+00:00', "
+            "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
+        },
+    }
+
+
+def _ping_the_idle(engine: Engine) -> None:
+    """Check that a connection is still alive when it has not been used for a while.
+
+    SQLAlchemy's own `pool_pre_ping` checks every time: a turn would pay for five checks that all succeed.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        record.info["used_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
+            return
+        began = time.monotonic()
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            if time.monotonic() - began > SILENT_SECONDS:
+                # It did not answer: another attempt to connect would take just as long.
+                raise OperationalError("ping", {}, error) from error
+            raise InvalidatePoolError from error  # older ones are dead as well
+
+
+def _measure(engine: Engine) -> None:
+    """Time every statement."""
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def _before(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
+        context.measured_from = time.perf_counter()
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def _after(_conn: Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
+        seconds = time.perf_counter() - context.measured_from
+        recorder.observe(DATABASE, seconds)
+        if tracing.is_on():
+            verb, table = _gist(statement)
+            about = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
+            tracing.took(f"{verb} {table}" if table else verb, seconds, about)
+
+
+def _gist(statement: str) -> tuple[str, str | None]:
+    """The verb of a statement and the first table it names; nothing else of it is traced."""
+    verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
+    found = _TABLE.search(statement)
+    return verb[:20], found[1] if found else None
+
+
+def _leave_the_unready(engine: Engine) -> None:
+    """Drop connections to a server that does not serve: behind a proxy, the next one may reach another."""
+
+    @event.listens_for(engine, "handle_error")
+    def _failed(context: ExceptionContext) -> None:
+        original = context.original_exception
+        if original.args and original.args[0] in ELSEWHERE:
+            context.is_disconnect = True
+
+
+SYNC = ("SET SESSION wsrep_sync_wait = 1", "SELECT 1", "SET SESSION wsrep_sync_wait = 0")
+
+
+def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
+    """On a Galera node, wait until the node has everything that the cluster had committed.
+
+    All write to one node; after a failover the next one may still be applying what was stored a moment ago. Waiting
+    before each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.
+    """
+    cursor = connection.cursor()
+    cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+    found = cursor.fetchone()
+    for statement in SYNC if found and str(found[1]).upper() == "ON" else ():
+        cursor.execute(statement)
+        if statement.startswith("SELECT"):
+            cursor.fetchall()
+    cursor.close()
+
+
+def database_file(engine: Engine) -> Path | None:
+    """The file that SQLite uses; None for a server's database, or one in memory."""
+    path = engine.url.database
+    if engine.dialect.name != "sqlite" or not path or path.startswith(("file:", ":memory:")):
+        return None
+    return Path(path)
+
+
+def database_address(engine: Engine) -> str:
+    """Which database is used, without its password."""
+    query = {name: place for name, place in engine.url.query.items() if name == "unix_socket"}
+    return engine.url.set(query=query).render_as_string()
+
+
+class _HintedCompiler(SQLiteCompiler):
+    """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
+
+    def get_from_hint_text(self, _table: FromClause, text: str | None) -> str | None:
+        return text
+
+
+def prepare_engine(engine: Engine) -> None:
+    """Attach what each new connection and each transaction needs."""
+    _measure(engine)
+    if engine.dialect.name != "sqlite":
+        _ping_the_idle(engine)
+        _leave_the_unready(engine)
+        event.listen(engine, "connect", catch_up)
+        return
+    engine.dialect.statement_compiler = _HintedCompiler
+
+    @event.listens_for(engine, "do_connect")
+    def _find(*_given: Any) -> None:
+        # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
+        if (file := database_file(engine)) and not file.exists():
+            raise sqlite3.OperationalError(f"{file} doesn't exist: `flask --app wsgi prepare` makes it")
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing.get() else "BEGIN")

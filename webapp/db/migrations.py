@@ -1,0 +1,89 @@
+"""An application's migrations, and what they need on MySQL and MariaDB: to be resumable.
+
+Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; when
+run again, it finds them made and continues. Workers do without migrations: Alembic takes up 9 MB.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from alembic.ddl.mysql import MariaDBImpl, MySQLImpl
+from flask import Flask
+from flask_migrate import Migrate
+from sqlalchemy import Connection, CursorResult, Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.schema import ExecutableDDLElement
+
+from webapp.db.base import database_is_away, db
+from webapp.db.engine import database_file
+
+log = logging.getLogger(__name__)
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "migrations"
+
+migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
+
+
+def init_migrations(app: Flask) -> None:
+    """Let `flask db` and other upgraders find the migrations."""
+    migrate.init_app(app, db, directory=str(FOLDER))
+
+
+# Table exists, unknown table, column exists, key exists, nothing of that name to drop, constraint exists.
+_DONE = {1050, 1051, 1060, 1061, 1091, 1826}
+# A foreign key of that name exists, as InnoDB reports it.
+_DUPLICATE_KEY = "errno: 121"
+
+
+def _is_done(statement: object, error: DBAPIError) -> bool:
+    original = error.orig
+    if original is None or not isinstance(statement, ExecutableDDLElement):
+        return False
+    return (original.args[:1] or (0,))[0] in _DONE or _DUPLICATE_KEY in str(original)
+
+
+class RepeatableMySQL(MySQLImpl):
+    """Accepts a change that has already been made."""
+
+    __dialect__ = "mysql"
+
+    def _exec(self, construct: Any, *args: Any, **options: Any) -> CursorResult[Any] | None:
+        try:
+            return super()._exec(construct, *args, **options)
+        except DBAPIError as error:
+            if not _is_done(construct, error):
+                raise
+            log.info("made already: %s", type(construct).__name__)
+            return None
+
+
+class RepeatableMariaDB(RepeatableMySQL, MariaDBImpl):
+    """The same under its other name."""
+
+    __dialect__ = "mariadb"
+
+
+def make_database_file(engine: Engine) -> None:
+    """Create SQLite's file if it is missing, which nothing but a migration does."""
+    if file := database_file(engine):
+        file.touch()
+
+
+def connect_patiently(engine: Engine, seconds: float) -> Connection:
+    """A connection to a database that may still be starting. Raises OperationalError if it does not come up in time."""
+    end = time.monotonic() + seconds
+    told = False
+    while True:
+        try:
+            return engine.connect()
+        except OperationalError as error:
+            if not database_is_away(error) or time.monotonic() > end:
+                raise
+            if not told:
+                log.warning("the database is away; waiting for it")
+                told = True
+            time.sleep(0.5)

@@ -1,0 +1,83 @@
+"""What forgetting a memory does to digests: those that may contain it are deleted, and later made again without it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
+from webapp.db.index_hints import a_few_at_a_time
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.memories.models import MemoryEvidence
+from webapp.memories.rules.paraphrases import ForgottenStatements
+from webapp.memories.store.copies import told_elsewhere, without
+from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.store.tombstone_secrets import graveyard
+
+
+def init_digest_forgetting() -> None:
+    """Listen for memories being forgotten."""
+    being_forgotten.connect(_forget)
+    told_elsewhere.connect(_delete_paraphrases)
+
+
+def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
+    """A digest without what its user has forgotten, if it is in the same words."""
+    forbids = graveyard(user_id).forbids
+    observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
+    return ConversationMemoryData(
+        main_topics=[item for item in data.main_topics if not forbids(item, quote=item)],
+        action=[item for item in data.action if not forbids(item, quote=item)],
+        typical_observation=observation,
+    )
+
+
+def _forget(
+    _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
+) -> None:
+    """Delete, with their history, the digests of the conversations behind the memories and those that repeat the texts.
+
+    A digest is in the model's words, so for the conversations where the memory comes from nothing less is certain.
+    """
+    behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
+    involved = set(db.session.scalars(behind))
+    versions = (
+        select(ConversationMemory.id, ConversationMemory.conversation_id, ConversationMemoryVersion.memory_data)
+        .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
+        .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
+        .where(Conversation.user_id == user_id)
+    )
+    gone = {
+        number
+        for number, conversation_id, data in a_few_at_a_time(versions)
+        if conversation_id in involved or without(data, (), texts) != data
+    }
+    _delete(gone)
+
+
+def _delete_paraphrases(
+    _sender: Any, *, conversation_ids: Collection[int], told: ForgottenStatements, **_: Any
+) -> None:
+    """Delete, with their history, the digests of these conversations that retell what may no longer be told."""
+    versions = (
+        select(ConversationMemory.id, ConversationMemoryVersion.memory_data)
+        .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
+        .where(ConversationMemory.conversation_id.in_(conversation_ids))
+    )
+    _delete({number for number, data in a_few_at_a_time(versions) if any(map(told.is_retold_in, _sentences(data)))})
+
+
+def _sentences(data: dict[str, Any]) -> list[str]:
+    return [text for value in data.values() for text in (value if isinstance(value, list) else [str(value)])]
+
+
+def _delete(gone: Collection[int]) -> None:
+    if gone:
+        db.session.execute(
+            delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(gone))
+        )
+        db.session.execute(delete(ConversationMemory).where(ConversationMemory.id.in_(gone)))

@@ -1,0 +1,103 @@
+"""Turns pages that a reply names into links to them, with the words it quotes; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape, unescape
+
+_PAGE = re.compile(
+    r"\b(?:pages?|pp?\.|Seiten?|S\.|página|págs?\.|pagina|pag\.)(?:\s|&nbsp;)*(?P<page>\d{1,4})\b|第\s*(?P<other>\d{1,4})\s*页",
+    re.IGNORECASE,
+)
+_TAGS = re.compile(r"(<[^>]*+(?:>|\Z))")
+_CLOSED = ("a", "code", "pre")
+_BLOCKS = ("p", "li", "td", "th", "h3", "h4", "h5", "h6", "blockquote")
+_QUOTED = re.compile(r"“([^“”]{6,300})”|„([^„“]{6,300})“|«([^«»]{6,300})»|\"([^\"]{6,300})\"")
+NEAR = 60
+"""The most characters between the name of a file and its page."""
+FAR = 600
+"""How many characters back to look for quoted words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citable:
+    """A file whose pages a reply may name; for a space's document, the document's id, and it must be named."""
+
+    file_id: int
+    name: str
+    pages: int
+    space_id: int | None = None
+
+
+Link = Callable[[Citable, int, str], str]
+"""The address of a page of a file, with certain words highlighted."""
+
+
+def names_a_page(text: str) -> bool:
+    """Whether a text may name a page; cheap."""
+    return _PAGE.search(text) is not None
+
+
+def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
+    """Sanitised HTML in which every page of these files that is named becomes a link.
+
+    If there are several files, the name of the intended one is nearby. Code and links stay as they are.
+    """
+    pieces = _TAGS.split(html)
+    closed, plain, out = 0, "", []
+    for number, piece in enumerate(pieces):
+        if piece.startswith("<"):
+            name = piece.strip("</>").partition(" ")[0].lower()
+            if name in _CLOSED:
+                closed += -1 if piece.startswith("</") else 1
+            if name in _BLOCKS:
+                plain += "\n"
+            out.append(piece)
+            continue
+        after = unescape("".join(part for part in pieces[number + 1 : number + 6] if not part.startswith("<")))
+        out.append(piece if closed > 0 else _linked(piece, plain, after[:NEAR], files, link))
+        plain = (plain + unescape(piece))[-2 * FAR :]
+    return "".join(out)
+
+
+def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link: Link) -> str:
+    def replaced(found: re.Match[str]) -> str:
+        page = int(found["page"] or found["other"])
+        left = before + unescape(piece[: found.start()])
+        file = _meant(left, unescape(piece[found.end() :]) + after, files)
+        if file is None or not 1 <= page <= file.pages:
+            return found[0]
+        quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
+        address = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
+        return f'<a class="page-link" href="{escape(address)}">{found[0]}</a>'
+
+    return _PAGE.sub(replaced, piece)
+
+
+def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
+    """The file whose name is nearest, before or after a page; otherwise the only attached file, if there is one."""
+    near, behind = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
+    best: tuple[int, Citable] | None = None
+    for file in files:
+        at = near.rfind(file.name)
+        gaps = [len(near) - at - len(file.name)] if at >= 0 else []
+        if (at := behind.find(file.name)) >= 0:
+            gaps.append(at + 1)
+        gap = min(gaps, default=NEAR + 1)
+        if gap <= NEAR and (best is None or gap < best[0]):
+            best = (gap, file)
+    if best is not None:
+        return best[1]
+    attached = [file for file in files if file.space_id is None]
+    return attached[0] if len(attached) == 1 else None
+
+
+def split_around(text: str, words: str) -> tuple[str, str, str]:
+    """A text before, at and after some words, ignoring white space and case; all of it before if they are missing."""
+    pattern = r"\s+".join(re.escape(word) for word in words.split())
+    found = re.search(pattern, text, re.IGNORECASE) if pattern else None
+    if found is None:
+        return text, "", ""
+    return text[: found.start()], found[0], text[found.end() :]

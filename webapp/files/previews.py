@@ -1,0 +1,128 @@
+"""Draws pictures of a file, in a separate process: `python -m webapp.files.previews PATH MEDIA_TYPE WISHES`.
+
+WISHES is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
+with JPEGs in base64, or {"error": "..."}. A picture is turned the way it was held, scaled to fit a square of `edge`,
+and encoded again, so that nothing is left but what can be seen: no location, no camera, no preview.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from webapp.files.kinds import PDF
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MEMORY = 1024**3
+MOST_PIXELS = 80_000_000
+QUALITY = 85
+MARK = (255, 214, 10, 96)
+
+
+class Unseen(ValueError):
+    """It cannot be drawn; the message says why."""
+
+
+def main(path: str, media_type: str, wishes: str) -> None:
+    """Draw the requested pictures and write them."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    try:
+        answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(wishes))}
+    except Unseen as error:
+        answer = {"error": str(error)}
+    except MemoryError:
+        answer = {"error": "The picture needs too much memory to be shown."}
+    except Exception:  # anything a library makes of a broken file
+        answer = {"error": "The file is damaged, or not what its name says."}
+    sys.stdout.write(json.dumps(answer))
+
+
+def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
+    if media_type == PDF:
+        return _pages(data, wishes)
+    import PIL.Image  # noqa: PLC0415 - in this process only
+    import PIL.ImageOps  # noqa: PLC0415
+
+    PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
+    with PIL.Image.open(io.BytesIO(data)) as opened:
+        if opened.width * opened.height > MOST_PIXELS:
+            raise Unseen("The picture is too large: it can have at most 80 megapixels.")
+        opened.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
+        turned = PIL.ImageOps.exif_transpose(opened)
+        whole = _flat(turned)
+    return [_jpeg(whole, wish["edge"]) for wish in wishes]
+
+
+def _flat(picture: Image) -> Image:
+    """The picture on white where it is transparent."""
+    import PIL.Image  # noqa: PLC0415
+
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        clear = picture.convert("RGBA")
+        ground = PIL.Image.new("RGBA", clear.size, "white")
+        return PIL.Image.alpha_composite(ground, clear).convert("RGB")
+    return picture.convert("RGB")
+
+
+def _jpeg(picture: Image, edge: int) -> dict[str, Any]:
+    small = picture.copy()
+    small.thumbnail((edge, edge))
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=QUALITY, optimize=True)
+    return {"data": base64.b64encode(out.getvalue()).decode(), "width": small.width, "height": small.height}
+
+
+def _pages(data: bytes, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    import pypdfium2  # noqa: PLC0415
+
+    document = pypdfium2.PdfDocument(data)
+    drawn = []
+    for wish in wishes:
+        if not 1 <= wish["page"] <= len(document):
+            raise Unseen("There is no such page.")
+        page = document[wish["page"] - 1]
+        width, height = page.get_size()
+        scale = min(wish["edge"] / max(width, height, 1), 8.0)
+        picture = page.render(scale=scale).to_pil().convert("RGB")
+        if wish.get("words"):
+            picture = _marked(picture, _places(page, wish["words"]), height, scale)
+        drawn.append(_jpeg(picture, wish["edge"]))
+    return drawn
+
+
+def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
+    """Where certain words are on a page, ignoring white space and case: boxes, with the origin at the bottom."""
+    text = page.get_textpage()
+    count = text.count_chars()
+    said = text.get_text_range(0, count) if count else ""
+    pattern = r"\s+".join(re.escape(word) for word in words.split())
+    found = re.search(pattern, said, re.IGNORECASE) if pattern else None
+    if found is None:
+        return []
+    return [text.get_rect(at) for at in range(text.count_rects(found.start(), found.end() - found.start()))]
+
+
+def _marked(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
+    import PIL.Image  # noqa: PLC0415
+    import PIL.ImageDraw  # noqa: PLC0415
+
+    over = PIL.Image.new("RGBA", picture.size, (0, 0, 0, 0))
+    pen = PIL.ImageDraw.Draw(over)
+    for left, bottom, right, top in places:
+        box = (left * scale - 2, (height - top) * scale - 2, right * scale + 2, (height - bottom) * scale + 2)
+        pen.rectangle(box, fill=MARK)
+    return PIL.Image.alpha_composite(picture.convert("RGBA"), over).convert("RGB")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

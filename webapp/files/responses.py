@@ -1,0 +1,59 @@
+"""Sends the bytes of a file, all or a range, as they come from storage."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from flask import Response, request
+
+from webapp.errors import NotFound
+from webapp.files.storage import file_storage, key_of
+
+
+def content_of(digest: str, name: str, media_type: str) -> Response:
+    """Content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
+    key = key_of(digest)
+    size = file_storage().size(key)
+    if size is None:
+        raise NotFound("The content of this file is gone.")
+    response = Response(mimetype=media_type)
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers.set("Content-Disposition", "attachment", **_named(name))
+    response.set_etag(digest)
+    start, stop = 0, size
+    wanted = request.range
+    if wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1 and _is_same(digest):
+        found = wanted.range_for_length(size)
+        if found is None:
+            response.status_code = 416
+            response.headers["Content-Range"] = f"bytes */{size}"
+            return response
+        start, stop = found
+        response.status_code = 206
+        response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+    elif digest in request.if_none_match:
+        response.status_code = 304
+        return response
+    response.content_length = stop - start
+    if request.method != "HEAD":
+        try:
+            response.response = file_storage().pieces(key, start, stop - start)
+        except FileNotFoundError:
+            raise NotFound("The content of this file is gone.") from None
+    return response
+
+
+def _is_same(digest: str) -> bool:
+    """Whether the requested range is of this content, not of earlier content at the same address."""
+    condition = request.if_range
+    return condition.etag in (None, digest) and condition.date is None
+
+
+def _named(name: str) -> dict[str, str]:
+    """Per RFC 6266: a plain name if that suffices, otherwise with an approximation for old programs."""
+    if name.isascii():
+        return {"filename": name}
+    plain = name.encode("ascii", "replace").decode().replace("?", "_")
+    return {"filename": plain, "filename*": f"UTF-8''{quote(name, safe='')}"}

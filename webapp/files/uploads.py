@@ -1,0 +1,185 @@
+"""Adds files: identified, stored once per content, and read; and deletes bytes that nothing names."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from io import SEEK_END
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy import CompoundSelect, func, insert, select, union_all
+
+from webapp.db.base import after_commit, db
+from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
+from webapp.extensions import app_settings
+from webapp.files import pictures
+from webapp.files.kinds import FileRejected, kind_of, safe_name
+from webapp.files.models import File, FilePage
+from webapp.files.page_marks import marked_page, tokens_of_page
+from webapp.files.storage import file_storage, key_of
+from webapp.files.subprocesses import run_bounded
+from webapp.i18n.marks import say
+from webapp.spaces.models import SpaceDocument
+
+log = logging.getLogger(__name__)
+
+MOST_FILES = 2_000
+PIECE = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """Content that is stored and read: its pages, or why there are none; `seen` tokens as a picture."""
+
+    digest: str
+    name: str
+    media_type: str
+    size: int
+    pages: list[str] = field(default_factory=list)
+    reason: str | None = None
+    seen: int = 0
+
+
+def take_in(user_id: int, name: str, data: BinaryIO) -> File:
+    """Store a file and read it; `data` is read from its beginning and stays open until the commit.
+
+    No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
+    """
+    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
+        raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
+    taken = take_content(name, data)
+    row = _row_of(user_id, taken)
+    keep_after_commit(taken.digest, lambda: data)
+    return row
+
+
+def take_content(name: str, data: BinaryIO) -> StoredContent:
+    """Store and read content like `take_in`; the caller writes the row that names it and calls `keep_after_commit`."""
+    taken = _identify(name, data)
+    db.session.rollback()
+    # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
+    with file_storage().take(key_of(taken.digest), data) as path:
+        if taken.media_type.startswith("image/"):
+            reason, seen = _look(path, taken.digest, taken.media_type)
+            return replace(taken, reason=reason, seen=seen)
+        pages, reason = _read(path, taken.media_type)
+    return replace(taken, pages=pages, reason=reason)
+
+
+def store_content(name: str, data: BinaryIO) -> StoredContent:
+    """Like `take_content`, for content whose text is known: it is not read."""
+    taken = _identify(name, data)
+    db.session.rollback()
+    with file_storage().take(key_of(taken.digest), data):
+        return taken
+
+
+def _identify(name: str, data: BinaryIO) -> StoredContent:
+    """Identify content before it is read. Raises Invalid, TooLarge."""
+    size = data.seek(0, SEEK_END)
+    if size > app_settings().max_file_bytes:
+        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
+    name = safe_name(name)
+    try:
+        media_type = kind_of(name, data, size)
+    except FileRejected as refusal:
+        raise Invalid.field("file", str(refusal)) from None
+    return StoredContent(_digest(data), name, media_type, size)
+
+
+def _row_of(user_id: int, taken: StoredContent) -> File:
+    """Add the person's file and its pages."""
+    pages = taken.pages
+    tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
+    row = File(
+        user_id=user_id,
+        digest=taken.digest,
+        name=taken.name,
+        media_type=taken.media_type,
+        size=taken.size,
+        status="unreadable" if taken.reason else "ready",
+        reason=taken.reason,
+        pages=len(pages),
+        tokens=sum(tokens) + taken.seen,
+        characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
+        picture_pages=sum(not text for text in pages),
+    )
+    db.session.add(row)
+    db.session.flush()
+    if pages:
+        parts = [
+            {"file_id": row.file_id, "page": number, "text": text, "tokens": count}
+            for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
+        ]
+        db.session.execute(insert(FilePage), parts)
+    return row
+
+
+def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
+    """Store content again if it has been deleted in the meantime, with the last other row that named it."""
+    after_commit(lambda: _keep_again(digest, opened))
+
+
+def drop_unnamed(digest: str) -> None:
+    """Delete the bytes after the commit if no file names them."""
+    if not is_named(digest):
+        after_commit(lambda: _drop(digest))
+
+
+def is_named(digest: str) -> bool:
+    """Whether a file, or a document of a space, has this content."""
+    return bool(existing_contents([digest]))
+
+
+def existing_contents(digests: Collection[str]) -> set[str]:
+    """Which of some contents a file, or a document of a space, has."""
+    return {found for found in db.session.scalars(_naming(digests)) if found}
+
+
+def _naming(digests: Collection[str]) -> CompoundSelect[str | None]:
+    files = select(File.digest).where(File.digest.in_(digests))
+    documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
+    return union_all(files, documents)
+
+
+def _digest(data: BinaryIO) -> str:
+    found = hashlib.sha256()
+    data.seek(0)
+    while piece := data.read(PIECE):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
+    """Why a picture cannot be shown, or how many tokens it takes."""
+    try:
+        return None, pictures.first_look(path, digest, media_type)
+    except Invalid as error:
+        return str((error.errors or [{"msg": error.detail}])[0]["msg"]), 0
+
+
+def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
+    """The pages of a file, or why there are none; read in a separate process, within limits."""
+    answer = run_bounded("webapp.files.text_extraction", str(path), media_type)
+    return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
+
+
+def _keep_again(digest: str, opened: Callable[[], BinaryIO]) -> None:
+    """The last other file with this content may have been deleted in the meantime, and the bytes with it."""
+    if file_storage().size(key_of(digest)) is None:
+        with file_storage().take(key_of(digest), opened()):
+            pass
+
+
+def _drop(digest: str) -> None:
+    """If the storage is unavailable, the bytes are left to the sweep."""
+    with db.engine.connect() as connection:  # the session is between two transactions
+        if connection.scalars(_naming([digest])).first():
+            return  # another row has named it since
+    try:
+        file_storage().delete(key_of(digest))
+    except Unavailable:
+        log.warning("the bytes of a deleted file stay for the moment: the storage is away")

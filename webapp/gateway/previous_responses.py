@@ -1,0 +1,138 @@
+"""Turns after a response that is named by its id; `service` finds the place by what was said before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from webapp.chat import client_tool_results
+from webapp.chat import service as chat
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import open_client_calls
+from webapp.db.base import db
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.gateway import threads
+from webapp.gateway.fingerprints import fingerprint
+from webapp.gateway.service import LaunchableReply, Wish, go_on, prepare, start, with_pictures
+from webapp.gateway.wire import GatewayRequest
+from webapp.tools.client_tools import CLIENT
+from webapp.usage.service import require_room
+
+RESPONSE = "response"
+"""Where a reply keeps what only this protocol asks for: `store`, `metadata`, `previous`."""
+
+
+def get_reply(user_id: int, reply_id: int) -> Message:
+    """The reply of a response that is kept. Raises NotFound."""
+    row = messages.get_message(user_id, reply_id)
+    kept = (row.custom_payload or {}).get(RESPONSE) or {}
+    if row.role != "assistant" or kept.get("store") is False:
+        raise NotFound("There is no such response.")
+    return row
+
+
+def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None:
+    """The last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
+    the conversation may continue it, even if it is not kept as a response. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
+    return last if last is not None and open_client_calls(last.tool_calls) else None
+
+
+def begin_after(
+    user_id: int, reply: Message, asked: GatewayRequest, results: Mapping[str, str], wish: Wish
+) -> LaunchableReply:
+    """The rows of a turn that follows one of this user's replies; the caller commits and launches it.
+
+    `results`: the results of the response's calls by their ids; the question may then be empty. If the conversation has
+    since continued otherwise, it is branched; if the same request is repeated, its reply is replaced. Raises Invalid,
+    Conflict, and what `start_turn` raises.
+    """
+    require_room(user_id)
+    _agree(get_conversation(user_id, reply.conversation_id), wish)
+    if reply.superseded_by_id is not None:
+        raise Conflict("Another version of this response has taken its place.")
+    if reply.status == "streaming":
+        raise Conflict("This response is still being written.")
+    called = [str(call["call_id"]) for call in reply.tool_calls or () if call.get("by") == CLIENT]
+    if missing := [name for name in called if name not in results]:
+        raise Invalid.field("input", f"No tool output found for function call {missing[0]}.")
+    if strange := [name for name in results if name not in called]:
+        raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
+    if asked.question:
+        begun = with_pictures(user_id, asked, partial(_ask, user_id, reply.message_id, asked, results, wish))
+    else:
+        begun = _answer(user_id, reply, results, wish)
+    prepare(begun, asked, wish)
+    if begun.started is not None:
+        threads.note(user_id, _mark(user_id, reply, asked), begun.conversation_id, begun.turn_id)
+    return begun
+
+
+def _mark(user_id: int, reply: Message, asked: GatewayRequest) -> str:
+    """The fingerprint of a request that follows a response; if that was asked for on the page, its id stands for it."""
+    behind = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
+    said = [("assistant", reply.content)] if reply.content else []
+    return fingerprint("", [*said, ("user", asked.question)] if asked.question else said, behind=behind)
+
+
+def _agree(conversation: Conversation, wish: Wish) -> None:
+    """Raise Invalid if a request chooses other settings for its conversation than the response was held with."""
+    memory = "off" if not conversation.uses_memory else "on" if conversation.makes_memory else "read"
+    held = {
+        "space_id": conversation.space_id,
+        "memory": memory,
+        "is_temporary": conversation.is_temporary,
+        "conversation_id": conversation.conversation_id,
+    }
+    for name in wish.chosen:
+        if getattr(wish, name) != held[name]:
+            raise Invalid.field(
+                "previous_response_id",
+                "Space, memory and temporary are chosen with the first response of a conversation, and this one is "
+                "held otherwise. Begin a new one without previous_response_id.",
+            )
+
+
+def _ask(
+    user_id: int,
+    reply_id: int,
+    asked: GatewayRequest,
+    results: Mapping[str, str],
+    wish: Wish,
+    pictures: Mapping[int, str],
+) -> LaunchableReply:
+    reply = messages.get_message(user_id, reply_id)
+    conversation = get_conversation(user_id, reply.conversation_id, lock=True)
+    again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
+    if again is None and not results and (found := threads.find_asked(user_id, _mark(user_id, reply, asked))):
+        branch, last = found
+        return go_on(user_id, asked, wish, branch, pictures, *last)
+    if again is None:
+        reply = _branch_copy(user_id, reply)
+    if again in (None, (0, "")) and results:
+        client_tool_results.take(reply, results)
+    if again is None:
+        return start(user_id, asked, wish, reply.conversation_id, pictures)
+    return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
+
+
+def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
+    get_conversation(user_id, reply.conversation_id, lock=True)
+    rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
+    if any(row.role == "user" for row in rest):
+        reply = _branch_copy(user_id, reply)
+    elif rest and rest[-1].status == "streaming":
+        return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
+    started = client_tool_results.go_on(user_id, reply, results)
+    started.reply.model = wish.model
+    db.session.flush()
+    return LaunchableReply(started.turn_id, reply.conversation_id, started, is_new=False)
+
+
+def _branch_copy(user_id: int, reply: Message) -> Message:
+    """The copy of a reply, at the end of a new conversation that begins with what was said up to it."""
+    made = chat.branch(user_id, reply.message_id)
+    return messages.get_message(user_id, messages.last_message_id(made.conversation_id) or 0)

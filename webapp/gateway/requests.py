@@ -1,0 +1,186 @@
+"""What both endpoints of the gateway share: reading a request's choices, launching a turn, following a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flask import Flask, Response, jsonify, request
+from pydantic import BaseModel, ValidationError
+
+from webapp.accounts.auth import current_user_id
+from webapp.chat import service as chat
+from webapp.chat.turns.follow import follow
+from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.start_queue import leave
+from webapp.chat.turns.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
+from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import open_client_calls
+from webapp.db.base import db, expect_writes
+from webapp.errors import Invalid
+from webapp.extensions import this_app
+from webapp.gateway import service, wire
+from webapp.gateway.service import LaunchableReply, Wish
+from webapp.http import problems
+from webapp.http.validation import parse_id
+
+PATIENCE = 600.0
+"""How many seconds to wait for a reply that is not streamed."""
+SPACE, MEMORY, CONVERSATION = "X-Commonplace-Space", "X-Commonplace-Memory", "X-Commonplace-Conversation"
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a reply ended: the kind of its last event, and its data."""
+
+    kind: str
+    data: dict[str, Any]
+
+    @property
+    def finish(self) -> str:
+        """OpenAI's word for why it ended."""
+        if self.calls:
+            return "tool_calls"
+        return wire.finish_of(self.data["message"].get("custom_payload"))
+
+    @property
+    def calls(self) -> Sequence[Mapping[str, Any]]:
+        """The calls that the client has to answer."""
+        return open_client_calls(self.data["message"].get("tool_calls"))
+
+    @property
+    def content(self) -> str:
+        """What is stored, not what was streamed: something may have been forgotten in the meantime."""
+        return str(self.data["message"]["content"])
+
+    @property
+    def error(self) -> tuple[dict[str, Any], int]:
+        """The error of a failed reply, with its status."""
+        status = wire.status_of(self.data["code"])
+        return wire.error(self.data["detail"] or "The reply failed.", status, code=self.data["code"]), status
+
+
+def body_as(shape: type[_Body]) -> _Body:
+    """The request's body. Raises Invalid."""
+    try:
+        return shape.model_validate(request.get_json())
+    except ValidationError as error:
+        found = problems.field_errors(error)
+        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+
+
+def wish(model: str, conversation_id: int | None = None) -> Wish:
+    """What the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises Invalid,
+    NotFound."""
+    name, chosen = wire.split_model(model)
+    wishes: dict[str, Any] = {"model": service.model_named(name)}
+    for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
+        if given := request.headers.get(header, "").strip():
+            wishes[field] = parse_id(given)
+            if wishes[field] is None:
+                raise Invalid.field(header, f"{header} has to be an id.")
+    if memory := request.headers.get(MEMORY, "").strip().lower():
+        if memory not in wire.MEMORY:
+            raise Invalid.field(MEMORY, f"{MEMORY} has to be one of {', '.join(wire.MEMORY)}.")
+        wishes["memory"] = memory
+    wishes |= chosen | ({"conversation_id": conversation_id} if conversation_id else {})
+    found = Wish(**wishes, chosen=frozenset(wishes) - {"model"})
+    if found.conversation_id:
+        get_conversation(current_user_id(), found.conversation_id)
+    return found
+
+
+def launch(begun: LaunchableReply) -> None:
+    """Commit a turn and hand it to the runner; no connection is held while the reply is written."""
+    db.session.commit()
+    if begun.started is not None:
+        chat.launch(begun.started)
+    leave()
+    db.session.remove()
+
+
+def _entries(begun: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
+    launched = begun.started is not None
+    return follow(this_app(), runtime().hub, begun.turn_id, patience=patience, launched=launched)
+
+
+def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[Iterator[str | End | None]]:
+    """The events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
+
+    A reader that hangs up before the end stops the reply, which is what these clients mean by it.
+    """
+    app, found = this_app(), _pieces(_entries(begun, None))
+
+    @contextmanager
+    def read() -> Iterator[Iterator[str | End | None]]:
+        is_open = True
+
+        def told() -> Iterator[str | End | None]:
+            nonlocal is_open
+            for piece in found:
+                is_open = not isinstance(piece, End)
+                yield piece
+            is_open = False
+
+        try:
+            yield told()
+        finally:
+            if is_open:
+                with app.app_context():
+                    expect_writes(False)
+                    chat.stop_turn(user_id, begun.turn_id)
+
+    return read()
+
+
+def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
+    """A reply's text as it arrives, each character once, then its end; None while nothing happens."""
+    length = 0
+    for item in found:
+        if item is None:
+            yield None
+        elif item.kind in TEXT_KINDS:
+            grown = item.offset + len(item.data["text"])
+            if item.offset <= length < grown:
+                yield item.data["text"][length - item.offset :]
+                length = grown
+        elif item.kind in FINAL_KINDS:
+            content = (item.data.get("message") or {}).get("content", "")
+            if len(content) > length:
+                yield content[length:]
+            yield End(item.kind, item.data)
+            return
+
+
+def wait_for(begun: LaunchableReply) -> End | Response:
+    """The end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
+    end = next((piece for piece in _pieces(_entries(begun, PATIENCE)) if isinstance(piece, End)), None)
+    if end is None:
+        return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
+    return refusal(*end.error) if end.kind == "error" else end
+
+
+def usage_in(app: Flask, begun: LaunchableReply) -> dict[str, Any]:
+    """The reply's usage, from within a stream."""
+    with app.app_context():
+        return service.usage_of(begun.conversation_id, begun.turn_id)
+
+
+def refusal(body: dict[str, Any], status: int) -> Response:
+    """A response for a reply that failed. It is in the conversation, so a client's automatic retry would ask twice."""
+    response = jsonify(body)
+    response.status_code = status
+    response.headers["x-should-retry"] = "false"
+    return response
+
+
+def say_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
+    """An error in OpenAI's shape."""
+    param = ".".join(errors[0]["loc"]) if errors else None
+    status = 400 if status == 422 else status
+    response = jsonify(wire.error(message, status, param=param))
+    response.status_code = status
+    return response

@@ -1,0 +1,238 @@
+"""Requests of OpenAI's Responses API, read into the same form as `wire` reads a chat completion into; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+
+from webapp.gateway import wire
+from webapp.gateway.formats import read_flat_format
+from webapp.gateway.functions import Call, UnsupportedRequest, read_tools
+from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
+from webapp.http.validation import Line, SearchText, encodable, parse_id
+from webapp.llm.parameters import Amount, Count, Effort
+
+PREFIX = "resp_"
+MOST_METADATA = 16
+CONVERSATION = "conv_"
+_ROLES = ("user", "assistant", "system", "developer")
+_LEFT_OUT = ("reasoning", "compaction")
+"""Kinds of items that clients send back and that are ignored here."""
+
+MetadataName = Annotated[Line, Field(max_length=64)]
+MetadataValue = Annotated[SearchText, Field(max_length=512)]
+
+
+def _text_or_items(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("input must be a text or a list of items")
+    if len(value) > MOST_MESSAGES:
+        raise ValueError(f"input can have at most {MOST_MESSAGES:,} items")
+    return value
+
+
+Input = Annotated[str | list[dict[str, Any]], PlainValidator(_text_or_items)]
+
+
+class Reasoning(BaseModel):
+    effort: Effort | None = None
+
+
+class ResponseRequest(BaseModel):
+    """A request for a response. What is not named here is taken and has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Line = Field("default", max_length=240)
+    input: Input
+    instructions: SearchText | None = None
+    previous_response_id: str | None = Field(None, max_length=200)
+    store: bool | None = None
+    stream: bool | None = False
+    metadata: Annotated[dict[MetadataName, MetadataValue], Field(max_length=MOST_METADATA)] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    text: dict[str, Any] | None = None
+    background: bool | None = None
+    conversation: Any = None
+    prompt: Any = None
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_output_tokens: Count | None = Field(None, ge=1, le=1_000_000)
+    reasoning: Reasoning | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it sets for the reply, under the names of chat completions."""
+        given = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_completion_tokens": self.max_output_tokens,
+            "reasoning_effort": self.reasoning.effort if self.reasoning else None,
+            "verbosity": (self.text or {}).get("verbosity"),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def conversation_id(self) -> int | None:
+        """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
+        if self.conversation is None:
+            return None
+        named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
+        found = parse_id(named.removeprefix(CONVERSATION)) if isinstance(named, str) else None
+        if found is None:
+            raise UnsupportedRequest("conversation", "A conversation is named by its id, such as conv_34.")
+        return found
+
+    @property
+    def form(self) -> dict[str, Any] | None:
+        """The format of the answer, as chat completions express it. Raises Unsupported."""
+        return read_flat_format((self.text or {}).get("format"), "text.format")
+
+    @property
+    def previous(self) -> int | None:
+        """The id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
+        if not self.previous_response_id:
+            return None
+        return reply_id(self.previous_response_id)
+
+
+def reply_id(name: str) -> int:
+    """The reply that a response's id names; 0 for any other id."""
+    return (parse_id(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None) or 0
+
+
+def read(request: ResponseRequest) -> GatewayRequest:
+    """The question of a request that contains the whole history. Raises Unsupported."""
+    _check(request)
+    found = _messages(request)
+    _check_calls(found)
+    return _as_input(found, request)
+
+
+def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, str]]:
+    """What follows an earlier response: a question, which may be empty, and the results of its calls by call id. Raises
+    Unsupported."""
+    _check(request)
+    found = _messages(request)
+    if any(message.role == "assistant" for message in found):
+        raise UnsupportedRequest("input", "After previous_response_id, input must contain only what is new.")
+    results = {message.tool_call_id or "": wire.text_of(message) for message in found if message.role == "tool"}
+    rest = [message for message in found if message.role != "tool"]
+    if any(message.role == "user" for message in rest):
+        return _as_input(rest, request), results
+    if not results:
+        raise UnsupportedRequest("input", "There has to be a user's message or the output of function calls.")
+    return replace(_as_input([*rest, WireMessage(role="user", content="-")], request), question=""), results
+
+
+def _check(request: ResponseRequest) -> None:
+    if request.background and request.stream:
+        raise UnsupportedRequest(
+            "background", "A response created in the background cannot be streamed: ask for it by id."
+        )
+    if request.background and request.store is False:
+        raise UnsupportedRequest("background", "A response created in the background has to be stored.")
+    if request.conversation_id and request.previous_response_id:
+        raise UnsupportedRequest("conversation", "conversation and previous_response_id cannot be used together.")
+    if request.prompt is not None:
+        raise UnsupportedRequest("prompt", "There are no stored prompts here.")
+    if (request.text or {}).get("verbosity") not in (None, "low", "medium", "high"):
+        raise UnsupportedRequest("text.verbosity", "verbosity must be one of low, medium, high.")
+
+
+def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> GatewayRequest:
+    """The messages read like those of a completion; errors name the fields of this protocol."""
+    try:
+        tools = read_tools(
+            [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
+        )
+        asked = wire.read(Completion.model_construct(messages=list(messages)))
+        form = request.form
+    except UnsupportedRequest as error:
+        raise UnsupportedRequest(
+            error.param.replace("messages", "input").replace(".function", ""), str(error)
+        ) from None
+    return wire.with_response_format(replace(asked, tools=tools, place="input", parameters=request.parameters), form)
+
+
+def _nested(tool: Any) -> Any:
+    """A tool as chat completions define it: the fields are one level deeper there."""
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        return tool
+    return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
+
+
+def _messages(request: ResponseRequest) -> list[WireMessage]:
+    """The items as messages: consecutive ones from the same side become one."""
+    found: list[WireMessage] = []
+    if request.instructions:
+        found.append(WireMessage(role="system", content=request.instructions))
+    if isinstance(request.input, str):
+        return [*found, WireMessage(role="user", content=request.input)]
+    for number, item in enumerate(request.input):
+        try:
+            message = _message(item, f"input[{number}]")
+        except ValidationError as error:
+            where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
+            raise UnsupportedRequest(f"input[{number}].{where}", error.errors()[0]["msg"]) from None
+        if message is None:
+            continue
+        if found and found[-1].role == message.role and message.role in ("user", "assistant"):
+            message = _joined(found.pop(), message)
+        found.append(message)
+    return found
+
+
+def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
+    kind = item.get("type") or ("message" if "role" in item else None)
+    if kind == "message":
+        if item.get("role") not in _ROLES:
+            raise UnsupportedRequest(f"{param}.role", f"A role must be one of {', '.join(_ROLES)}.")
+        return WireMessage.model_validate({"role": item["role"], "content": item.get("content")})
+    if kind == "function_call":
+        function = {"name": item.get("name"), "arguments": item.get("arguments")}
+        call = {"id": item.get("call_id"), "function": function}
+        if not (call["id"] and all(isinstance(part, str) for part in (call["id"], *function.values()))):
+            raise UnsupportedRequest(param, "A function_call must have a call_id, a name and arguments.")
+        return WireMessage(role="assistant", content="", tool_calls=[call])
+    if kind == "function_call_output":
+        if not isinstance(item.get("call_id"), str) or not isinstance(item.get("output"), str | list):
+            raise UnsupportedRequest(param, "A function_call_output must have a call_id and an output.")
+        return WireMessage.model_validate({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
+    if kind in _LEFT_OUT:
+        return None
+    raise UnsupportedRequest(f"{param}.type", f"Items of the type {str(kind)[:40]!r} cannot be read here.")
+
+
+def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
+    calls = [*(first.tool_calls or ()), *(second.tool_calls or ())]
+    return WireMessage(role=first.role, content=[*_parts(first), *_parts(second)], tool_calls=calls or None)
+
+
+def _parts(message: WireMessage) -> list[dict[str, Any]]:
+    if isinstance(message.content, list):
+        return message.content
+    return [{"type": "input_text", "text": message.content}] if message.content else []
+
+
+def _check_calls(messages: Sequence[WireMessage]) -> None:
+    """Raise Unsupported for a call without a result, or a result without a call."""
+    called = [call["id"] for message in messages for call in message.tool_calls or ()]
+    answered = [message.tool_call_id for message in messages if message.role == "tool"]
+    if missing := [name for name in called if name not in set(answered)]:
+        raise UnsupportedRequest("input", f"No tool output found for function call {missing[0][:200]}.")
+    if strange := [name for name in answered if name not in set(called)]:
+        raise UnsupportedRequest("input", f"No tool call found for function call output with call_id {strange[0]}.")
+
+
+def calls_of(records: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """Recorded calls as a client knows them."""
+    found = [wire.tool_call(record) for record in records]
+    return [Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in found]

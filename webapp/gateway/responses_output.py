@@ -1,0 +1,224 @@
+"""Responses of OpenAI's Responses API as they are sent, whole and as typed events; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.gateway.formats import flat
+from webapp.gateway.responses_input import CONVERSATION, PREFIX, ResponseRequest, calls_of
+from webapp.gateway.wire import ARGUMENTS_PIECE
+
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_ERRORS = {"rate_limited": "rate_limit_exceeded", "context_too_long": "invalid_prompt", "refused": "invalid_prompt"}
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a response always says about itself and its request; `created` in seconds."""
+
+    turn_id: int
+    created: int
+    model: str
+    instructions: str | None = None
+    previous: str | None = None
+    store: bool = True
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    tools: Sequence[Any] = ()
+    tool_choice: Any = "auto"
+    parallel: bool = True
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] | None = None
+    background: bool = False
+    conversation_id: int | None = None
+
+    @classmethod
+    def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
+        """What it says for a request."""
+        return cls(
+            turn_id,
+            created,
+            request.model,
+            request.instructions,
+            request.previous_response_id or None,
+            request.store is not False,
+            request.metadata or {},
+            [_tool(tool) for tool in request.tools or ()],
+            _choice(request.tool_choice),
+            request.parallel_tool_calls is not False,
+            request.parameters,
+            request.form,
+            request.background is True,
+            conversation_id,
+        )
+
+
+def response(
+    about: About,
+    status: str,
+    output: Sequence[Item] = (),
+    *,
+    finish: str = "stop",
+    usage: Mapping[str, Any] | None = None,
+    error: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The object; a reply that was cut short (`finish`) is incomplete. `usage` has the names of chat completions."""
+    reason = _INCOMPLETE.get(finish) if status == "completed" else None
+    return {
+        "id": f"{PREFIX}{about.turn_id}",
+        "object": "response",
+        "created_at": about.created,
+        "status": "incomplete" if reason else status,
+        "background": about.background,
+        "conversation": {"id": f"{CONVERSATION}{about.conversation_id}"} if about.conversation_id else None,
+        "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "instructions": about.instructions,
+        "max_output_tokens": about.parameters.get("max_completion_tokens"),
+        "model": about.model,
+        "output": list(output),
+        "parallel_tool_calls": about.parallel,
+        "previous_response_id": about.previous,
+        "reasoning": {"effort": about.parameters.get("reasoning_effort"), "summary": None},
+        "store": about.store,
+        "temperature": about.parameters.get("temperature"),
+        "text": _text(about),
+        "tool_choice": about.tool_choice,
+        "tools": list(about.tools),
+        "top_p": about.parameters.get("top_p"),
+        "truncation": "disabled",
+        "usage": _usage(usage) if usage is not None else None,
+        "user": None,
+        "metadata": dict(about.metadata),
+    }
+
+
+def output_of(
+    turn_id: int, text: str, calls: Sequence[Mapping[str, Any]], *, finish: str = "stop", is_open: bool = False
+) -> list[Item]:
+    """The output: the message, unless there are only calls (and it was not begun), and the calls to be answered."""
+    items = [_call(call.id, call.name, call.arguments) for call in calls_of(calls)]
+    if text or is_open or not items:
+        items.insert(0, _message(turn_id, "incomplete" if finish in _INCOMPLETE else "completed", text))
+    return items
+
+
+class Stream:
+    """The events of one response, numbered."""
+
+    def __init__(self, about: About) -> None:
+        self.about = about
+        self._number = 0
+        self._is_open = False
+
+    def begin(self) -> Iterator[bytes]:
+        """The events before any text."""
+        for kind in ("created", "in_progress"):
+            yield self._event(f"response.{kind}", response=response(self.about, "in_progress"))
+
+    def text(self, piece: str) -> Iterator[bytes]:
+        """The events for the next piece of text."""
+        if not self._is_open:
+            yield from self._open()
+        yield self._event("response.output_text.delta", **self._place(), delta=piece, logprobs=[])
+
+    def end(
+        self, text: str, calls: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any]
+    ) -> Iterator[bytes]:
+        """The events after the last piece; `text` is the whole text as stored."""
+        items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
+        for index, item in enumerate(items):
+            yield from self._close(item) if item["type"] == "message" else self._called(index, item)
+        whole = response(self.about, "completed", items, finish=finish, usage=usage)
+        yield self._event(f"response.{whole['status']}", response=whole)
+
+    def fail(self, error: Mapping[str, Any]) -> Iterator[bytes]:
+        """The events that end a failed reply; `error` has a `code` of ours and a `message`."""
+        yield self._event("response.failed", response=response(self.about, "failed", error=error))
+
+    def _open(self) -> Iterator[bytes]:
+        self._is_open = True
+        item = _message(self.about.turn_id, "in_progress", None)
+        yield self._event("response.output_item.added", output_index=0, item=item)
+        yield self._event("response.content_part.added", **self._place(), part=_part(""))
+
+    def _close(self, item: Item) -> Iterator[bytes]:
+        if not self._is_open:
+            yield from self._open()
+        part = item["content"][0]
+        yield self._event("response.output_text.done", **self._place(), text=part["text"], logprobs=[])
+        yield self._event("response.content_part.done", **self._place(), part=part)
+        yield self._event("response.output_item.done", output_index=0, item=item)
+
+    def _called(self, index: int, item: Item) -> Iterator[bytes]:
+        place = {"item_id": item["id"], "output_index": index}
+        begun = {**item, "status": "in_progress", "arguments": ""}
+        yield self._event("response.output_item.added", output_index=index, item=begun)
+        arguments = item["arguments"]
+        for at in range(0, len(arguments), ARGUMENTS_PIECE):
+            piece = arguments[at : at + ARGUMENTS_PIECE]
+            yield self._event("response.function_call_arguments.delta", **place, delta=piece)
+        yield self._event("response.function_call_arguments.done", **place, name=item["name"], arguments=arguments)
+        yield self._event("response.output_item.done", output_index=index, item=item)
+
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": f"msg_{self.about.turn_id}", "output_index": 0, "content_index": 0}
+
+    def _event(self, kind: str, **data: Any) -> bytes:
+        body = {"type": kind, "sequence_number": self._number, **data}
+        self._number += 1
+        return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+def _text(about: About) -> Item:
+    told = {"verbosity": about.parameters["verbosity"]} if "verbosity" in about.parameters else {}
+    return {"format": flat(about.form), **told}
+
+
+def _tool(tool: Mapping[str, Any]) -> Item:
+    """A tool as it was sent, with the fields that were read."""
+    return {name: tool.get(name) for name in ("type", "name", "description", "parameters", "strict")}
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, dict):
+        return choice or "auto"
+    if choice.get("type") == "allowed_tools":
+        named = [{"type": "function", "name": tool["name"]} for tool in choice.get("tools") or () if "name" in tool]
+        return {"type": "allowed_tools", "mode": choice.get("mode", "auto"), "tools": named}
+    return {"type": "function", "name": choice.get("name")}
+
+
+def _message(turn_id: int, status: str, text: str | None) -> Item:
+    content = [] if text is None else [_part(text)]
+    return {"id": f"msg_{turn_id}", "type": "message", "status": status, "role": "assistant", "content": content}
+
+
+def _part(text: str) -> Item:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _call(call_id: str, name: str, arguments: str) -> Item:
+    return {
+        "id": f"fc_{call_id}",
+        "type": "function_call",
+        "status": "completed",
+        "call_id": call_id,
+        "name": name,
+        "arguments": arguments,
+    }
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    return {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage["total_tokens"],
+    }

@@ -1,0 +1,1 @@
+"""What views share: kinds of answer, forms, paging, validation, problems, headers; and requests to other servers."""

@@ -1,0 +1,225 @@
+"""Requests to addresses that somebody else chose: never into this network unless a setting allows it, with limits on
+size and time, and to that address only (a redirect is an answer)."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from urllib.parse import SplitResult, urlsplit
+
+from webapp.http.ip_addresses import is_public
+from webapp.i18n.marks import N_, Sentence, say
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
+_WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
+"""Names that exist only in one's own network."""
+WITHIN = N_("The address is within this server's own network.")
+UNKNOWN = N_("There is no host with this name.")
+UNENCRYPTED = N_("The connection could not be encrypted: its certificate is not accepted.")
+LATE = N_("It did not answer in time.")
+SILENT = N_("Nothing answers at this address.")
+BROKEN = N_("The connection broke.")
+REASONS = (WITHIN, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
+"""Why an address that is one cannot be asked, for whoever kept it in English."""
+
+
+class _Told(Exception):
+    @property
+    def why(self) -> Sentence:
+        """The text, which can be said in the reader's language."""
+        text = self.args[0]
+        return text if isinstance(text, Sentence) else say(text)
+
+
+class RequestRefused(_Told):
+    """Requests to the address are not allowed; the text says why, for the person who entered it."""
+
+
+class RequestFailed(_Told):
+    """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """What may be reached even though it is inside this network: host names and networks."""
+
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> AllowedHosts:
+        """From a comma-separated list such as `10.0.0.0/8, hooks.lan`. Raises ValueError for an invalid network."""
+        hosts, networks = set(), []
+        for item in filter(None, (part.strip().lower() for part in text.split(","))):
+            if "/" in item or ":" in item or item.replace(".", "").isdigit():
+                networks.append(ipaddress.ip_network(item))
+            else:
+                hosts.add(_plain(item))
+        return cls(frozenset(hosts), tuple(networks))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer: the status, the headers by lower-case name, and as much of the body as was asked for."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
+    """The parts of an address that can be requested. Raises Refused for a malformed one or one of other schemes."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise RequestRefused("This is not an address.") from None
+    if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
+        raise RequestRefused(_must_begin(schemes))
+    if parts.username or parts.password or parts.fragment:
+        raise RequestRefused("The address must have neither a password nor a fragment.")
+    try:
+        parts.hostname.encode("idna" if not parts.hostname.isascii() else "ascii")
+    except UnicodeError:
+        raise RequestRefused("This is not a host name.") from None
+    return parts
+
+
+def _must_begin(schemes: tuple[str, ...]) -> str:
+    first, *others = (f"{scheme}://" for scheme in schemes)
+    if not others:
+        return say("The address must begin with %(scheme)s.", scheme=first)
+    return say("The address must begin with %(scheme)s or %(other)s.", scheme=first, other=" or ".join(others))
+
+
+def check_host(url: str, allowed: AllowedHosts) -> None:
+    """Raise Refused for an address that is malformed or plainly inside this network; names are not looked up."""
+    host = _plain(check_url(url).hostname or "")
+    if host in allowed.hosts:
+        return
+    try:
+        _check_address(_number(host), allowed)
+    except ValueError:
+        if host in _LOCAL or host.endswith(_WITHIN):
+            raise RequestRefused(WITHIN) from None
+
+
+def _number(host: str) -> str:
+    """An IPv4 address as the machine reads it when it connects, which takes `127.1` and `2130706433` for addresses,
+    too; any other host unchanged."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return host
+
+
+def _plain(host: str) -> str:
+    """A host's name as it is looked up: in ASCII and lower case, without a final dot."""
+    return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    seconds: float = 10.0,
+    most: int = 65_536,
+    allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
+    schemes: tuple[str, ...] = ("https", "http"),
+) -> Answer:
+    """Make a request, within `seconds` in all, and read at most `most` bytes. Raises Refused, Failed.
+
+    The name is resolved once, and the connection goes to the resolved address: it cannot change in between.
+    """
+    parts = check_url(url, schemes=schemes)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    connection: HTTPConnection = HTTPConnection(host, port, timeout=seconds)
+    if parts.scheme == "https":
+        connection = HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
+    plain = _connected(_addresses(host, port, allowed), seconds)
+    # Every read has its own time limit, and there may be many reads: when all time is up, the connection is cut.
+    cut = threading.Timer(seconds, _shut, (plain,))
+    cut.daemon = True
+    cut.start()
+    try:
+        context = getattr(connection, "_context", None)
+        connection.sock = context.wrap_socket(plain, server_hostname=host) if context else plain
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request(
+            method, target, body, {"User-Agent": "Commonplace", **(headers or {}), "Connection": "close"}
+        )
+        return _read(connection.getresponse(), most)
+    except (HTTPException, OSError, ValueError) as error:
+        raise RequestFailed(_in_words(error)) from None
+    finally:
+        cut.cancel()
+        connection.close()
+        plain.close()
+
+
+def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, tuple[str, int]]]:
+    """Families and addresses of a host that may be asked. Raises Refused if any may not, Failed for an unknown name."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise RequestFailed(UNKNOWN) from None
+    if _plain(host) not in allowed.hosts:
+        for *_, where in found:
+            _check_address(str(where[0]), allowed)
+    return [(int(family), (str(where[0]), int(where[1]))) for family, _, _, _, where in found]
+
+
+def _check_address(address: str, allowed: AllowedHosts) -> None:
+    """Raise Refused for an IP address inside this network, ValueError for what is not an address."""
+    plain = ipaddress.ip_address(address.partition("%")[0])
+    if not is_public(address) and not any(plain in network for network in allowed.networks):
+        raise RequestRefused(WITHIN)
+
+
+def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
+    last: OSError | None = None
+    for family, where in addresses[:4]:
+        line = socket.socket(family, socket.SOCK_STREAM)
+        line.settimeout(min(seconds, 5.0))
+        try:
+            line.connect(where)
+        except OSError as error:
+            last = error
+            line.close()
+        else:
+            line.settimeout(seconds)
+            return line
+    raise RequestFailed(_in_words(last or OSError()))
+
+
+def _read(answer: HTTPResponse, most: int) -> Answer:
+    body = answer.read(most + 1)
+    if len(body) > most:
+        raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{most:,}"))
+    return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
+
+
+def _shut(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return UNENCRYPTED
+    if isinstance(error, TimeoutError):
+        return LATE
+    if isinstance(error, ConnectionRefusedError):
+        return SILENT
+    return BROKEN

@@ -1,0 +1,98 @@
+"""Keyset paging: what a list is asked for, its pages, and cursors that lead on in that list alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.errors import Invalid
+from webapp.http.validation import encodable
+
+T = TypeVar("T")
+
+LONGEST_CURSOR = 800
+"""A key may contain a name of 100 characters, of four bytes each."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST = 2**63
+_MARK_BYTES = 6
+
+
+class PageQuery(BaseModel):
+    """The paging parameters of every list."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    limit: int = Field(20, ge=1, le=100, description="How many to return.")
+    cursor: str | None = Field(
+        None,
+        max_length=LONGEST_CURSOR,
+        description="`next_cursor` of the previous page; only the same list with the same filters takes it.",
+    )
+
+
+class Page(Generic[T]):
+    """One page of a keyset-paged list."""
+
+    def __init__(self, items: Sequence[T], next_cursor: str | None):
+        self.items = list(items)
+        self.next_cursor = next_cursor
+
+
+class Keyset:
+    """The order of one list, for one query: makes its cursors, and takes only these.
+
+    `name` is the list and its order, `within` what it is a list of (whose, of which space), `types` those of its sort
+    key: int, float, str or datetime. A cursor is the sort key of the last row of a page behind a mark of all that and
+    of the query's filters: elsewhere its place would mean nothing, and rows would be missing without anybody noticing.
+    """
+
+    def __init__(self, name: str, query: PageQuery, *types: type, within: Any = None):
+        self._query = query
+        self._types = types
+        filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
+        which = json.dumps([name, within, filters], sort_keys=True, separators=(",", ":"))
+        self._mark = blake2b(which.encode(), digest_size=_MARK_BYTES).hexdigest()
+
+    def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
+        """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
+        items = rows[: self._query.limit]
+        more = len(rows) > len(items)
+        return Page(items, self.cursor(*key(items[-1])) if more and items else None)
+
+    def cursor(self, *key: str | int | float | datetime) -> str:
+        """The cursor of the row with this sort key."""
+        packed = json.dumps([self._mark, *map(_plain, key)], separators=(",", ":"), ensure_ascii=False)
+        return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+    def position(self) -> tuple[Any, ...]:
+        """The sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for this."""
+        try:
+            cursor = self._query.cursor or ""
+            mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            if mark != self._mark:
+                raise ValueError
+            return tuple(_typed(part, kind) for part, kind in zip(key, self._types, strict=True))
+        except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+
+
+def _plain(part: str | int | float | datetime) -> str | int | float:
+    return round((part - EPOCH) / timedelta(microseconds=1)) if isinstance(part, datetime) else part
+
+
+def _typed(part: object, kind: type) -> Any:
+    """A part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
+    if type(part) is not (int if kind is datetime else kind):
+        raise ValueError
+    if isinstance(part, int) and abs(part) >= _LARGEST:  # no column holds it
+        raise ValueError
+    if isinstance(part, str):
+        return encodable(part)
+    return EPOCH + timedelta(microseconds=part) if kind is datetime and isinstance(part, int) else part

@@ -1,0 +1,191 @@
+"""How failures are reported to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, current_app, g, json, redirect, render_template, request
+from pydantic import ValidationError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.db.base import database_is_away, database_is_full, db
+from webapp.db.conflicts import forget_session
+from webapp.errors import DomainError, Unavailable
+from webapp.extensions import limiter
+from webapp.http.form_urls import page_meant
+from webapp.http.views import wants_json, wants_partial
+from webapp.i18n.marks import N_, Sentence
+
+log = logging.getLogger(__name__)
+
+Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
+"""Makes a response from a status, a sentence and the errors of the fields."""
+_SHAPES = "error_shapes"
+UNKNOWN_PAGE = N_("This page does not exist.")
+
+
+def speak(app: Flask, prefix: str, shape: Shape) -> None:
+    """Report errors under a path in the shape of another protocol."""
+    app.extensions.setdefault(_SHAPES, {})[prefix] = shape
+
+
+def problem(
+    status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
+) -> Response:
+    """An application/problem+json response, or its equivalent in another protocol."""
+    body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    if errors is not None:
+        body["errors"] = errors
+    shapes: dict[str, Shape] = current_app.extensions.get(_SHAPES, {})
+    shape = next((shape for prefix, shape in shapes.items() if request.path.startswith(prefix)), None)
+    if shape is not None:
+        response = shape(status, detail or title, errors)
+    else:
+        response = Response(json.dumps(body), status, content_type="application/problem+json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = g.retry_after = str(retry_after)
+    if status == 401:
+        response.headers.setdefault("WWW-Authenticate", "Bearer")
+    return response
+
+
+def field_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
+    return [{"loc": [str(part) for part in item["loc"]], "msg": _message(item)} for item in error.errors()]
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    """The message of one of our validators, which can be translated, or pydantic's own."""
+    raised = item.get("ctx", {}).get("error")
+    if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
+        return raised.args[0]
+    if item["type"] == "too_long" and isinstance(item.get("input"), str):  # pydantic calls characters items here
+        return f"String should have at most {item['ctx']['max_length']} characters"
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def validation_problem(error: ValidationError) -> Response:
+    """The 422 for a request that does not fit its model."""
+    found = field_errors(error)
+    first = found[0] if found else {"loc": [], "msg": "not valid"}
+    where = ".".join(first["loc"]) or "body"
+    return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
+
+
+def present(
+    status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
+) -> Response:
+    """The same error for a program, for a part of a page, or as a page."""
+    if wants_json():
+        return problem(status, title, detail, errors=errors, retry_after=retry_after)
+    template = "errors/_toast.html" if wants_partial() else "errors/page.html"
+    if not wants_partial() and detail == UNKNOWN_PAGE:
+        detail = ""  # the page's heading says it
+    body = render_template(
+        template, status=status, title=title, detail=detail, errors=errors or [], request_id=g.get("request_id", "")
+    )
+    response = Response(body, status, mimetype="text/html")
+    if wants_partial():
+        response.headers["HX-Retarget"] = "#toasts"
+        response.headers["HX-Reswap"] = "beforeend"
+    if retry_after is not None:
+        response.headers["Retry-After"] = g.retry_after = str(retry_after)
+    return response
+
+
+def _is_navigation() -> bool:
+    """Whether a browser opens the address as a page: typed in, followed, or reloaded after a failed form."""
+    asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
+    return asked and not wants_json() and not wants_partial()
+
+
+def init_retry_after(app: Flask) -> None:
+    """Keep the limiter, which always reports when its window ends, from setting Retry-After on other failures."""
+
+    @app.after_request
+    def _own(response: Response) -> Response:
+        if said := g.pop("retry_after", None):
+            response.headers["Retry-After"] = said
+        elif response.status_code not in (429, 503) and limiter.current_limits:
+            response.headers.pop("Retry-After", None)
+        return response
+
+
+def init_errors(app: Flask) -> None:
+    """Register a presenter for every kind of failure."""
+
+    @app.errorhandler(DomainError)
+    def _domain(error: DomainError) -> Response:
+        db.session.rollback()
+        return present(error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after)
+
+    @app.errorhandler(ValidationError)
+    def _validation(error: ValidationError) -> Response:
+        db.session.rollback()
+        return present(422, "Not acceptable", "", errors=field_errors(error))
+
+    @app.errorhandler(HTTPException)
+    def _http(error: HTTPException) -> AnyResponse | HTTPException:
+        if error.response is not None or (error.code or 500) < 400:
+            return error
+        adapter = current_app.create_url_adapter(request)
+        if isinstance(error, MethodNotAllowed) and adapter and _is_navigation():
+            return redirect(page_meant(adapter, request.path))
+        status = error.code or 500
+        retry_after = getattr(error, "retry_after", None)
+        response = present(
+            status,
+            HTTPStatus(status).phrase.capitalize(),
+            UNKNOWN_PAGE if error.description == NotFound.description else error.description or "",
+            retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None),
+        )
+        for name, value in error.get_headers(request.environ):
+            if name.lower() in ("allow", "retry-after"):
+                response.headers[name] = value
+        return response
+
+    @app.errorhandler(DBAPIError)
+    @app.errorhandler(PoolTimeoutError)
+    def _database(error: Exception) -> Response:
+        forget_session()
+        if database_is_away(error):
+            log.warning("database away: %s", type(error).__name__)
+            detail = N_("The database cannot be reached. Nothing was changed; try again soon.")
+            if database_is_full(error):
+                detail = N_("The database has no room left. Nothing was changed; the disk has to be cleared first.")
+            return present(503, Unavailable.title, detail, retry_after=5)
+        return _unexpected(error)
+
+    @app.errorhandler(RedisConnectionError)
+    @app.errorhandler(RedisTimeoutError)
+    def _redis(error: Exception) -> Response:
+        forget_session()
+        log.warning("redis away: %s", type(error).__name__)
+        return present(
+            503, Unavailable.title, N_("A service this needs cannot be reached. Try again soon."), retry_after=5
+        )
+
+    @app.errorhandler(ResponseError)
+    def _redis_refused(error: ResponseError) -> Response:
+        """Redis answers but accepts no writes: it is full, a replica, or unable to write to its disk."""
+        refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
+        if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
+            return _redis(error)
+        return _unexpected(error)
+
+    @app.errorhandler(Exception)
+    def _unexpected(error: Exception) -> Response:
+        forget_session()
+        log.exception("unexpected error", exc_info=error)
+        if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
+            raise error
+        return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))

@@ -1,0 +1,241 @@
+"""What every view needs: the kind of answer the caller wants, and JSON bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from flask import Request, current_app, request
+from flask_openapi3 import APIBlueprint, Tag
+from htmx_flask import request as htmx_request
+from htmx_flask.requests import HtmxAwareRequest
+from pydantic import BaseModel
+from werkzeug.datastructures import ImmutableMultiDict
+from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
+from werkzeug.wrappers import Response
+
+from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.extensions import app_settings
+from webapp.http.paging import LONGEST_CURSOR
+from webapp.http.validation import MAX_ID
+
+V = TypeVar("V", bound=Callable[..., Any])
+
+UPLOADS = {
+    "/api/imports": "MAX_IMPORT_BYTES",
+    "/imports": "MAX_IMPORT_BYTES",
+    "/api/files": "MAX_FILE_BYTES",
+    "/files": "MAX_FILE_BYTES",
+    "/spaces/<id>/documents/files": "MAX_FILE_BYTES",
+}
+"""Addresses that large files are posted to, and the setting that limits their size."""
+_NUMBERS = re.compile(r"/[0-9]+(?=/)")
+
+# What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
+Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
+ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
+
+PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
+"""OAuth addresses that are called only by programs."""
+JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
+
+JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
+
+
+def bearer() -> str | None:
+    """The token that the request carries, if it carries one."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else None
+
+
+def is_for_programs() -> bool:
+    """Return whether programs are answered at this address, and with JSON; pages are for browsers."""
+    return request.path.startswith(JSON_PREFIXES)
+
+
+def wants_json() -> bool:
+    """Return whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
+    if is_for_programs() or bearer() is not None:
+        return True
+    best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
+    return best == "application/json"
+
+
+def wants_partial() -> bool:
+    """Whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
+    htmx = htmx_request.htmx
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
+"""An endpoint's answers by status: a model, or a description as in OpenAPI."""
+
+
+class BoundedValues(ImmutableMultiDict[str, str]):
+    """Parameters, fields or cookies; a number that no column can hold counts as missing."""
+
+    def get(  # type: ignore[override]  # one signature for what werkzeug overloads
+        self,
+        key: str,
+        default: Any = None,
+        type: Any = None,  # noqa: A002
+    ) -> Any:
+        """The first value of this name, converted by `type`; the default where that fails."""
+        found = super().get(key, default, type)
+        return default if type is int and found is not None and abs(found) > MAX_ID else found
+
+
+class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has no types
+    """A request whose parameters, fields and cookies contain no number that the database would refuse."""
+
+    parameter_storage_class = BoundedValues
+    dict_storage_class = BoundedValues
+
+    @property
+    def max_content_length(self) -> int | None:
+        """The most bytes a body may have: more for uploads. Known before anything reads the body."""
+        setting = UPLOADS.get(_NUMBERS.sub("/<id>", self.path)) if self.method == "POST" else None
+        return int(current_app.config[setting]) if setting else super().max_content_length
+
+    @max_content_length.setter
+    def max_content_length(self, value: int | None) -> None:
+        Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
+
+    def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
+        """The body as JSON. No body counts as an empty object: if all of it is optional, nothing need be sent."""
+        try:
+            return super().get_json(force, silent, cache) if has_body(self) else {}
+        except RecursionError:  # nested too deep
+            if silent:
+                return None
+            raise BadRequest("The body is not valid JSON.") from None
+
+
+def has_body(sent: Request) -> bool:
+    """Whether anything was sent with a request."""
+    return bool(sent.content_length) or "Transfer-Encoding" in sent.headers
+
+
+def accepts_files(view: V) -> V:
+    """Mark a JSON endpoint that also accepts multipart form data."""
+    view.accepts_files = True  # type: ignore[attr-defined]
+    return view
+
+
+def check_ids() -> None:
+    """Answer a page's address that contains an impossible id with not found; the JSON API's models do so themselves."""
+    if isinstance(current_app.blueprints.get(request.blueprint or ""), APIBlueprint):
+        return
+    if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
+        raise NotFound("There is nothing at this address.")
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = ""
+    errors: list[dict[str, Any]] | None = None
+
+
+USUAL_PROBLEMS = {
+    400: "Malformed request",
+    401: "No valid token or session",
+    403: "Not allowed",
+    404: "Unknown, or somebody else's",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "Not JSON",
+    422: "Validation failed",
+    429: "Too many requests",
+    503: "A dependency is away",
+}
+"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
+
+
+class JsonBlueprint(APIBlueprint):
+    """A blueprint that validates requests without generating their models' schemas again.
+
+    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
+    fields are lists: half a millisecond each time for something that never changes.
+    """
+
+    @staticmethod
+    def create_view_func(
+        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **more: Any
+    ) -> Any:
+        """The view with its validation around it, as flask-openapi3 makes it."""
+        for model in (query, form):
+            if model is not None and "model_json_schema" not in vars(model):
+                model.model_json_schema = _described_once(model)
+        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **more)
+
+
+def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
+    describe = partial(BaseModel.model_json_schema.__func__, model)  # type: ignore[attr-defined]  # not a parent's
+    plain = describe()
+    return lambda *args, **wishes: describe(*args, **wishes) if args or wishes else plain
+
+
+def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
+    """A JSON blueprint with the responses every endpoint can give."""
+    problems: Responses = {
+        status: {
+            "description": text,
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status, text in USUAL_PROBLEMS.items()
+    }
+    return JsonBlueprint(
+        name,
+        import_name,
+        url_prefix=url_prefix,
+        abp_tags=[Tag(name=tag)],
+        abp_security=[{"token": []}, {"session": []}],
+        abp_responses=problems,
+        operation_id_callback=lambda *, name, **_: name,
+    )
+
+
+def absolute(path: str = "") -> str:
+    """The URL of a path of this site, as others open it: at SITE_URL if it is set, since anybody may choose the host
+    that a request names."""
+    site = app_settings().site_url or request.url_root
+    return site.rstrip("/") + path.removeprefix(request.script_root)
+
+
+def requested_cursor() -> str | None:
+    """The cursor in the address of a page, to be judged by its list; None on the first page."""
+    return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
+
+
+def check_json_request() -> None:
+    """Refuse a body that is not JSON before a model sees it: 415 for another type, 400 for malformed text."""
+    if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(JSON_BODIES):
+        return
+    if not has_body(request):
+        return
+    view = current_app.view_functions.get(request.endpoint or "")
+    if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
+        return
+    if not request.is_json:
+        raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
+    try:
+        body = request.get_json()
+    except RequestEntityTooLarge:
+        raise
+    except Exception as error:
+        raise DomainError("The body is not valid JSON.") from error
+    if not isinstance(body, dict):
+        raise DomainError("The body must be a JSON object.")
+
+
+def static_version() -> str:
+    """A version that changes whenever the static files are rebuilt."""
+    return str(current_app.config.get("STATIC_VERSION", ""))

@@ -1,0 +1,88 @@
+"""Dates as people say them, in the reader's language; English ones come from webapp/i18n/dates.py."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from functools import cache
+
+from babel.dates import format_date, format_skeleton, get_day_names
+
+from webapp.i18n import SOURCE, dates
+from webapp.i18n.numbers import locale_of
+from webapp.i18n.request_language import gettext as _
+
+
+def describe_moment(at: datetime, today: date, code: str) -> str:
+    """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
+    if code == SOURCE:
+        return dates.describe_moment(at, today)
+    days = (today - at.date()).days
+    clock = f"{at.hour:02}:{at.minute:02}"
+    if days == 0:
+        return clock
+    if days == 1:
+        return _("yesterday %(time)s", time=clock)
+    if 1 < days < 7:
+        return _("%(day)s %(time)s", day=_weekday(at.date(), code), time=clock)
+    return str(format_skeleton("MMMMd" if dates.is_near(at.date(), today) else "yMMMMd", at, locale=locale_of(code)))
+
+
+def exactly(at: datetime, code: str) -> str:
+    """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
+    if code == SOURCE:
+        return dates.exactly(at)
+    day = str(format_date(at, "full", locale=locale_of(code)))
+    return _("%(day)s, %(time)s", day=day, time=f"{at.hour:02}:{at.minute:02}:{at.second:02}")
+
+
+def full_date(day: date, code: str) -> str:
+    """A day by itself: "3. Mai 2024"."""
+    return dates.full_date(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
+
+
+def moment(at: datetime, code: str) -> str:
+    """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
+    day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))
+    return f"{day} {at.hour:02}:{at.minute:02}"
+
+
+def list_heading(day: date, today: date, code: str) -> str:
+    """The heading in a list above what happened on a day: today, yesterday, the last week or 30 days, then by month."""
+    days = (today - day).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    if days <= 7:
+        return _("Previous 7 days")
+    if days <= 30:
+        return _("Previous 30 days")
+    return _month(day.year, day.month, day.year == today.year, code)
+
+
+@cache
+def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
+    day, locale = date(year, month, 1), locale_of(code)
+    # A month alone has no skeleton in any of our languages; its pattern needs none.
+    named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
+    return _as_heading(str(named))
+
+
+def greeting(now: datetime, name: str, code: str) -> str:
+    """A greeting for that time of day; with the first name if there is one."""
+    if code == SOURCE:
+        return dates.greeting(now, name)
+    first = name.split()[0] if name.split() else ""
+    if 5 <= now.hour < 12:
+        return _("Good morning, %(name)s", name=first) if first else _("Good morning")
+    if 12 <= now.hour < 18:
+        return _("Good afternoon, %(name)s", name=first) if first else _("Good afternoon")
+    return _("Good evening, %(name)s", name=first) if first else _("Good evening")
+
+
+def _weekday(day: date, code: str) -> str:
+    return str(get_day_names("wide", "stand-alone", locale_of(code))[day.weekday()])
+
+
+def _as_heading(words: str) -> str:
+    return words[:1].upper() + words[1:]

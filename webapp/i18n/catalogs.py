@@ -1,0 +1,135 @@
+"""Keeps the catalogs: `python -m webapp.i18n.catalogs update|compile|missing CODE|add CODE FILE.json`.
+
+A catalog holds every text once, sorted, without places, so that two people's changes seldom meet; .mo files are
+committed beside them, for a clone to run without further tools.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from webapp.i18n import LANGUAGES, SOURCE
+from webapp.i18n.extraction import Texts, all_texts
+
+FOLDER = Path(__file__).resolve().parent.parent / "translations"
+BEGINNING = datetime(2026, 11, 22, tzinfo=UTC)
+"""The date of all compiled catalogs, so that the same texts give the same bytes."""
+CODES = [code for code in LANGUAGES if code != SOURCE]
+
+
+def place(code: str, ending: str = "po") -> Path:
+    """The path of a catalog."""
+    return FOLDER / code / "LC_MESSAGES" / f"messages.{ending}"
+
+
+def read(code: str) -> Catalog:
+    """The catalog of a language as it is; an empty one if there is none."""
+    path = place(code)
+    if not path.exists():
+        return Catalog(locale=LANGUAGES[code].code)
+    with path.open("rb") as file:
+        return read_po(file, locale=LANGUAGES[code].code)
+
+
+def update_catalog(known: Catalog, texts: Iterable[Texts]) -> Catalog:
+    """A catalog with exactly those texts, and the translations that are known already."""
+    made = Catalog(locale=known.locale, fuzzy=False)
+    for text in texts:
+        message = known.get(text[0])
+        said: Any = message.string if message is not None else ""
+        if len(text) == 1:
+            made.add(text[0], said if isinstance(said, str) else said[-1])
+        else:
+            forms = said if isinstance(said, tuple | list) else (said,) * made.num_plurals
+            made.add(text[:2], tuple(forms) + ("",) * (made.num_plurals - len(forms)))
+    return made
+
+
+def as_po(catalog: Catalog) -> bytes:
+    """A catalog as a .po file: the same bytes for the same translations."""
+    out = BytesIO()
+    write_po(out, catalog, width=0, sort_output=True, no_location=True, omit_header=True, ignore_obsolete=True)
+    head = f'msgid ""\nmsgstr ""\n"Language: {catalog.locale}\\n"\n"Content-Type: text/plain; charset=utf-8\\n"\n'
+    head += f'"Plural-Forms: {catalog.plural_forms}\\n"\n\n'
+    return head.encode() + out.getvalue()
+
+
+def as_mo(catalog: Catalog) -> bytes:
+    """A catalog as a .mo file, without what is not translated yet."""
+    done = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
+    for message in catalog:
+        if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):
+            done.add(message.id, message.string)
+    out = BytesIO()
+    write_mo(out, done)
+    return out.getvalue()
+
+
+def write(code: str, catalog: Catalog) -> None:
+    """Write a catalog, and its compiled form."""
+    place(code).parent.mkdir(parents=True, exist_ok=True)
+    place(code).write_bytes(as_po(catalog))
+    place(code, "mo").write_bytes(as_mo(read(code)))
+
+
+def missing_translations(catalog: Catalog) -> list[Any]:
+    """The texts that are not translated, or not in every plural form."""
+    found = []
+    for message in catalog:
+        said = message.string if isinstance(message.string, tuple | list) else (message.string,)
+        if message.id and not all(said):
+            found.append(message.id if isinstance(message.id, str) else list(message.id))
+    return found
+
+
+def add(code: str, given: dict[str, Any]) -> list[str]:
+    """Add translations to a catalog: a text, or a list of plural forms, by (singular) source; returns unknown ones."""
+    catalog = update_catalog(read(code), all_texts())
+    unknown = []
+    for text, said in given.items():
+        message = catalog.get(text)
+        if message is None:
+            unknown.append(text)
+        elif isinstance(message.id, str):
+            message.string = said
+        else:
+            forms = [said] if isinstance(said, str) else said
+            message.string = tuple((forms + [forms[-1]] * catalog.num_plurals)[: catalog.num_plurals])
+    write(code, catalog)
+    return unknown
+
+
+def main(arguments: list[str]) -> None:
+    """Run the command given on the command line."""
+    command, *rest = arguments or ["update"]
+    if command == "update":
+        texts = all_texts()
+        for code in CODES:
+            write(code, update_catalog(read(code), texts))
+            print(f"{code}: {len(texts)} texts, {len(missing_translations(read(code)))} not translated")
+    elif command == "compile":
+        for code in CODES:
+            write(code, read(code))
+    elif command == "missing":
+        print(
+            json.dumps(missing_translations(update_catalog(read(rest[0]), all_texts())), ensure_ascii=False, indent=0)
+        )
+    elif command == "add":
+        unknown = add(rest[0], json.loads(Path(rest[1]).read_text(encoding="utf-8")))
+        print(f"{rest[0]}: {len(missing_translations(read(rest[0])))} not translated; not in the sources: {unknown}")
+    else:
+        raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

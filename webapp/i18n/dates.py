@@ -1,0 +1,84 @@
+"""Dates as people say them, in the reader's time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, available_timezones
+
+_ZONES = frozenset(available_timezones())
+# Not with strftime, which is slow and follows the machine's language.
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def is_zone(name: str) -> bool:
+    """Whether there is a time zone of that name."""
+    return name in _ZONES
+
+
+def zone(name: str | None) -> tzinfo:
+    """The time zone of that IANA name; UTC for an unknown name."""
+    return ZoneInfo(name) if name in _ZONES else UTC
+
+
+def describe_moment(at: datetime, today: date) -> str:
+    """A moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
+    days = (today - at.date()).days
+    clock = f"{at.hour:02}:{at.minute:02}"
+    if days == 0:
+        return clock
+    if days == 1:
+        return f"yesterday {clock}"
+    if 1 < days < 7:
+        return f"{DAYS[at.weekday()]} {clock}"
+    return _day(at.date(), today)
+
+
+def exactly(at: datetime) -> str:
+    """A moment in full: "Saturday, 21 November 2026, 14:05:09"."""
+    clock = f"{at.hour:02}:{at.minute:02}:{at.second:02}"
+    return f"{DAYS[at.weekday()]}, {at.day} {MONTHS[at.month]} {at.year}, {clock}"
+
+
+def full_date(day: date) -> str:
+    """A day on its own: "3 May 2024"."""
+    return f"{day.day} {MONTHS[day.month]} {day.year}"
+
+
+def greeting(now: datetime, name: str) -> str:
+    """How to say hello at that time of day."""
+    part = "morning" if 5 <= now.hour < 12 else "afternoon" if 12 <= now.hour < 18 else "evening"
+    first = name.split()[0] if name.split() else ""
+    return f"Good {part}, {first}" if first else f"Good {part}"
+
+
+def is_near(day: date, today: date) -> bool:
+    """Whether a day is clear without its year being given."""
+    return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
+
+
+def _day(day: date, today: date) -> str:
+    said = f"{day.day} {MONTHS[day.month]}"
+    return said if is_near(day, today) else f"{said} {day.year}"
+
+
+def describe_duration(seconds: float) -> str:
+    """How long something took: "a moment", "12 seconds", "2 min 5 s"."""
+    whole = round(seconds)
+    if whole < 2:
+        return "a moment"
+    return f"{whole} seconds" if whole < 60 else f"{whole // 60} min {whole % 60} s"

@@ -1,0 +1,155 @@
+"""Finds the texts to be translated: in templates, in Python, in scripts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+from jinja2.ext import babel_extract
+
+from webapp.i18n.scripts import texts_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Texts = tuple[str, ...]
+
+MARKS = {"_", "gettext", "say"}
+WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
+"""Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
+PAIRS = {"ngettext", "say_n", "NN_"}
+ERRORS = {
+    "Conflict",
+    "DomainError",
+    "Forbidden",
+    "Invalid",
+    "NotFound",
+    "Refused",
+    "TooLarge",
+    "TooMany",
+    "Unauthenticated",
+    "Unavailable",
+    "ValueError",
+}
+"""Errors whose message is shown to people: their first argument; for `Invalid.field`, the second."""
+UNHEARD = (
+    "webapp/llm/",
+    "webapp/gateway/",
+    "webapp/mcp_server/",
+    "webapp/oauth/clients.py",
+    "webapp/oauth/server.py",
+    "webapp/openapi/",
+    "webapp/internal/",
+    "webapp/tools/date_arithmetic.py",
+    "webapp/text/",
+    "webapp/memories/learning/",
+    "webapp/admin/backups/",
+    "webapp/config.py",
+    "webapp/redis/urls.py",
+    "webapp/idempotency.py",
+    "webapp/background/queues.py",
+    "webapp/service_tokens.py",
+    "webapp/http/views.py",
+    "webapp/chat/turns/tool_calls.py",
+    "webapp/retrieval/vectors.py",
+)
+"""Where error messages are for programs and logs only."""
+FOR_TERMINALS = (
+    "webapp/cli/",
+    "webapp/admin/doctor/",
+    "webapp/i18n/extraction.py",
+    "webapp/i18n/catalogs.py",
+)
+
+
+def all_texts() -> list[Texts]:
+    """Every text of the interface once: the text, or its two forms."""
+    found: dict[Texts, None] = {}
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        found.update(dict.fromkeys(texts_in_template(path.read_bytes())))
+    for path in sorted((ROOT / "webapp").rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        if place.startswith(FOR_TERMINALS) or place.endswith("cli.py"):
+            continue
+        hears_errors = not place.startswith(UNHEARD) and not place.endswith("api.py")
+        source = path.read_text(encoding="utf-8")
+        found.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
+        if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies
+            found.update(dict.fromkeys(texts_in_details(source)))
+    for path in sorted((ROOT / "static" / "js").glob("*.js")):
+        found.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
+    plural = {texts[0] for texts in found if len(texts) == 2}
+    return [texts for texts in found if len(texts) == 2 or texts[0] not in plural]
+
+
+def texts_in_template(source: bytes) -> Iterator[Texts]:
+    """The texts of a template."""
+    options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
+    for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
+        several = texts if isinstance(texts, tuple) else (texts,)
+        known = tuple(text for text in several if text)
+        if known:
+            yield known[:2] if name == "ngettext" else known[:1]
+
+
+def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
+    """The texts of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in MARKS and node.args:
+            yield from ((_of_field(text) if name == "say" else text,) for text in _constants(node.args[0]))
+        elif name in PAIRS and len(node.args) >= 2:
+            pair = [text for arg in node.args[:2] for text in _constants(arg)]
+            if len(pair) == 2:
+                yield (pair[0], pair[1])
+        elif name in WORDED:
+            yield from ((text,) for arg in node.args[WORDED[name]] for text in _constants(arg))
+        elif name == "N_":
+            yield from ((text,) for text in _values(node.args[0]))
+        elif with_errors and isinstance(node.func, ast.Name) and name in ERRORS and node.args:
+            yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[0]))
+        elif with_errors and name == "field" and ast.unparse(node.func) == "Invalid.field" and len(node.args) == 2:
+            yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[1]))
+
+
+def texts_in_details(source: str) -> Iterator[Texts]:
+    """The texts that a module assigns to names ending in "detail"."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if ast.unparse(target).endswith("detail"):
+                yield from ((text,) for text in _constants(node.value))
+
+
+def _of_field(text: str, *, is_plain: bool = False) -> str:
+    """A message as catalogs have it: one that begins with a small letter is about a field, whose name precedes it."""
+    if not text[:1].islower():
+        return text
+    return f"%(field)s {text.replace('%', '%%') if is_plain else text}"
+
+
+def _constants(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip():
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from _constants(node.body)
+        yield from _constants(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _constants(value)
+
+
+def _values(node: ast.expr) -> Iterator[str]:
+    """The texts in the argument of N_; for a mapping, its values."""
+    if isinstance(node, ast.Dict):
+        for value in node.values:
+            yield from _values(value)
+    elif isinstance(node, ast.Tuple | ast.List):
+        for value in node.elts:
+            yield from _values(value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and any(map(str.isalpha, node.value)):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from _constants(node)

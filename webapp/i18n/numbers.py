@@ -1,0 +1,35 @@
+"""Numbers and amounts of money in the notation of a language."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from babel import Locale
+from babel.numbers import format_currency, format_decimal
+
+from webapp.i18n import LANGUAGES, SOURCE
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def locale_of(language: str) -> Locale:
+    """Babel's locale for a language: its data, about a megabyte, is loaded when somebody first reads in it."""
+    return Locale.parse(LANGUAGES[language].tag, sep="-")
+
+
+def number(value: float, language: str = SOURCE) -> str:
+    """A number with its digits grouped: "12,345", "12.345"."""
+    return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
+
+
+def round_count(value: int) -> int:
+    """A count as people take it in: three digits of those from ten thousand on."""
+    return value if abs(value) < 10_000 else round(value, 3 - len(str(abs(value))))
+
+
+def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
+    """An amount in dollars: "$1.50", "1,50 $"."""
+    if language == SOURCE:
+        return f"${value:.{places}f}"
+    locale = locale_of(language)
+    pattern = locale.currency_formats["standard"].pattern.replace("0.00", f"0.{'0' * places}")
+    return str(format_currency(value, "USD", pattern, locale=locale, currency_digits=False))

@@ -1,0 +1,122 @@
+"""Which language a reader gets, and translating into it during a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from flask import Flask, g, has_app_context, has_request_context, request
+from flask_babel import Babel, get_domain
+from flask_babel.speaklater import LazyString
+from werkzeug.datastructures import LanguageAccept
+
+from webapp.i18n import LANGUAGES, SOURCE, Language
+from webapp.i18n.marks import Sentence
+
+COOKIE = "language"
+FOLDER = Path(__file__).resolve().parent.parent / "translations"
+_TAGS = {language.tag.lower(): language.code for language in LANGUAGES.values()}
+# All variants of Portuguese and of Chinese get the one we have.
+_TAGS |= {"pt": "pt", "zh": "zh"}
+
+Chosen = Callable[[], str]
+"""Returns the language set in the account of the person asking; empty if it is left to the browser."""
+
+
+def init_speaking(app: Flask, chosen: Chosen) -> None:
+    """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
+
+    def select() -> str:
+        if not has_request_context():
+            return str(g.get("language", SOURCE)) if has_app_context() else SOURCE
+        code: str | None = g.get("language")
+        if code is None:
+            code = chosen() or request.cookies.get(COOKIE, "")
+            if code not in LANGUAGES:
+                code = _preferred_language(request.accept_languages)
+            g.language = code
+        return code
+
+    app.extensions["reader_language"] = select
+    Babel(app, locale_selector=select, default_translation_directories=str(FOLDER), configure_jinja=False)
+
+
+def _preferred_language(accepted: LanguageAccept) -> str:
+    """The first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
+    for tag, quality in sorted(accepted, key=lambda item: -item[1]):
+        wanted = tag.lower().replace("_", "-")
+        code = _TAGS.get(wanted) or _TAGS.get(wanted.split("-")[0])
+        if code and quality > 0:
+            return code
+    return SOURCE
+
+
+def language_of(app: Flask) -> Language:
+    """The language of the person asking; that of the sources outside a request."""
+    return LANGUAGES[app.extensions["reader_language"]()]
+
+
+def forget_language() -> None:
+    """Forget the language of this request, so that it is determined again, as when the reader has just changed it."""
+    g.pop("language", None)
+    g.pop("_flask_babel", None)
+
+
+@contextmanager
+def use_language(code: str) -> Iterator[None]:
+    """Use this language inside the block, no matter who asks (in a job nobody does). English for an unknown code."""
+    before = g.get("language")
+    forget_language()
+    g.language = code if code in LANGUAGES else SOURCE
+    try:
+        yield
+    finally:
+        forget_language()
+        if before is not None:
+            g.language = before
+
+
+def catalog() -> Any:
+    """The texts of the language of this request."""
+    return get_domain().get_translations()
+
+
+def gettext(message: str, /, **values: Any) -> str:
+    """A text in the reader's language, with values in it."""
+    return str(get_domain().gettext(message, **values))
+
+
+def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
+    """A text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
+    return str(get_domain().ngettext(message, plural, number, **values))
+
+
+def translate(text: str) -> str:
+    """What a service said, in the reader's language; English if it has not been translated."""
+    if isinstance(text, Sentence):
+        values = {
+            name: translate(value) if isinstance(value, Sentence) else value for name, value in text.values.items()
+        }
+        if text.plural:
+            form = catalog().ungettext(text.message, text.plural, text.number)
+            return str(form % values)
+        return gettext(text.message, **values)
+    if not text or isinstance(text, LazyString):
+        return str(text)
+    return cast(str, catalog().ugettext(str(text)))
+
+
+def about_field(message: str, field: str) -> str:
+    """What is wrong with a field, as a sentence; empty if it has not been translated.
+
+    Messages that begin with a small letter are about a field: catalogs have them with the field's name in front.
+    """
+    values = {"field": field}
+    if isinstance(message, Sentence):
+        source, values = f"%(field)s {message.message}", {**message.values, **values}
+    else:
+        source = f"%(field)s {message.replace('%', '%%')}"
+    found: str = catalog().ugettext(source)
+    return found % values if found != source else ""

@@ -1,0 +1,190 @@
+"""Translation at the time a template is compiled: a page's texts become constants of the templates of a language.
+
+`_("…")`, `ngettext("…", "…", n)` and `{% trans %}` with literal texts become their translations, split at their
+placeholders, as if the template had been written in that language: nothing is looked up when a page is rendered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jinja2 import nodes
+from jinja2.ext import InternationalizationExtension
+from jinja2.visitor import NodeTransformer
+
+_PLACE = re.compile(r"%(?:\((\w+)\)s|(%))")
+_MARKUP = frozenset("<>&")
+SINGLE, PLURAL = frozenset({"_", "gettext"}), "ngettext"
+
+
+class Translations(InternationalizationExtension):
+    """Jinja's `{% trans %}` as a plain call of `gettext` or `ngettext`: folding does the rest."""
+
+    tags = {"trans"}
+
+    def _make_node(
+        self,
+        singular: str,
+        plural: str | None,
+        _context: str | None,
+        variables: dict[str, nodes.Expr],
+        plural_expr: nodes.Expr | None,
+        _referenced: bool,
+        _num: bool,
+    ) -> nodes.Output:
+        texts: list[nodes.Expr] = [nodes.Const(singular)]
+        if plural_expr is not None:
+            texts += [nodes.Const(plural), plural_expr]
+        words = [nodes.Keyword(name, value) for name, value in variables.items()]
+        name = nodes.Name("gettext" if plural_expr is None else PLURAL, "load")
+        return nodes.Output([nodes.Call(name, texts, words, None, None)])
+
+
+class Folder(NodeTransformer):
+    """Replaces the calls that ask for translations by the texts of one language.
+
+    `gettext` looks up a text, `forms` the plural forms of one by index; `environment.plural` chooses among the forms
+    when the page is rendered.
+    """
+
+    def __init__(
+        self,
+        environment: Any,
+        gettext: Callable[[str], str],
+        forms: Callable[[str, str], list[str]],
+    ) -> None:
+        self.environment = environment
+        self.gettext = gettext
+        self.forms = forms
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Node | list[nodes.Node]:
+        """Texts that are output directly become part of the page, as they are."""
+        found: list[nodes.Node] = []
+        parts: list[nodes.Expr] = []
+        for child in node.nodes:
+            if isinstance(child, nodes.Call) and (forms := self._texts(child)):
+                values = self._values(child)
+                if len(forms) == 1:
+                    parts += self._pieces(forms[0], values, node.lineno)
+                    continue
+                if parts:
+                    found.append(self._new(nodes.Output, node.lineno, parts))
+                    parts = []
+                bodies: list[list[nodes.Node]] = [
+                    [self._new(nodes.Output, node.lineno, self._pieces(text, values, node.lineno))] for text in forms
+                ]
+                tests = [self._is(child.args[2], at, len(forms)) for at in range(len(forms) - 1)]
+                others = [
+                    self._new(nodes.If, node.lineno, test, body, [], [])
+                    for test, body in zip(tests[1:], bodies[1:-1], strict=True)
+                ]
+                found.append(self._new(nodes.If, node.lineno, tests[0], bodies[0], others, bodies[-1]))
+            else:
+                parts.append(self.visit(child))
+        if not found:
+            node.nodes = parts
+            return node
+        if parts:
+            found.append(self._new(nodes.Output, node.lineno, parts))
+        return found
+
+    def visit_Call(self, node: nodes.Call) -> nodes.Node:
+        """Texts within expressions become constants, marked safe only if the source has markup in it."""
+        forms = self._texts(node)
+        if not forms:
+            return self.generic_visit(node)
+        values = self._values(node)
+        is_markup = any(_MARKUP & set(text) for text in self._sources(node))
+        found = [self._joined(text, values, node.lineno, is_markup) for text in forms]
+        chosen = found[-1]
+        for at in range(len(found) - 2, -1, -1):
+            test = self._is(node.args[2], at, len(forms))
+            chosen = self._new(nodes.CondExpr, node.lineno, test, found[at], chosen)
+        return chosen
+
+    def _texts(self, node: nodes.Call) -> list[str]:
+        """The translations a call asks for, by plural form; empty for any other call."""
+        name = node.node.name if isinstance(node.node, nodes.Name) else ""
+        texts = self._sources(node)
+        if name in SINGLE and len(node.args) == len(texts) == 1:
+            return [self.gettext(texts[0])]
+        if name == PLURAL and len(node.args) == 3 and len(texts) == 2:
+            return self.forms(*texts)
+        return []
+
+    @staticmethod
+    def _sources(node: nodes.Call) -> list[str]:
+        return [each.value for each in node.args[:2] if isinstance(each, nodes.Const) and isinstance(each.value, str)]
+
+    def _values(self, node: nodes.Call) -> dict[str, nodes.Expr]:
+        values: dict[str, nodes.Expr] = {keyword.key: self.visit(keyword.value) for keyword in node.kwargs}
+        if len(node.args) == 3:
+            values.setdefault("num", self.visit(node.args[2]))
+        return values
+
+    def _is(self, count: nodes.Expr, form: int, among: int) -> nodes.Expr:
+        """An expression: whether a number takes that plural form."""
+        lineno = count.lineno
+        asked: nodes.Expr = count
+        wanted = 1
+        if among != 2 or self.environment.language != "en":
+            plural = self._new(nodes.EnvironmentAttribute, lineno, "plural")
+            asked, wanted = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
+        operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, wanted))
+        asks: nodes.Expr = self._new(nodes.Compare, lineno, asked, [operand])
+        return asks
+
+    def _pieces(self, text: str, values: dict[str, nodes.Expr], lineno: int) -> list[nodes.Expr]:
+        return [
+            self._new(nodes.TemplateData, lineno, piece) if name is None else values[name]
+            for piece, name in split_placeholders(text)
+        ]
+
+    def _joined(self, text: str, values: dict[str, nodes.Expr], lineno: int, is_markup: bool) -> nodes.Expr:
+        parts: list[nodes.Expr] = []
+        for piece, name in split_placeholders(text):
+            part = self._new(nodes.Const, lineno, piece) if name is None else values[name]
+            parts.append(self._new(nodes.MarkSafe, lineno, part) if name is None and is_markup else part)
+        joined: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
+        return joined
+
+    def _new(self, kind: Callable[..., Any], lineno: int, *fields: Any) -> Any:
+        return kind(*fields, lineno=lineno, environment=self.environment)
+
+
+def split_placeholders(text: str) -> Iterator[tuple[str, str | None]]:
+    """The pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
+    at, words, is_empty = 0, "", True
+    for found in _PLACE.finditer(text):
+        words += text[at : found.start()] + (found[2] or "")
+        at = found.end()
+        if found[1]:
+            if words:
+                yield words, None
+            yield "", found[1]
+            words, is_empty = "", False
+    if words + text[at:] or is_empty:
+        yield words + text[at:], None
+
+
+def join_outputs(body: list[nodes.Node]) -> list[nodes.Node]:
+    """Merge neighbouring outputs, as in a template without anything to translate."""
+    joined: list[nodes.Node] = []
+    for node in body:
+        if isinstance(node, nodes.Output) and joined and isinstance(joined[-1], nodes.Output):
+            joined[-1].nodes = [*joined[-1].nodes, *node.nodes]
+        else:
+            joined.append(node)
+    return joined
+
+
+def fold(tree: nodes.Template, environment: Any, gettext: Any, forms: Any) -> nodes.Template:
+    """The template in one language."""
+    folded: nodes.Template = Folder(environment, gettext, forms).visit(tree)
+    for node in [folded, *folded.find_all(nodes.Node)]:
+        for name, value in list(node.iter_fields()):
+            if isinstance(value, list) and any(isinstance(each, nodes.Output) for each in value):
+                setattr(node, name, join_outputs(value))
+    return folded

@@ -1,0 +1,53 @@
+"""Which words belong to which point: facts to the quotes they came from, memories to the points they concern; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from webapp.text.words import stems, words
+
+
+def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
+    """The statements for each quote; a statement belongs to the quote that shares most of its words.
+
+    A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
+    """
+    found: list[list[str]] = [[] for _ in quotes]
+    held = [_terms(quote) for quote in quotes]
+    for statement in statements if quotes else ():
+        said = _terms(statement)
+        best = max(range(len(quotes)), key=lambda place: (len(said & held[place]), -place))
+        found[best].append(statement)
+    return found
+
+
+def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
+    """The named values for each quote; a value belongs to the quote that shares most of its words."""
+    found: list[dict[str, Any]] = [{} for _ in quotes]
+    for name, value in data.items():
+        places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
+        for place, statements in enumerate(places):
+            if statements:
+                found[place][name] = value
+    return found
+
+
+def keyword_count(statement: str, keywords: Iterable[str]) -> int:
+    """How many keywords a statement contains, in any form; one of several words must be there in order, together."""
+    text = f" {' '.join(_in_order(statement))} "
+    wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
+    return sum(f" {keyword} " in text for keyword in wanted if keyword)
+
+
+def shares_words(one: str, other: str) -> bool:
+    """Whether two texts have a significant word in common."""
+    return bool(_terms(one) & _terms(other))
+
+
+def _terms(text: str) -> set[str]:
+    return set(_in_order(text))
+
+
+def _in_order(text: str) -> list[str]:
+    return stems(words(text))

@@ -1,0 +1,238 @@
+"""Journeys from their files: all are checked before any is written; what users have said is never touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+from sqlalchemy import select
+
+from webapp.background.queues import enqueue_after_commit
+from webapp.db.base import db, now
+from webapp.errors import DomainError
+from webapp.extensions import app_settings
+from webapp.http.validation import Line
+from webapp.journeys.models import ConversationPoint, Journey
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+MAX_FILE_BYTES = 1_000_000
+
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
+
+
+def _said(value: str) -> str:
+    if not value:
+        raise ValueError("is empty")
+    return value
+
+
+Words = Annotated[Line, AfterValidator(_said)]
+Title = Annotated[Words, Field(max_length=255)]
+Text = Annotated[Words, Field(max_length=10_000)]
+Item = Annotated[Words, Field(max_length=500)]
+Items = Annotated[list[Item], Field(min_length=1, max_length=50)]
+
+
+class PointFixture(BaseModel):
+    """A conversation point as a file describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug
+    title: Title
+    description: Text
+    curiosity_prompt: Text
+    system_message_template: Text
+    elicitation_goals: Items
+    example_questions: Items
+    completion_criteria: Items
+    suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
+    semantic_keywords: Items
+    confidence_threshold: float = Field(0.7, ge=0.1, le=1.0, strict=False)
+    keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
+
+
+class JourneyFixture(BaseModel):
+    """A journey as a file describes it; its points come in the order in which they are shown."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug
+    title: Title
+    description: Text
+    system_prompt: Text
+    front_page: Title | None = None
+    points: list[PointFixture] = Field(min_length=1, max_length=100)
+
+    @field_validator("points")
+    @classmethod
+    def _each_slug_once(cls, points: list[PointFixture]) -> list[PointFixture]:
+        slugs = [point.slug for point in points]
+        twice = sorted({slug for slug in slugs if slugs.count(slug) > 1})
+        if twice:
+            raise ValueError(f"more than one point has the slug {', '.join(twice)}")
+        return points
+
+
+class FixtureError(DomainError):
+    """Files that cannot be loaded; `problems` has a line for each problem, with file and path."""
+
+    title = "The journeys cannot be loaded"
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What loading did, as slugs; points as `journey/point`."""
+
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+    differing: list[str]
+    archived: list[str]
+
+
+def folders() -> list[Path]:
+    """Where journeys come from: the shipped ones, and the folder with the installation's own."""
+    own = app_settings().journeys_folder
+    return [FIXTURES, *([own] if own is not None else [])]
+
+
+def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
+    """The journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
+    found: list[tuple[JourneyFixture, str]] = []
+    problems: list[str] = []
+    files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
+    named: dict[str, str] = {}
+    for path in files:
+        try:
+            fixture, digest = _read(path)
+        except FixtureError as error:
+            problems += error.problems
+            continue
+        if fixture.slug in named:
+            problems.append(f"{path.name}: slug: {fixture.slug} is the slug of {named[fixture.slug]} too")
+        named[fixture.slug] = path.name
+        found.append((fixture, digest))
+    if problems:
+        raise FixtureError(problems)
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(path for form in ("json", "yaml", "yml") for path in folder.glob(f"*.{form}"))
+    if not found:
+        raise FixtureError([f"{folder}: there is no JSON file"])
+    return found
+
+
+def _read(path: Path) -> tuple[JourneyFixture, str]:
+    raw = path.read_bytes()
+    if len(raw) > MAX_FILE_BYTES:
+        raise FixtureError([f"{path.name}: is larger than {MAX_FILE_BYTES:,} bytes"])
+    try:
+        data = json.loads(raw) if path.suffix == ".json" else yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise FixtureError([f"{path.name}: {' '.join(str(error).split())[:300]}"]) from None
+    except json.JSONDecodeError as error:
+        raise FixtureError([f"{path.name}: line {error.lineno}, column {error.colno}: {error.msg}"]) from None
+    except (ValueError, RecursionError):
+        raise FixtureError([f"{path.name}: is not JSON in UTF-8"]) from None
+    try:
+        fixture = JourneyFixture.model_validate(data)
+    except ValidationError as error:
+        found = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
+        raise FixtureError(found) from None
+    return fixture, digest_of(fixture)
+
+
+def digest_of(fixture: JourneyFixture) -> str:
+    """A hash that changes with anything in a journey."""
+    return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """A path such as points[2].elicitation_goals[0]."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return text.lstrip(".") or "the file"
+
+
+def _message(item: ErrorDetails) -> str:
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def load_journeys(*folders: Path, force: bool = False) -> LoadResult:
+    """Update the tables from the files: new journeys always, changes to existing ones only with `force`.
+
+    With `force`, points and journeys that are no longer in a file are archived, never those written in the application.
+    What users have said is left alone.
+    Raises FixtureError before anything is written.
+    """
+    fixtures = read_fixtures(*folders)
+    known = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
+    created, updated, unchanged, differing, archived = [], [], [], [], []
+    for position, (fixture, digest) in enumerate(fixtures):
+        row = known.pop(fixture.slug, None)
+        if row is None:
+            row = Journey(slug=fixture.slug)
+            db.session.add(row)
+            created.append(fixture.slug)
+        elif row.source != "file":
+            differing.append(fixture.slug)  # written in the application: a file of the same name does not replace it
+            continue
+        elif row.source_hash == digest and row.position == position and not row.is_archived:
+            unchanged.append(fixture.slug)
+            continue
+        elif not force:
+            differing.append(fixture.slug)
+            continue
+        else:
+            updated.append(fixture.slug)
+        write_journey(row, fixture, digest, position)
+        archived += [f"{fixture.slug}/{slug}" for slug in write_points(row, fixture.points)]
+    if force:
+        for row in known.values():
+            if not row.is_archived and row.source == "file":
+                row.is_archived = True
+                row.updated_at = now()
+                archived.append(row.slug)
+    db.session.flush()
+    if created or updated:
+        enqueue_after_commit("point_vectors")
+    return LoadResult(created, updated, unchanged, differing, archived)
+
+
+def write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: int) -> None:
+    """Write a journey without its points; it is published from then on."""
+    row.title, row.description, row.system_prompt = fixture.title, fixture.description, fixture.system_prompt
+    row.front_page = fixture.front_page
+    row.source_hash, row.position, row.is_archived, row.updated_at = digest, position, False, now()
+    db.session.flush()
+
+
+def write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
+    """Write a journey's points in order; returns the slugs of those that were archived."""
+    rows = db.session.scalars(select(ConversationPoint).where(ConversationPoint.journey_id == journey.journey_id))
+    known = {row.slug: row for row in rows}
+    for position, fixture in enumerate(fixtures):
+        row = known.pop(fixture.slug, None)
+        if row is None:
+            row = ConversationPoint(journey_id=journey.journey_id)
+            db.session.add(row)
+        for name, value in fixture.model_dump().items():
+            setattr(row, name, value)
+        row.position, row.is_archived, row.updated_at = position, False, now()
+    gone = [row for row in known.values() if not row.is_archived]
+    for row in gone:
+        row.is_archived, row.updated_at = True, now()
+    return [row.slug for row in gone]

@@ -1,0 +1,101 @@
+"""Whether a memory is relevant to a point by meaning, not only by shared words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from sqlalchemy import delete, false, select
+
+from webapp.db.base import db, write_transaction
+from webapp.journeys.models import ConversationPoint, PointVectors
+from webapp.journeys.point_views import aims_of
+from webapp.memories.models import Memory
+from webapp.providers.clients import embedder
+
+NEAR = 0.3
+"""Cosine from which a memory with a keyword of the point is close to one of its aims (all-MiniLM-L6-v2: "sleeps badly
+because of the pain" 0.71, "loves the children's book Momo" 0.13)."""
+NEAR_WITH_MORE = 0.2
+"""The same for a memory with more than one keyword."""
+WITHOUT_VECTORS = 2
+"""Keywords that a memory needs if there are no vectors to compare."""
+
+
+def lines_of(point: ConversationPoint) -> list[str]:
+    """What a memory is compared with: what the point is about, and each of its goals and criteria."""
+    return [f"{point.title}. {point.description}", *aims_of(point)]
+
+
+def digest_of(point: ConversationPoint, model: str) -> str:
+    """A hash that changes with the lines, and with the model that embeds them."""
+    return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
+
+
+def embed_points() -> int:
+    """Embed the points without up-to-date vectors; returns how many. No connection is held meanwhile.
+
+    Raises ModelError.
+    """
+    client = embedder()
+    model = client.model
+    points = db.session.scalars(select(ConversationPoint).where(ConversationPoint.is_archived == false())).all()
+    known = dict(db.session.execute(select(PointVectors.point_id, PointVectors.digest)).all())
+    wanted = [
+        (point.point_id, digest_of(point, model), lines_of(point))
+        for point in points
+        if known.get(point.point_id) != digest_of(point, model)
+    ]
+    db.session.remove()
+    for point_id, digest, lines in wanted:
+        rows = np.asarray(client.embed_passages(lines), dtype=np.float32)
+        with write_transaction():
+            db.session.execute(delete(PointVectors).where(PointVectors.point_id == point_id))
+            if db.session.get(ConversationPoint, point_id) is not None:
+                db.session.add(PointVectors(point_id=point_id, model=model, digest=digest, vectors=rows.tobytes()))
+    return len(wanted)
+
+
+def relevant_memories(
+    points: Sequence[ConversationPoint], hits: Mapping[int, Mapping[int, int]]
+) -> dict[int, dict[int, float]]:
+    """The relevant ones among the memories with keywords of each point (point → memory → how many), with a weight."""
+    memory_ids = {memory_id for found in hits.values() for memory_id in found}
+    if not memory_ids:
+        return {}
+    vectors = _vectors(points)
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.embedding, Memory.embedding_model).where(Memory.memory_id.in_(memory_ids))
+    )
+    memories = {memory_id: (model, np.frombuffer(raw, dtype=np.float32)) for memory_id, raw, model in rows if raw}
+    found: dict[int, dict[int, float]] = {}
+    for point_id, counts in hits.items():
+        for memory_id, count in counts.items():
+            near = _nearness(vectors.get(point_id), memories.get(memory_id))
+            is_near = count >= WITHOUT_VECTORS if near is None else near >= (NEAR if count == 1 else NEAR_WITH_MORE)
+            if is_near:
+                found.setdefault(point_id, {})[memory_id] = count if near is None else count + near
+    return found
+
+
+def _vectors(points: Sequence[ConversationPoint]) -> dict[int, tuple[str, bytes]]:
+    rows = db.session.scalars(
+        select(PointVectors).where(PointVectors.point_id.in_([point.point_id for point in points]))
+    )
+    by_id = {point.point_id: point for point in points}
+    return {
+        row.point_id: (row.model, row.vectors)
+        for row in rows
+        if row.digest == digest_of(by_id[row.point_id], row.model)
+    }
+
+
+def _nearness(point: tuple[str, bytes] | None, memory: tuple[str | None, np.ndarray] | None) -> float | None:
+    if point is None or memory is None or point[0] != memory[0]:
+        return None
+    size = memory[1].size
+    rows = np.frombuffer(point[1], dtype=np.float32)
+    if not size or rows.size % size:
+        return None
+    return float((rows.reshape(-1, size) @ memory[1]).max())

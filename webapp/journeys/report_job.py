@@ -1,0 +1,109 @@
+"""Typesets the summary of a journey's conversation as a PDF, in a worker."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from webapp.background import events
+from webapp.background.events import Kind
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, write_transaction
+from webapp.extensions import redis
+from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
+from webapp.journeys.report_labels import texts_in
+from webapp.journeys.report_pdf import make_pdf
+from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row
+
+log = logging.getLogger(__name__)
+
+TRIES = 3
+MAKING_SECONDS = 300
+
+
+def make_report(conversation_id: int) -> bool:
+    """Make the summary unless the stored one is up to date; returns whether there is one now.
+
+    No connection is held during typesetting. Changes made meanwhile are included.
+    """
+    redis().set(report_lock_key(conversation_id), b"1", ex=MAKING_SECONDS)
+    try:
+        made = _make(conversation_id)
+        with write_transaction():
+            _settle(conversation_id)
+        return made
+    finally:
+        redis().delete(report_lock_key(conversation_id))
+
+
+def _settle(conversation_id: int) -> None:
+    """Note that no summary is owed, unless what it would say has changed since it was made.
+
+    Whoever owes one changes the guide's row last: once we hold it, we see what they changed, or they owe it after us.
+    """
+    guide = db.session.get(JourneyGuide, conversation_id, with_for_update=True)
+    if guide is None:
+        return
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    row = stored_row(conversation_id)
+    source = source_of(conversation) if conversation is not None and conversation.journey_id is not None else None
+    guide.report_due = bool(source and source.evidence_ids and (row is None or row.source_hash != source.digest))
+
+
+def _make(conversation_id: int) -> bool:
+    for _ in range(TRIES):
+        conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+        if conversation is None or conversation.deleted_at is not None or conversation.journey_id is None:
+            return False
+        source = source_of(conversation)
+        row = stored_row(conversation_id)
+        current = row is not None and row.source_hash == source.digest
+        db.session.remove()
+        if current:
+            return True
+        if not source.evidence_ids:
+            return False
+        wording = texts_in(source.report.language)
+        pdf = make_pdf(source.report, now().date(), wording)
+        if _store(conversation_id, source, pdf):
+            return True
+    log.warning("summary given up: it changes while it is made", extra={"conversation_id": conversation_id})
+    return False
+
+
+def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
+    """Store the pages, unless what they were made from has changed; False then, or if another job was faster."""
+    try:
+        with write_transaction():
+            conversation = db.session.scalar(
+                select(Conversation).where(Conversation.conversation_id == conversation_id).with_for_update()
+            )
+            if conversation is None or conversation.journey_id is None:
+                return False
+            if source_of(conversation).digest != source.digest:
+                return False
+            db.session.execute(delete(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
+            row = ConversationReport(
+                conversation_id=conversation_id,
+                source_hash=source.digest,
+                pdf=pdf,
+                evidence_count=len(source.evidence_ids),
+            )
+            db.session.add(row)
+            db.session.flush()
+            events.note(conversation.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": conversation_id})
+            kept = set(
+                db.session.scalars(
+                    select(PointEvidence.evidence_id)
+                    .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
+                    .where(
+                        PointMemory.user_id == conversation.user_id, PointEvidence.evidence_id.in_(source.evidence_ids)
+                    )
+                )
+            )
+            db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(kept))
+    except IntegrityError:
+        return False
+    return True

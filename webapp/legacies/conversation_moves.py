@@ -1,0 +1,109 @@
+"""Moving a conversation into or out of a space: what happens to the memories that rest on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import select, update
+
+from webapp.conversations import service as conversations
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_moved
+from webapp.db.base import db
+from webapp.errors import Conflict
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.service import key_holder
+from webapp.memories.store import forgetting, versions
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.withdrawal import hold_reached, withdraw
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.models import ConversationChunk
+from webapp.spaces.service import require_member
+from webapp.spaces.versions import touch
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a move does: memories that go along, those among them that others can see now and will not any more, those
+    that are archived because their new place has another value under their key, and those that stay."""
+
+    along: list[Memory] = field(default_factory=list)
+    withdrawn: list[Memory] = field(default_factory=list)
+    set_aside: list[Memory] = field(default_factory=list)
+    staying: list[Memory] = field(default_factory=list)
+
+
+def plan_move(user_id: int, conversation_id: int, to: int | None) -> Move:
+    """What would happen if a conversation were moved; changes nothing. Raises NotFound."""
+    row = conversations.get_conversation(user_id, conversation_id)
+    if to is not None:
+        require_member(user_id, to)
+    return Move() if to == row.space_id else _plan(row, to)
+
+
+def _plan(row: Conversation, to: int | None) -> Move:
+    said_here = select(Message.message_id).where(Message.conversation_id == row.conversation_id)
+    resting = forgetting.memories_with_evidence(MemoryEvidence.message_id.in_(said_here))
+    scope = Memory.space_id.is_(None) if row.space_id is None else Memory.space_id == row.space_id
+    rows = db.session.scalars(
+        select(Memory)
+        .where(Memory.memory_id.in_(resting), Memory.user_id == row.user_id, scope)
+        .order_by(Memory.memory_id)
+    ).all()
+    along = [memory for memory in rows if resting[memory.memory_id]]
+    return Move(
+        along=along,
+        withdrawn=[memory for memory in along if memory.visibility == "shared"],
+        set_aside=[memory for memory in along if _is_known_there(memory, to)],
+        staying=[memory for memory in rows if not resting[memory.memory_id]],
+    )
+
+
+def _is_known_there(memory: Memory, to: int | None) -> bool:
+    """Whether the key of a memory in use has another current value in its new place."""
+    in_use = memory.valid_to is None and not memory.is_archived and not memory.needs_review
+    held = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None
+    return held is not None
+
+
+def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
+    """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
+    would go along and that is not confirmed."""
+    shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
+    if shared:
+        hold_reached(conversation.user_id, shared)
+    versions.hold(conversation.user_id)
+    move = _plan(conversation, to)
+    if move.withdrawn and not confirmed:
+        raise Conflict(
+            "Memories that rest on this conversation are shared with the space. If you move it, they will be "
+            "yours alone again. Please confirm.",
+            errors=[
+                {"loc": ["confirm"], "memory_id": memory.memory_id, "msg": "is shared"} for memory in move.withdrawn
+            ],
+        )
+    if move.withdrawn:
+        withdraw(conversation.user_id, move.withdrawn)
+    if move.along:
+        journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
+        aside = {memory.memory_id for memory in move.set_aside}
+        for memory in move.along:
+            touch(memory.space_id)
+            memory.is_archived = memory.is_archived or memory.memory_id in aside
+            memory.space_id, memory.visibility = to, "private"
+            db.session.flush()
+            journal.changed(memory)
+        journal.close({"moved": len(move.along)})
+    db.session.execute(
+        update(ConversationChunk)
+        .where(ConversationChunk.conversation_id == conversation.conversation_id)
+        .values(space_id=to)
+        .execution_options(synchronize_session=False)
+    )
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id))
+
+
+def init_moving() -> None:
+    """React to conversations that are moved."""
+    conversation_moved.connect(_moved)

@@ -1,0 +1,183 @@
+"""Reading a whole conversation of a legacy, call by call, for facts about its person, at the user's request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from flask import Flask
+from sqlalchemy import select
+
+from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, write_transaction
+from webapp.errors import OutOfDate
+from webapp.legacies.extraction_prompt import (
+    CALL_MESSAGES,
+    NAME,
+    LegacyFacts,
+    answer_tokens,
+    build_messages,
+    first_batch,
+    readable_facts,
+)
+from webapp.legacies.fact_learning import ProposedFact, extracts_facts, keep_facts, known_facts, vectors_of
+from webapp.legacies.facts import legacy_of
+from webapp.llm.errors import CutOffAnswer
+from webapp.llm.structured import complete_items
+from webapp.memories.learning.results import COUNTS, Result
+from webapp.memories.learning.subjects import OnStart, SubjectReader, init_subjects
+from webapp.memories.rules.evidence import has_substance, user_words
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.providers.clients import completions
+
+MAX_CALLS = 4
+"""The most model calls in one run; a longer conversation continues in the next one."""
+TEMPERATURE = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The next messages of a conversation to be read, `said`; `ids` has the empty ones, too."""
+
+    user_id: int
+    space_id: int
+    name: str
+    said: tuple[TranscriptMessage, ...]
+    ids: tuple[int, ...]
+    known: str
+    more: bool
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the user says anything that could be a fact."""
+        return any(item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.said)
+
+
+def init_legacy_reading(app: Flask) -> None:
+    """Let "Extract memories" read conversations of legacies."""
+    init_subjects(app, SubjectReader(lambda conversation: legacy_of(conversation) is not None, read_facts))
+
+
+def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Result:
+    """Read a conversation for facts, after a message; `more` and `through` say whether and from where to continue.
+
+    No connection is held during model calls. Raises ModelError; what earlier calls found stays stored.
+    """
+    total = Result()
+    for _ in range(MAX_CALLS):
+        step = _step(conversation_id, after, on_start)
+        on_start = None
+        total, after = total.plus(step), step.through
+        if not step.read or not step.more:
+            break
+    return total
+
+
+def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
+    """One call and its effects; with fewer messages if the answer was cut off before any usable fact."""
+    most = CALL_MESSAGES
+    while True:
+        batch = _next_batch(conversation_id, after, most)
+        db.session.remove()
+        if batch is None:
+            return Result()
+        if on_start is not None:
+            on_start()
+            on_start = None
+        if not batch.is_telling:
+            return Result(read=True, more=batch.more, through=batch.ids[-1])
+        try:
+            items, through = _ask(batch)
+        except CutOffAnswer:
+            if len(batch.said) == 1:
+                return Result(read=True, more=batch.more, through=batch.ids[-1], calls=1, unreadable=1)
+            most = len(batch.said) // 2
+            continue
+        more = batch.more or through != batch.ids[-1]
+        with suppress(OutOfDate):
+            return replace(_keep(conversation_id, batch, items), more=more, through=through, calls=1)
+
+
+def _ask(batch: Batch) -> tuple[Sequence[object], int]:
+    """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
+    messages = build_messages(batch.said, batch.name, batch.known)
+    try:
+        answer, _ = completions().complete_structured(
+            messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.said), temperature=TEMPERATURE
+        )
+    except CutOffAnswer as cut:
+        items = complete_items(cut.text, "facts")
+        numbers = [fact.message for fact in readable_facts(items) if fact.message is not None]
+        reached = max((number for number in numbers if 1 <= number <= len(batch.said)), default=None)
+        if reached is None:
+            raise
+        # The message it was cut off in is read again, unless it is the first: it would be cut off at the same place.
+        return items, batch.said[max(reached - 2, 0)].id
+    return answer.facts, batch.ids[-1]
+
+
+def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
+    """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
+    facts = readable_facts(items)
+    proposed = [ProposedFact(fact.category, fact.content, fact.quote, fact.message) for fact in facts]
+    vectors = vectors_of(proposed)
+    with write_transaction():
+        conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+        if conversation is None or conversation.space_id != batch.space_id or not extracts_facts(conversation):
+            return Result()
+        held = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
+        if len(db.session.scalars(held).all()) != len(batch.ids):
+            raise OutOfDate
+        kept = keep_facts(
+            batch.user_id,
+            batch.space_id,
+            conversation_id,
+            batch.name,
+            proposed,
+            [item.id for item in batch.said],
+            vectors,
+            cause="extraction",
+        )
+    counts = {name: kept.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
+    return Result(kept.change_set_id, counts, dict(kept.reasons), read=True)
+
+
+def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
+    """What to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished reply."""
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
+        return None
+    legacy = legacy_of(conversation)
+    rows = db.session.scalars(
+        select(Message)
+        .where(current(conversation_id), Message.message_id > after)
+        .order_by(Message.message_id)
+        .limit(CALL_MESSAGES)
+        .execution_options(populate_existing=True)
+    ).all()
+    streaming = next((row for row in rows if row.status == "streaming"), None)
+    if streaming is not None:
+        rows = [row for row in rows if row.message_id < (streaming.reply_to_id or streaming.message_id)]
+    if legacy is None or not rows:
+        return None
+    yard = graveyard(conversation.user_id)
+    said = [
+        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        for row in rows
+        if row.content.strip()
+    ]
+    batch = first_batch(said, most)
+    whole = len(batch) == len(said)
+    through = rows[-1].message_id if whole else batch[-1].id
+    return Batch(
+        conversation.user_id,
+        legacy.space_id,
+        legacy.name,
+        tuple(batch),
+        tuple(row.message_id for row in rows if row.message_id <= through),
+        known_facts(conversation.user_id, legacy.space_id),
+        count_current(conversation_id, after=through) > 0,
+    )

@@ -1,0 +1,97 @@
+"""The prompt for finding the facts a user tells about a person in a conversation, and the shape of its answer; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from webapp.legacies.categories import CATEGORIES
+from webapp.llm.structured import none_is_empty
+from webapp.prompts.transcript_tags import TranscriptMessage, numbered_lines
+
+NAME = "legacy_facts"
+FACT_TOKENS = 150
+"""The room in an answer for one fact: its quote, its statement, and where it belongs."""
+LEAST_TOKENS, MOST_TOKENS = 600, 6_000
+CALL_MESSAGES = 20
+CALL_CHARS = 24_000
+MOST_FACTS = 100
+
+_ABOUT = "This conversation is with a memorial agent and about {name}."
+_FACTS = """{ask} in `facts` a list of factual observations about {name} that the user mentioned. For each fact:
+- `category`: one of [{categories}]
+- `content`: a short factual statement about {name}, one sentence
+- `message`: the number of the user's message that says it
+- `quote`: the words of that message that say it, verbatim
+
+Only give facts the user explicitly stated or clearly implied. Do not infer or speculate. What the assistant said is \
+no fact. Without any, the list is empty."""
+
+
+class LegacyFact(BaseModel):
+    """A fact about the person of a legacy; `message` counts the messages of the call from 1."""
+
+    category: str = Field("other", max_length=100)
+    content: str = Field(min_length=1, max_length=1_000)
+    message: int | None = None
+    quote: str = Field("", max_length=2_000)
+
+
+class LegacyFacts(BaseModel):
+    """The answer of the call that looks for facts alone. One that is malformed costs only itself."""
+
+    facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
+        max_length=MOST_FACTS, json_schema_extra={"items": LegacyFact.model_json_schema()}
+    )
+
+
+def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
+    """The items that are valid facts."""
+    facts = []
+    for item in items:
+        try:
+            facts.append(LegacyFact.model_validate(item))
+        except ValidationError:
+            continue
+    return facts
+
+
+def fact_task(name: str) -> str:
+    """What a legacy adds to the summary prompt."""
+    return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
+
+
+def build_messages(said: Sequence[TranscriptMessage], name: str, known: str) -> list[dict[str, str]]:
+    """The messages of the call that only looks for facts; `known` is the text about those not to be repeated."""
+    return [
+        {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{known}"},
+        {"role": "user", "content": "\n".join(numbered_lines(said, CALL_CHARS))},
+    ]
+
+
+def answer_tokens(said: Sequence[TranscriptMessage]) -> int:
+    """The most tokens for an answer: room for a fact or so per message from the user, and more if they are long."""
+    own = [item.content for item in said if item.role == "user"]
+    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(own) + sum(map(len, own)) // 2)
+
+
+def first_batch(said: Sequence[TranscriptMessage], most: int = CALL_MESSAGES) -> list[TranscriptMessage]:
+    """As many messages from the beginning as one call reads; at least one."""
+    batch: list[TranscriptMessage] = []
+    room = CALL_CHARS
+    for item in said[:most]:
+        room -= len(item.content)
+        if batch and room < 0:
+            break
+        batch.append(item)
+    return batch
+
+
+def _about(name: str) -> str:
+    return _ABOUT.format(name=" ".join(name.split()))
+
+
+def _asked(ask: str, name: str) -> str:
+    return _FACTS.format(ask=ask, name=" ".join(name.split()), categories=", ".join(CATEGORIES))

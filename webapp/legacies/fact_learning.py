@@ -1,0 +1,182 @@
+"""Facts that a model call returned: grounded in the user's words, decided on by code, kept as private memories."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import false, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
+from webapp.legacies.categories import category_of
+from webapp.legacies.disputes import as_known, side_by_side
+from webapp.legacies.fact_quotes import UserMessage, ground
+from webapp.legacies.facts import legacy_of
+from webapp.memories.learning import trust
+from webapp.memories.models import Memory
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.rules.state import SourceMessage, State
+from webapp.memories.store import versions, writing
+from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.providers.clients import embedder
+from webapp.text.canonical import plain_text
+
+log = logging.getLogger(__name__)
+
+NEAREST = 10
+MOST_COMPARED = 2_000
+CONFIDENCE, IMPORTANCE = 0.8, 0.6
+NOT_SAID = "quote_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFact:
+    """A fact as the model gave it; `message` counts all messages of the call from 1, the assistant's included."""
+
+    category: str
+    content: str
+    quote: str = ""
+    message: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearningResult:
+    """The outcome for proposed facts: the change set, if there is one, and the counts and reasons of `Plan`."""
+
+    change_set_id: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of proposed facts by their text, and the model that made them."""
+
+    model: str = ""
+    by_text: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def vectors_of(proposed: Sequence[ProposedFact]) -> Vectors:
+    """Embed the proposed facts; no connection may be held. Raises ModelError."""
+    texts = sorted({text for item in proposed if (text := plain_text(item.content))})
+    if not texts:
+        return Vectors()
+    client = embedder()
+    rows = client.embed_passages(texts)
+    return Vectors(client.model, dict(zip(texts, rows, strict=True)))
+
+
+def keep_facts(
+    user_id: int,
+    space_id: int,
+    conversation_id: int,
+    name: str,
+    proposed: Sequence[ProposedFact],
+    message_ids: Sequence[int],
+    vectors: Vectors,
+    cause: str = "summary",
+) -> LearningResult:
+    """Store those proposed facts that the user said in these messages, in the caller's transaction.
+
+    The caller holds the conversation. The rules of every memory apply: nothing twice, nothing that was forgotten, no
+    secrets, and contradictions wait for the user.
+    """
+    if not proposed:
+        return LearningResult()
+    versions.hold(user_id)
+    rows = db.session.scalars(
+        select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
+    ).all()
+    numbered = list(enumerate(rows, 1))
+    own = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
+    operations = [operation for item in proposed if (operation := _operation(item, name, own)) is not None]
+    ungrounded = len(proposed) - len(operations)
+    if not operations:
+        return LearningResult(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded})
+    ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in own])
+    if vectors.by_text:
+        count = NEAREST * len(vectors.by_text)
+        ids |= writing.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
+    plan = decide(
+        operations,
+        State(
+            messages=tuple(
+                SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered
+            ),
+            memories=tuple(writing.load_known(ids)),
+            embeddings=vectors.by_text,
+            context=tuple(row.content for row in rows if row.role != "user"),
+            subject=name,
+            is_forgotten=graveyard(user_id).forbids,
+        ),
+        trust.policy(),
+    )
+    plan = side_by_side(plan, *_facts_in_use(user_id, space_id))
+    counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
+    reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
+    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **counts})
+    if not plan.effects:
+        return LearningResult(None, counts, reasons)
+    journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
+    writing.apply_plan(
+        plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None, embeddings=vectors.by_text
+    )
+    change_set = journal.close(counts, reasons)
+    change_set.through_message_id = max(message_ids)
+    return LearningResult(change_set.change_set_id, counts, reasons)
+
+
+def _facts_in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str | None]]:
+    """The user's newest facts of a legacy that are in use, and their categories, by id."""
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.content, Memory.category)
+        .where(
+            Memory.user_id == user_id,
+            Memory.space_id == space_id,
+            Memory.valid_to.is_(None),
+            Memory.is_archived == false(),
+            Memory.needs_review == false(),
+        )
+        .order_by(Memory.memory_id.desc())
+        .limit(MOST_COMPARED)
+    ).all()
+    return {row.memory_id: row.content for row in rows}, {row.memory_id: row.category for row in rows}
+
+
+def known_facts(user_id: int, space_id: int) -> str:
+    """What the prompt for finding facts says about those already known."""
+    return as_known(list(_facts_in_use(user_id, space_id)[0].values()))
+
+
+def _operation(item: ProposedFact, name: str, own: Sequence[UserMessage]) -> MemoryOperation | None:
+    content = plain_text(item.content)
+    found = ground(content, name, own, quote=item.quote, number=item.message) if content else None
+    if found is None or len(content) > CONTENT_MAX:
+        return None
+    category = category_of(item.category)
+    return MemoryOperation(
+        action="add",
+        message_number=found.number,
+        quote=found.quote[:QUOTE_MAX],
+        memory_type="preference" if category == "preference" else "fact",
+        category=category,
+        content=content,
+        confidence=CONFIDENCE,
+        importance=IMPORTANCE,
+    )
+
+
+def extracts_facts(conversation: Conversation) -> bool:
+    """Whether summaries of a conversation look for facts: in a legacy, with memory on."""
+    owner = db.session.get(User, conversation.user_id)
+    if owner is None or not conversation.makes_memory:
+        return False
+    return legacy_of(conversation) is not None and memory_is_on(conversation, owner)

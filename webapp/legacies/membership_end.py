@@ -1,0 +1,129 @@
+"""The end of a membership, or of an account with all of its memberships: what a member had in a space becomes theirs
+alone, and the others lose what it told them."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select, update
+
+from webapp.accounts.signals import account_ends
+from webapp.conversations.models import Conversation
+from webapp.db.base import db
+from webapp.i18n.marks import say_n
+from webapp.memories.models import Memory
+from webapp.memories.store import forgetting, versions
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.withdrawal import Reach, hold_reached, reach_of, withdraw
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.models import ConversationChunk
+from webapp.spaces.members import hold_spaces, leave_all
+from webapp.spaces.models import Space
+from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
+
+IS_SHARED = Memory.visibility == "shared"
+
+
+def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
+    """What will happen, in words; counts only the member's own things."""
+    told = (
+        select(func.count())
+        .select_from(Conversation)
+        .where(
+            Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
+        )
+    )
+    kept = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
+    conversations, memories = db.session.scalar(told) or 0, db.session.scalar(kept) or 0
+    shared = db.session.scalar(kept.where(IS_SHARED)) or 0
+    return [
+        Consequence(
+            "conversations",
+            conversations,
+            say_n(
+                "One of your conversations in %(name)s will become personal.",
+                "%(num)s of your conversations in %(name)s will become personal.",
+                conversations,
+                name=space.name,
+                num=conversations or "No",
+            ),
+        ),
+        Consequence(
+            "memories",
+            memories,
+            say_n(
+                "One of your memories will be moved to your own archive.",
+                "%(num)s of your memories will be moved to your own archive.",
+                memories,
+                num=memories or "No",
+            ),
+        ),
+        Consequence(
+            "shared",
+            shared,
+            say_n(
+                "%(num)s memory you share here will be yours alone again.",
+                "%(num)s memories you share here will be yours alone again.",
+                shared,
+                num=shared or "No",
+            ),
+        ),
+    ]
+
+
+def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
+    """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
+    archived among the personal ones, private; or forgotten, if the user says so. Others lose what they were told."""
+    space_id = space.space_id
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.user_id == user_id, Conversation.space_id == space_id)
+        .values(space_id=None, persona=None, updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)
+    )
+    mine = Memory.user_id == user_id, Memory.space_id == space_id
+    shared = db.session.scalars(select(Memory.memory_id).where(*mine, IS_SHARED)).all()
+    if shared:
+        hold_reached(user_id, shared)
+    versions.hold(user_id)
+    db.session.execute(
+        update(ConversationChunk)
+        .where(ConversationChunk.user_id == user_id, ConversationChunk.space_id == space_id)
+        .values(space_id=None)
+        .execution_options(synchronize_session=False)
+    )
+    rows = db.session.scalars(
+        select(Memory)
+        .where(*mine)
+        .order_by(Memory.memory_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).all()
+    reach = Reach()
+    if forget and rows:
+        forgetting.forget(user_id, [row.memory_id for row in rows], cause="space_ended")
+    elif rows:
+        reach = withdraw(user_id, [row for row in rows if row.visibility == "shared"])
+        journal = Journal(user_id, "space_ended")
+        for row in rows:
+            row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
+            db.session.flush()
+            journal.changed(row)
+        journal.close({"archived": len(rows)})
+    changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
+    return reach
+
+
+def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
+    """The account leaves all its spaces."""
+    hold_spaces(user_id)
+    shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
+    hold_reached(user_id, db.session.scalars(shared).all())
+    reach = reach_of(leave_all(user_id))
+    return {"replies_of_others": reach.replies, "quoted_by_others": reach.quoted}
+
+
+def init_ending() -> None:
+    """React to memberships that end and accounts that are deleted."""
+    consequences_asked.connect(_consequence_texts)
+    membership_ends.connect(_ends)
+    account_ends.connect(_account_ends)

@@ -1,0 +1,135 @@
+"""What withdrawing and forgetting do for other members: their replies, summaries and digests lose what was shared.
+
+A reply's receipt names what was in its prompt, which shows in which conversations somebody else's memory was used, and
+which others recalled something from those. What the owners of those conversations said in them stays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.db.base import db
+from webapp.db.index_hints import batches_to_change
+from webapp.memories.models import Memory
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.tombstones import is_telling
+from webapp.memories.store.copies import replace_copies, replies_stripped, strip_beside, strip_thoughts, told_elsewhere
+from webapp.memories.store.forgetting import being_forgotten, drop_streams
+from webapp.memories.store.journal import statement_hash
+from webapp.memories.store.withdrawal import Reach, being_withdrawn, reach_asked
+from webapp.retrieval.models import ConversationChunk, TurnReceipt
+
+WITHDRAWN = "[no longer shared]"
+
+
+def init_reach() -> None:
+    """React to memories that are withdrawn or forgotten."""
+    reach_asked.connect(_hold)
+    being_withdrawn.connect(_withdrawn)
+    being_forgotten.connect(_withdrawn)
+
+
+def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
+    """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
+    of this kind, by user."""
+    told: dict[int, set[int]] = defaultdict(set)
+    known: set[int] = set()
+    found = _with_in_prompt(user_id, [("memory", memory_ids)])
+    while found := {number: other for number, other in found.items() if number not in known}:
+        known |= found.keys()
+        for number, other in found.items():
+            told[other].add(number)
+        replies = select(Message.message_id).where(Message.conversation_id.in_(found), Message.role == "assistant")
+        summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(found))
+        found = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
+    return told
+
+
+def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
+    """The conversations of other users in whose prompts passages of these kinds and ids were, with their owners."""
+    found: dict[int, int] = {}
+    for kind, ids in passages:
+        used = (
+            select(Conversation.conversation_id, Conversation.user_id)
+            .join(Message, Message.conversation_id == Conversation.conversation_id)
+            .join(TurnReceipt, TurnReceipt.message_id == Message.message_id)
+            .where(TurnReceipt.kind == kind, TurnReceipt.passage_id.in_(ids), TurnReceipt.injected)
+            .where(Conversation.user_id != user_id)
+            .distinct()
+        )
+        found |= dict(db.session.execute(used).all())
+    return found
+
+
+def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
+    """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
+    ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
+    if ids:
+        held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(ids))
+        db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
+
+
+def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
+    reach = Reach()
+    for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):
+        reach += _take_from(other, sorted(conversation_ids), memory_ids, _not_theirs(other, texts))
+    return reach
+
+
+def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
+    """The texts except those that are also memories of the user's own."""
+    hashes = {statement_hash(text): text for text in texts}
+    theirs = db.session.scalars(
+        select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
+    )
+    return set(texts) - {hashes[number] for number in theirs}
+
+
+def _take_from(
+    user_id: int, conversation_ids: Collection[int], memory_ids: Collection[int], texts: Collection[str]
+) -> Reach:
+    """Remove the texts from somebody's conversations: from replies, with their reasoning, offers and lookups, here;
+    what was derived from replies is left to the receivers of the signals."""
+    if not texts:
+        return Reach()
+    told, exact = ForgottenStatements(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
+    changed, quoted = [], 0
+    for row in _finished(conversation_ids):
+        if row.role == "user":
+            quoted += replace_copies(row.content, exact) != row.content
+            continue
+        text = without_retold(replace_copies(row.content, exact, WITHDRAWN), told, WITHDRAWN)
+        if strip_beside(row, memory_ids, texts) or text != row.content:
+            row.content = text
+            changed.append(row.message_id)
+    for thoughts in _reasoning(conversation_ids):
+        changed += strip_thoughts(thoughts, exact, told, WITHDRAWN)
+    changed = list(dict.fromkeys(changed))
+    db.session.flush()
+    told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
+    if changed:
+        replies_stripped.send(None, user_id=user_id, message_ids=changed)
+        drop_streams(changed)
+    return Reach(len(changed), quoted)
+
+
+def _finished(conversation_ids: Collection[int]) -> Iterator[Message]:
+    """The messages of some conversations that are not being written, a few in memory; what was changed is flushed."""
+    mine = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
+    return chain.from_iterable(batches_to_change(mine, Message.message_id))
+
+
+def _reasoning(conversation_ids: Collection[int]) -> Iterator[Sequence[MessageReasoning]]:
+    """The reasoning for the replies of some conversations, a few at a time."""
+    mine = (
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .where(Message.conversation_id.in_(conversation_ids))
+    )
+    return batches_to_change(mine, MessageReasoning.message_id)

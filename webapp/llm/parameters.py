@@ -1,0 +1,107 @@
+"""What is sent to a model with each request, as an admin sets it for everybody and a person for a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from webapp.http.validation import Line, SearchText
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+def _no_truth(value: object) -> object:
+    """True and false are not numbers; pydantic would read them as 1 and 0."""
+    return str(value) if isinstance(value, bool) else value
+
+
+Amount = Annotated[float, BeforeValidator(_no_truth)]
+Count = Annotated[int, BeforeValidator(_no_truth)]
+
+
+class _Stored(BaseModel):
+    @classmethod
+    def of(cls, stored: Any) -> Self:
+        """Parameters as stored; a value that cannot be read counts as left out."""
+        given = stored.items() if isinstance(stored, Mapping) else ()
+        known = {name: value for name, value in given if name in cls.model_fields}
+        try:
+            return cls(**known)
+        except ValidationError as error:
+            for item in error.errors():
+                known.pop(str(item["loc"][0]), None)
+            return cls(**known)
+
+
+class Parameters(_Stored):
+    """What is sent with each request to a model; the server chooses what is left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
+    reasoning_effort: Effort | None = None
+    system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are set, by name."""
+        return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
+
+
+Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
+
+
+class RequestParameters(_Stored):
+    """What one request sets, for its reply only; what is left out follows the conversation and the model.
+
+    `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
+    """
+
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_tokens: Count | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
+    max_completion_tokens: Count | None = Field(
+        None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
+    )
+    reasoning_effort: Effort | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
+        None, description="The reply ends before any of these."
+    )
+    seed: Count | None = Field(None, ge=-(2**63), lt=2**63)
+    frequency_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
+    presence_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are set, by name."""
+        found = {name: getattr(self, name) for name in RequestParameters.model_fields}
+        return {name: value for name, value in found.items() if value not in (None, [])}
+
+
+class ReplyParameters(RequestParameters):
+    """The parameters of one reply, as a field of a request of ours."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+PAYLOAD = "parameters"
+"""The field in which a message stores them: a question for every reply to it, a reply for itself."""
+
+
+def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is sent for one reply in addition to the conversation's parameters, from its question and from itself.
+
+    The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
+    """
+    kept = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
+    return kept[0] | kept[1]
+
+
+def longest_reply(parameters: Mapping[str, Any]) -> int:
+    """The most tokens a reply may have; 0 if nobody set a limit."""
+    return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

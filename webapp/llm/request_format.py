@@ -1,0 +1,144 @@
+"""Making a request acceptable to servers that refuse parts of the protocol; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .alternation import merge_turns, without_system
+from .capabilities import STRUCTURED_MODES, Capabilities
+from .errors import ContextTooLong, ModelError, classify_exception, error_fields
+from .image_parts import has_pictures, without_pictures
+
+# Words with which servers name the part they refuse, in their `param` or message.
+_NAMES = {
+    "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
+    "stream_options": ("stream_options", "include_usage"),
+    "parallel_tool_calls": ("parallel_tool_calls",),
+    "max_tokens": ("max_tokens",),
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
+    "base64": ("encoding_format", "base64"),
+    "bare_calls": ("reasoning_content",),
+    "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
+    "verbosity": ("verbosity",),
+    "frequency_penalty": ("frequency_penalty",),
+    "presence_penalty": ("presence_penalty",),
+    "seed": ("seed",),
+    "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
+}
+# A complaint about a value (a tool's schema, too large a number) also names the part, but does not refuse it.
+_REFUSAL = re.compile(
+    r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
+    r"|additional propert|not implemented|requires? -"
+    r"|not a multi-?modal|must be a string|expected a string"
+    r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
+)
+_VALUE = re.compile(r"tools[\[.]\d|invalid schema")
+_DROPPED = (
+    *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
+    *("frequency_penalty", "presence_penalty", "seed", "stop"),
+)
+"""What is left out if it is refused."""
+_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
+
+
+def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
+    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
+
+    Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
+    """
+    status = getattr(exc, "status_code", None)
+    if status not in (400, 404, 422, 500, 501):
+        return None
+    payload = getattr(exc, "body", None)
+    message, codes, _ = error_fields(payload)
+    text = " ".join((message or str(payload or getattr(exc, "message", "")), *codes)).lower()
+    if not _REFUSAL.search(text) or _VALUE.search(text) or isinstance(classify_exception(exc), ContextTooLong):
+        return None
+    for feature, names in _NAMES.items():
+        if feature == "images" and not has_pictures(body.get("messages", ())):
+            continue
+        if _SENT_AS.get(feature, feature) in body and any(name in text for name in names):
+            return feature
+    return None
+
+
+def blames_format(exc: BaseException, error: ModelError) -> bool:
+    """Whether `response_format` was to blame for an error response.
+
+    Servers phrase this in many ways, some not at all: any refusal without a better explanation counts.
+    """
+    status = getattr(exc, "status_code", None)
+    if error.code != "model_unavailable" or status is None:
+        return False
+    if status in (400, 415, 422, 501):
+        return True
+    message, codes, _ = error_fields(getattr(exc, "body", None))
+    text = " ".join((message, *codes)).lower()
+    return status == 500 and any(word in text for word in ("response_format", "json_schema", "json_object", "grammar"))
+
+
+def with_format(body: dict[str, Any], mode: str) -> dict[str, Any]:
+    """`body` with a response format no stronger than `mode` (one of STRUCTURED_MODES); for `text`, without one."""
+    kind = (body.get("response_format") or {}).get("type", "text")
+    if STRUCTURED_MODES.index(kind) >= STRUCTURED_MODES.index(mode):
+        return body
+    rest = {name: value for name, value in body.items() if name != "response_format"}
+    return rest if mode == "text" else rest | {"response_format": {"type": mode}}
+
+
+def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> dict[str, Any]:
+    """`body` with messages in an order that every model takes, without what this server and model refuse."""
+    model = body["model"]
+
+    def drops(feature: str) -> bool:
+        return _SENT_AS.get(feature, feature) in body and not capabilities.accepts(base_url, model, feature)
+
+    result = dict(body)
+    if "messages" in result:
+        result["messages"] = merge_turns(result["messages"])
+        if drops("images"):
+            result["messages"] = without_pictures(result["messages"])
+        if not drops("bare_calls"):
+            result["messages"] = _without_thoughts(result["messages"])
+    if drops("tools"):
+        result = with_tools(result, [])
+    if drops("stream_options"):
+        result.pop("stream_options")
+    for parameter in _DROPPED:
+        if drops(parameter):
+            result.pop(parameter)
+    if drops("base64"):
+        result["encoding_format"] = "float"
+    if drops("max_tokens"):  # newer models want the other name
+        result["max_completion_tokens"] = result.pop("max_tokens")
+    if drops("system"):
+        result["messages"] = without_system(result["messages"])
+    return result
+
+
+def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """`body` with these tools in place of its own, and no choice among tools that are not there."""
+    result = {name: value for name, value in body.items() if name != "tools"}
+    if tools:
+        result["tools"] = list(tools)
+    choice = result.get("tool_choice")
+    names = {tool["function"]["name"] for tool in tools}
+    if not tools or (isinstance(choice, dict) and choice.get("function", {}).get("name") not in names):
+        result.pop("tool_choice", None)
+    if not tools:
+        result.pop("parallel_tool_calls", None)
+    return result
+
+
+def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages without the reasoning before tool calls, which only servers that insist on it get back."""
+    return [
+        {name: value for name, value in message.items() if name != "reasoning_content"}
+        if "reasoning_content" in message
+        else message
+        for message in messages
+    ]

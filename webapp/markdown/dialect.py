@@ -1,0 +1,128 @@
+"""The Markdown dialect of replies: CommonMark and GitHub's additions, formulas and footnotes; no raw HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from webapp.markdown.footnotes import footnote_plugin
+from webapp.markdown.math import math_plugin
+from webapp.markdown.urls import find_urls
+
+MAX_NESTING = 20
+FIRST_HEADING = 3  # h1 and h2 belong to the page
+
+_LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
+
+
+def make_parser(**options: object) -> MarkdownIt:
+    """A parser for the dialect; `options` are added to markdown-it's own."""
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
+    parser.enable(["table", "strikethrough"])
+    parser.inline.ruler.before("strikethrough", "tildes", _tildes)
+    math_plugin(parser)
+    footnote_plugin(parser)
+    parser.validateLink = is_allowed_link  # type: ignore[method-assign]
+    parser.core.ruler.push("page_headings", _page_headings)
+    parser.core.ruler.push("images_as_links", _images_as_links)
+    parser.core.ruler.push("bare_links", _bare_links)
+    return parser
+
+
+def is_allowed_link(url: str) -> bool:
+    """Whether links to an address are allowed: only absolute http, https and mailto."""
+    return _LINK.match(url) is not None
+
+
+def _tildes(state: StateInline, silent: bool) -> bool:
+    """Three tildes or more do not strike out, as on GitHub; a single one may mean "about" or "to": `~5`, `5~10`."""
+    if state.src[state.pos] != "~" or silent:
+        return False
+    length = state.scanDelims(state.pos, True).length
+    if length < 3:
+        return False
+    state.push("text", "", 0).content = "~" * length
+    state.pos += length
+    return True
+
+
+def _page_headings(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + FIRST_HEADING - 1)}"
+
+
+def _images_as_links(state: StateCore) -> None:
+    """Turn images into links with their description: an image from elsewhere would tell its host who reads what."""
+    for inline in _inlines(state):
+        if any(child.type == "image" for child in inline.children or ()):
+            inline.children = list(_without_images(inline.children or [], state))
+
+
+def _without_images(children: list[Token], state: StateCore) -> Iterator[Token]:
+    depth = 0
+    for child in children:
+        depth += _link_step(child)
+        if child.type != "image":
+            yield child
+            continue
+        source = str(child.attrGet("src") or "")
+        renderer = cast(RendererHTML, state.md.renderer)
+        alt = renderer.renderInlineAsText(child.children, state.md.options, state.env)
+        if depth or not is_allowed_link(source):
+            yield _text(alt, child.level)
+        else:
+            yield from _link(source, alt.strip() or source, child.level, "image-link")
+
+
+def _bare_links(state: StateCore) -> None:
+    for inline in _inlines(state):
+        inline.children = list(_with_bare_links(inline.children or [], state))
+
+
+def _with_bare_links(children: list[Token], state: StateCore) -> Iterator[Token]:
+    depth = 0
+    for child in children:
+        depth += _link_step(child)
+        if depth or child.type != "text":
+            yield child
+            continue
+        end = 0
+        for address in find_urls(child.content):
+            target = state.md.normalizeLink(address.target)
+            if not is_allowed_link(target):
+                continue
+            if address.start > end:
+                yield _text(child.content[end : address.start], child.level)
+            yield from _link(target, child.content[address.start : address.end], child.level)
+            end = address.end
+        if not end:
+            yield child
+        elif end < len(child.content):
+            yield _text(child.content[end:], child.level)
+
+
+def _inlines(state: StateCore) -> Iterator[Token]:
+    return (token for token in state.tokens if token.type == "inline")
+
+
+def _link_step(token: Token) -> int:
+    return {"link_open": 1, "link_close": -1}.get(token.type, 0)
+
+
+def _text(content: str, level: int) -> Token:
+    return Token("text", "", 0, content=content, level=level)
+
+
+def _link(target: str, text: str, level: int, css_class: str = "") -> Iterator[Token]:
+    attrs: dict[str, str | int | float] = {"href": target, **({"class": css_class} if css_class else {})}
+    yield Token("link_open", "a", 1, attrs=attrs, level=level)
+    yield _text(text, level + 1)
+    yield Token("link_close", "a", -1, level=level)

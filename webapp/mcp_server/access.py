@@ -1,0 +1,49 @@
+"""Where a program may look: in the spaces that its token names, or everywhere its person can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from webapp.accounts.auth import current_identity
+from webapp.errors import NotFound
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.lookup import scope_of
+from webapp.retrieval.passages import FoundPassage
+from webapp.retrieval.scope import NO_SPACE, Scope
+
+
+def is_limited() -> bool:
+    """Whether the token names spaces."""
+    return _only() is not None
+
+
+def includes(space_id: int | None) -> bool:
+    """Whether the token may look into a space; None stands for what is in no space."""
+    only = _only()
+    return only is None or (space_id or NO_SPACE) in only
+
+
+def require(space_id: int | None) -> None:
+    """Raise NotFound for a space that the token may not look into: to it, there is no such space."""
+    if not includes(space_id):
+        raise NotFound("There is no such space.")
+
+
+def scope(user_id: int) -> Scope:
+    """What the token may find."""
+    return replace(scope_of(user_id), only=_only())
+
+
+def readable_passages(user_id: int, found: Iterable[FoundPassage]) -> list[FoundPassage]:
+    """The passages that the token may see, in their order."""
+    items = list(found)
+    if not is_limited():
+        return items
+    seen = load_passages([item.key for item in items], scope(user_id))
+    return [item for item in items if item.key in seen]
+
+
+def _only() -> frozenset[int] | None:
+    identity = current_identity()
+    return identity.space_ids if identity else None

@@ -1,0 +1,143 @@
+"""`POST /mcp`: one request in, one JSON answer out, no sessions; and where its protection is described."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flask import Blueprint, Flask, Response, jsonify, request
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, login_required, public
+from webapp.db.base import db
+from webapp.errors import DomainError
+from webapp.extensions import limiter
+from webapp.http import problems
+from webapp.http.views import ViewResult, absolute
+from webapp.mcp_server import protocol, read_tools, schemas, write_tools
+from webapp.mcp_server.protocol import Call, ProtocolError
+
+log = logging.getLogger(__name__)
+
+blueprint = Blueprint("mcp", __name__)
+RATE = "120 per minute"
+_METADATA = "/.well-known/oauth-protected-resource"
+_RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
+    "search": read_tools.search,
+    "fetch": read_tools.fetch,
+    "get_context": read_tools.get_context,
+    "list_memories": read_tools.list_memories,
+    "remember": write_tools.remember,
+    "update_memory": write_tools.update_memory,
+    "forget": write_tools.forget,
+}
+
+
+def speak_mcp(app: Flask) -> None:
+    """Report errors under /mcp in JSON-RPC; a 401 says where to find out about tokens."""
+    problems.speak(app, "/mcp", _error)
+
+
+@blueprint.post("/mcp")
+@login_required(scope="mcp")
+@limiter.limit(RATE, key_func=lambda: f"mcp:{current_user_id()}")
+def serve() -> ViewResult:
+    """Answer a request of the protocol, in either of its ages."""
+    try:
+        call = protocol.read(request.get_json(), {name.lower(): value for name, value in request.headers.items()})
+        if call.id is None:
+            return Response(status=202)
+        result = _result(current_user_id(), call)
+    except ProtocolError as error:
+        number = (request.get_json() or {}).get("id")
+        number = number if isinstance(number, str | int) else None
+        body = protocol.error(number, error.code, error.message, error.data)
+        return body, protocol.STATUS.get(error.code, 400)
+    db.session.commit()
+    return protocol.answer(call, result)
+
+
+@blueprint.get(_METADATA)
+@blueprint.get(f"{_METADATA}/mcp")
+@public
+def metadata() -> ViewResult:
+    """How /mcp is protected (RFC 9728)."""
+    return {
+        "resource": absolute("/mcp"),
+        "authorization_servers": [absolute()],
+        "resource_name": "Commonplace memory",
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": ["mcp_read", "mcp", "mcp_write"],
+        "resource_documentation": absolute("/settings/programs"),
+    }
+
+
+def _result(user_id: int, call: Call) -> dict[str, Any]:
+    if call.method == "server/discover" and call.is_stateless:
+        return protocol.discovery()
+    if call.method == "initialize" and not call.is_stateless:
+        return protocol.initialize_result(call.params)
+    if call.method == "ping":
+        return {}
+    if call.method == "tools/list":
+        return {"tools": schemas.tool_list()}
+    if call.method == "tools/call":
+        return _called(user_id, call)
+    if call.method == "resources/list":
+        return {"resources": read_tools.resources(user_id)}
+    if call.method == "resources/templates/list":
+        return {"resourceTemplates": []}
+    if call.method == "resources/read":
+        return _read(user_id, call)
+    raise ProtocolError(protocol.UNKNOWN_METHOD, "There is no such method here.")
+
+
+def _called(user_id: int, call: Call) -> dict[str, Any]:
+    name = call.params.get("name")
+    if not isinstance(name, str) or name not in schemas.TOOLS:
+        raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
+    try:
+        args = schemas.TOOLS[name][0].model_validate(call.params.get("arguments") or {})
+        found = _RUN[name](user_id, args)
+    except ValidationError as error:
+        return _failed(_wrong(problems.field_errors(error)))
+    except DomainError as error:
+        db.session.rollback()
+        return _failed(_wrong(error.errors) if error.errors else error.detail or error.title)
+    log.info("mcp tool used", extra={"tool": name})
+    text = json.dumps(found, ensure_ascii=False)
+    return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
+
+
+def _wrong(errors: Sequence[dict[str, Any]]) -> str:
+    """What is wrong with some arguments, each by its name."""
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:3])
+
+
+def _failed(why: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": why}], "isError": True}
+
+
+def _read(user_id: int, call: Call) -> dict[str, Any]:
+    uri = str(call.params.get("uri", ""))
+    try:
+        found = read_tools.resource(user_id, uri)
+    except DomainError as error:
+        db.session.rollback()
+        raise ProtocolError(protocol.INVALID_PARAMS, error.detail or error.title, {"uri": uri[:200]}) from None
+    text = json.dumps(found, ensure_ascii=False)
+    return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
+
+
+def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
+    code = protocol.INTERNAL_ERROR if status >= 500 else protocol.INVALID_REQUEST
+    if status == 400 and request.get_json(silent=True) is None:
+        code = protocol.PARSE_ERROR
+    response = jsonify(protocol.error(None, code, message))
+    response.status_code = status
+    if status == 401:
+        where = absolute(f"{_METADATA}/mcp")
+        response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}", scope="mcp"'
+    return response

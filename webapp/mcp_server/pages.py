@@ -1,0 +1,49 @@
+"""The page that explains how to connect other programs, and lists what they did."""
+
+from __future__ import annotations
+
+from flask import Blueprint, render_template
+from sqlalchemy import select
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.scopes import WORDS
+from webapp.audit.actions import Action, words
+from webapp.audit.models import AuditEvent
+from webapp.db.base import db
+from webapp.http.views import absolute
+from webapp.oauth.service import list_grants, scope_named
+from webapp.spaces.schemas import SpaceQuery
+from webapp.spaces.service import list_spaces
+
+blueprint = Blueprint("mcp_pages", __name__)
+
+SHOWN = 20
+
+
+@blueprint.get("/settings/programs")
+@login_required
+def index() -> str:
+    """Addresses, set-up instructions for common programs, and what programs have read or changed lately."""
+    wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED)
+    events = db.session.scalars(
+        select(AuditEvent)
+        .where(AuditEvent.user_id == current_user_id(), AuditEvent.actor_kind == "token", AuditEvent.action.in_(wanted))
+        .order_by(AuditEvent.event_id.desc())
+        .limit(SHOWN)
+    ).all()
+    names = {space.space_id: space.name for space in list_spaces(current_user_id(), SpaceQuery(limit=100)).items}
+    connected = [
+        {
+            "grant_id": grant.grant_id,
+            "name": client.name,
+            "access": WORDS[scope_named(grant.scope)],
+            "proposes": grant.scope == "mcp",
+            "writes": grant.scope == "mcp_write",
+            "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],
+            "is_personal": token.space_ids is None or 0 in token.space_ids,
+            "since": grant.created_at,
+            "used": token.last_used_at,
+        }
+        for grant, client, token in list_grants(current_user_id())
+    ]
+    return render_template("mcp/programs.html", host=absolute(), events=events, words=words, connected=connected)

@@ -1,0 +1,124 @@
+"""What other programs change: proposals for the person to review, unless their token may write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.accounts import scopes
+from webapp.accounts.auth import current_identity
+from webapp.audit.actions import Action
+from webapp.audit.service import record
+from webapp.errors import Forbidden, Invalid, NotFound
+from webapp.mcp_server import access, schemas
+from webapp.mcp_server.read_tools import memory_of, require_memory
+from webapp.memories import service as memories
+from webapp.memories.models import Memory
+from webapp.memories.rules.grounding import keeps_particulars
+from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.memories.showing.responses import UsedInOut
+from webapp.memories.store.forgetting import forget as forget_memories
+from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.spaces.service import require_member
+
+CAUSE = "mcp"
+REWORDED = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
+_SAID = {
+    "proposed": "It waits for the user's approval in Commonplace.",
+    "known": "It is known already.",
+    "forgotten": "The user has forgotten this; only they can bring it back.",
+    "secret": "It looks like a secret. Secrets are never kept.",
+    "empty": "It says nothing.",
+}
+
+
+def may_write() -> bool:
+    """Whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or everything."""
+    return _has("mcp_write", "write")
+
+
+def may_propose() -> bool:
+    """Whether the caller's token may propose memories; one that only reads may not."""
+    return _has("mcp", "mcp_write", "write")
+
+
+def _has(*wanted: str) -> bool:
+    identity = current_identity()
+    return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
+
+
+def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
+    """Keep or propose what the user said; refused without words of theirs that support it.
+
+    Raises NotFound, Invalid (also for a secret), Forbidden for what was forgotten.
+    """
+    require_memory(user_id)
+    _require_right()
+    access.require(args.space_id)
+    if args.space_id is not None:
+        require_member(user_id, args.space_id)
+    if not keeps_particulars(args.content, [args.quote]):
+        raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
+    if not may_write():
+        return _propose(user_id, args.content, args.kind, args.space_id)
+    _refuse_forgotten(user_id, args.content)
+    fields = MemoryFields(memory_type=args.kind, content=args.content, space_id=args.space_id)
+    row = memories.create_memory(user_id, fields, cause=CAUSE)
+    record(user_id, Action.MEMORIES_CHANGED, "1 memory added", detail={"memory_id": row.memory_id})
+    return {"status": "remembered", "memory": memory_of(row)}
+
+
+def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
+    """Change what a memory says, or propose the new wording. Raises as `remember`, and Conflict."""
+    require_memory(user_id)
+    _require_right()
+    row = _within_reach(memories.get_memory(user_id, args.memory_id))
+    if not may_write():
+        return _propose(user_id, args.content, row.memory_type, row.space_id)
+    _refuse_forgotten(user_id, args.content)
+    row = memories.update_memory(user_id, args.memory_id, MemoryChanges(content=args.content), cause=CAUSE)
+    record(user_id, Action.MEMORIES_CHANGED, "1 memory changed", detail={"memory_id": row.memory_id})
+    return {"status": "changed", "memory": memory_of(row)}
+
+
+def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
+    """Forget a memory for good. Raises NotFound, and Forbidden for a token that may not write."""
+    if not may_write():
+        raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
+    _within_reach(memories.get_memory(user_id, args.memory_id))
+    forgotten = forget_memories(user_id, [args.memory_id])
+    record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
+    near = [reply for reply in forgotten.used_in if access.includes(reply.space_id)]
+    return {
+        "status": "forgotten",
+        "memory_ids": forgotten.memory_ids,
+        "used_in": [UsedInOut.model_validate(reply, from_attributes=True).model_dump() for reply in near],
+        "used_in_count": forgotten.used_in_count,
+        "used_by_others": forgotten.used_by_others,
+        "detail": REWORDED if forgotten.used_in_count else "",
+    }
+
+
+def _require_right() -> None:
+    if not may_propose():
+        raise Forbidden("This token is only allowed to read.")
+
+
+def _within_reach(row: Memory) -> Memory:
+    if not access.includes(row.space_id):
+        raise NotFound("There is no such memory.")
+    return row
+
+
+def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dict[str, Any]:
+    done = propose(user_id, [Proposal(content, kind=kind)], cause=CAUSE, actor=CAUSE, space_id=space_id)
+    outcome = next((name for name, count in done.counts.items() if count), "empty")
+    if outcome == "proposed":
+        record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")
+    return {"status": outcome, "detail": _SAID.get(outcome, "")}
+
+
+def _refuse_forgotten(user_id: int, content: str) -> None:
+    """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
+    if graveyard(user_id).forbids(content):
+        raise Forbidden(_SAID["forgotten"])

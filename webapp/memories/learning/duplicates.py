@@ -1,0 +1,223 @@
+"""Duplicates in different words: at night the model is shown the pairs vectors cannot decide, one call per person.
+
+Nothing is lost: of two that are one, one is archived, in a change set that can be undone. What the user wrote, edited
+or pinned is never set aside, nor is anything that was set aside before and is in use again. A pair that has been
+looked at is not shown again as long as neither of the two changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, Field
+from redis.exceptions import RedisError
+from sqlalchemy import exists, false, select
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.db.base import db, now, write_transaction
+from webapp.extensions import redis
+from webapp.llm.structured import none_is_empty
+from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.rules.policy import MAYBE_SAME_AT
+from webapp.memories.rules.similarity import may_be_same
+from webapp.memories.store import versions
+from webapp.memories.store.journal import Journal
+from webapp.providers.clients import completions
+
+log = logging.getLogger(__name__)
+
+NAME = "same_memories"
+CAUSE = "tidied"
+MOST_MEMORIES = 2_000
+"""Memories of one person that are compared, newest first."""
+MOST_PAIRS = 20
+"""Pairs shown in one night, nearest first."""
+MOST_COMPARED = 20_000
+"""Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
+memories make half a million pairs."""
+LOOKED_AT_DAYS = 180
+MAX_TOKENS = 400
+INSTRUCTIONS = """\
+You compare notes about one person. Each line has a pair of notes, `one` and `other`. List in `same` the numbers of \
+the pairs in which both notes say the same thing in other words, so that one can go without losing anything.
+
+They are not the same if a name, number, place, person, time or object differs, if one tells more than the other, or \
+if one could be true without the other. "Lives in Rome" and "Resides in Rome" are the same. "Bought a house" and \
+"Sold a house", "Likes tea" and "Likes green tea" are not. When in doubt, leave the pair out. Without any, the list \
+is empty."""
+
+
+class SamePairs(BaseModel):
+    """The model's answer."""
+
+    same: Annotated[list[int], BeforeValidator(none_is_empty)] = Field(max_length=10 * MOST_PAIRS)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories that may say the same: `kept` would stay, `other` be set aside; each with its revision."""
+
+    kept: int
+    other: int
+    revisions: tuple[int, int]
+    texts: tuple[str, str]
+    cosine: float
+
+    @property
+    def mark(self) -> str:
+        """The key it is remembered under."""
+        return f"{self.kept}.{self.revisions[0]}:{self.other}.{self.revisions[1]}"
+
+
+def tidy(user_id: int) -> int:
+    """Set aside what says the same as another memory of a user; returns how many. One model call at most.
+
+    No connection is held meanwhile. Raises ModelError with nothing changed.
+    """
+    pairs = _unseen(user_id, _pairs(user_id))[:MOST_PAIRS]
+    db.session.remove()
+    if not pairs:
+        return 0
+    lines = [f'{number}. one: "{pair.texts[0]}" other: "{pair.texts[1]}"' for number, pair in enumerate(pairs, 1)]
+    messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": "\n".join(lines)}]
+    answer, _ = completions().complete_structured(messages, SamePairs, NAME, max_tokens=MAX_TOKENS, temperature=0.0)
+    same = [pairs[number - 1] for number in dict.fromkeys(answer.same) if 1 <= number <= len(pairs)]
+    with write_transaction():
+        aside = _set_aside(user_id, same)
+    _note(user_id, pairs)
+    log.info("memories tidied", extra={"pairs": len(pairs), "same": len(same), "aside": aside})
+    return aside
+
+
+def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
+    """Users whose memories changed within the last 26 hours, for a job that runs once a day."""
+    since = now() - timedelta(hours=26)
+    return db.session.scalars(
+        select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None)).distinct().limit(limit)
+    ).all()
+
+
+def _pairs(user_id: int) -> list[Pair]:
+    """Pairs of a user's memories in use, of the same place and kind, that may say the same; the nearest first.
+
+    Without those set aside before: the user restored them, and should not have to do so every day.
+    """
+    user = db.session.get(User, user_id)
+    if user is None or not UserSettings.of(user.settings).memory_enabled:
+        return []
+    had_back = exists().where(MemoryRevision.memory_id == Memory.memory_id, MemoryRevision.cause == CAUSE)
+    rows = db.session.scalars(
+        select(Memory)
+        .where(
+            ~had_back,
+            Memory.user_id == user_id,
+            Memory.valid_to.is_(None),
+            Memory.is_archived == false(),
+            Memory.needs_review == false(),
+            Memory.fact_key.is_(None),
+            Memory.embedding.is_not(None),
+        )
+        .order_by(Memory.memory_id.desc())
+        .limit(MOST_MEMORIES)
+        .execution_options(populate_existing=True)
+    ).all()
+    groups: dict[tuple[object, ...], list[Memory]] = {}
+    for row in rows:
+        place = (row.space_id, row.memory_type, row.embedding_model, row.visibility, row.only_conversation_id)
+        groups.setdefault(place, []).append(row)
+    found = [pair for group in groups.values() for pair in _similar_pairs(group)]
+    return sorted(found, key=lambda pair: (-pair.cosine, pair.kept, pair.other))
+
+
+def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
+    matrix = np.stack([np.frombuffer(row.embedding or b"", np.float32) for row in group])
+    similar = np.triu(matrix @ matrix.T, 1)
+    ones, others = np.nonzero(similar >= MAYBE_SAME_AT)
+    nearest = np.argsort(-similar[ones, others], kind="stable")[:MOST_COMPARED]
+    pairs = []
+    for one, two in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):
+        left, right = group[one], group[two]
+        cosine = float(similar[one, two])
+        settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
+        if settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
+            continue
+        kept, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
+        if not _is_own(other):
+            revisions = (kept.revision, other.revision)
+            pairs.append(
+                Pair(kept.memory_id, other.memory_id, revisions, (_line(kept.content), _line(other.content)), cosine)
+            )
+    return pairs
+
+
+def _is_own(memory: Memory) -> bool:
+    """Written, edited or pinned by the user: only they may set it aside."""
+    return memory.origin == "user" or bool(memory.edited_by_user) or bool(memory.is_pinned)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace('"', "'")[:400]
+
+
+def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
+    """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
+    if not pairs:
+        return 0
+    versions.hold(user_id)
+    ids = {memory_id for pair in pairs for memory_id in (pair.kept, pair.other)}
+    rows = {
+        row.memory_id: row
+        for row in db.session.scalars(
+            select(Memory)
+            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
+            .execution_options(populate_existing=True)
+        )
+    }
+    now_known = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
+    gone: set[int] = set()
+    for pair in pairs:
+        wanted = ((pair.kept, pair.revisions[0]), (pair.other, pair.revisions[1]))
+        unchanged = all(now_known.get(memory_id) == (revision, True) for memory_id, revision in wanted)
+        if unchanged and not {pair.kept, pair.other} & gone:
+            gone.add(pair.other)
+    if not gone:
+        return 0
+    journal = Journal(user_id, CAUSE, actor="extraction")
+    for memory_id in sorted(gone):
+        rows[memory_id].is_archived = True
+        db.session.flush()
+        journal.changed(rows[memory_id])
+    journal.close({"tidied": len(gone)})
+    return len(gone)
+
+
+def _in_use(memory: Memory) -> bool:
+    return memory.valid_to is None and not memory.is_archived and not memory.needs_review
+
+
+def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs not yet looked at in their current form; without Redis they are all looked at again."""
+    if not pairs:
+        return []
+    with suppress(RedisError):
+        seen = redis().smismember(_key(user_id), [pair.mark for pair in pairs])
+        return [pair for pair, is_seen in zip(pairs, seen, strict=True) if not is_seen]
+    return list(pairs)
+
+
+def _note(user_id: int, pairs: Sequence[Pair]) -> None:
+    with suppress(RedisError), redis().pipeline() as pipe:
+        pipe.sadd(_key(user_id), *[pair.mark for pair in pairs])
+        pipe.expire(_key(user_id), LOOKED_AT_DAYS * 86_400)
+        pipe.execute()
+
+
+def _key(user_id: int) -> str:
+    return f"memory:looked_at:{user_id}"

@@ -1,0 +1,173 @@
+"""What an extraction reads: the new messages of a conversation, and the memories that they may be about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import false, select
+
+from webapp.accounts.models import User
+from webapp.conversations import titles
+from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.tool_records import heard
+from webapp.db.base import db, get_or_raise
+from webapp.db.index_hints import use_index
+from webapp.llm.call_parts import Part, instructions_of
+from webapp.llm.embeddings import Embedder
+from webapp.llm.errors import ModelError
+from webapp.memories.learning import journey_points
+from webapp.memories.learning.extra_questions import Guided, PointKey
+from webapp.memories.learning.extra_questions import guide as current_guide
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.models import Memory
+from webapp.memories.rules import statements
+from webapp.memories.rules.evidence import has_substance, user_words
+from webapp.memories.rules.state import KnownMemory
+from webapp.memories.store import writing
+from webapp.memories.store.conversation_memory import current_profile, extracts
+from webapp.memories.store.forget_check import watch
+from webapp.prompts import service as prompts
+from webapp.providers.clients import embedder
+
+CONTEXT_MESSAGES = 6
+MAX_LINES = 400
+FEW_MEMORIES = 40
+"""Up to here all of a user's memories are shown; beyond, those nearest to what was said, which takes an embedding."""
+RELATED = 30
+
+
+@dataclass(frozen=True)
+class ExtractionInput:
+    """One extraction call ready to be made, and where the watermark was."""
+
+    conversation_id: int
+    user_id: int
+    space_id: int | None
+    watermark: int | None
+    call: ExtractionCall
+    has_substance: bool
+    wants_title: bool
+    first_words: str
+    still_holds: Callable[[], bool]
+    points: tuple[PointKey, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+def read(conversation_id: int, after: int | None = None, most: int | None = None) -> ExtractionInput | None:
+    """What to ask about the messages after the watermark, or after another message; about `most` of the user's at most.
+
+    None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
+    Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
+    """
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or not extracts(conversation, owner_of(conversation)):
+        return None
+    user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
+    still_holds = watch(user_id)
+    lines = _lines(conversation_id, after if after is not None else watermark or 0)
+    wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
+    first = next((line.content for line in lines if line.role == "user"), "")
+    said = [line.content for line in lines if line.is_new and line.role == "user"]
+    substance = any(has_substance(user_words(text), text) for text in said)
+    related: Sequence[KnownMemory] = ()
+    profile: dict[str, str] = {}
+    if substance:
+        profile = current_profile(user_id) if space_id is None else {}
+        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], said)
+    guide, guided = current_guide(), Guided()
+    if guide is not None and said:
+        guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
+        substance = substance or bool(guided.points)
+    parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
+    if guided.points:
+        parts.append(Part(journey_points.FIELD, journey_points.points_schema(), prompts.active("points").text))
+    if wants_title:
+        parts.append(titles.part(prompts.active("titles").text))
+    db.session.rollback()
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), most=most)
+    numbers = [source.number for source in call.sources]
+    parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
+    return ExtractionInput(
+        conversation_id,
+        user_id,
+        space_id,
+        watermark,
+        call,
+        substance,
+        wants_title,
+        first,
+        still_holds,
+        guided.keys[: call.points],
+        tuple(parts),
+    )
+
+
+def owner_of(conversation: Conversation) -> User:
+    """The conversation's user."""
+    return get_or_raise(User, conversation.user_id)
+
+
+def has_newer(conversation: Conversation, through: int) -> bool:
+    """Whether the user said something in the conversation after a message."""
+    return count_current(conversation.conversation_id, "user", after=through) > 0
+
+
+def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
+    """The messages after one, with a few before it; those waiting for a reply still being written are left out."""
+    messages = select(Message).where(current(conversation_id))
+    new = db.session.scalars(
+        messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
+    ).all()
+    streaming = next((row for row in new if row.status == "streaming"), None)
+    if streaming is not None:
+        new = [row for row in new if row.message_id < (streaming.reply_to_id or streaming.message_id)]
+    before = db.session.scalars(
+        messages.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
+    ).all()
+    return [
+        ConversationLine(
+            row.message_id,
+            row.role,
+            row.content,
+            row.created_at,
+            row.message_id > after,
+            row.provenance,
+            tuple(heard(row.tool_calls)),
+        )
+        for row in [*reversed(before), *new]
+        if row.content.strip()
+    ]
+
+
+def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], said: Sequence[str]) -> list[KnownMemory]:
+    """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
+    ids = sorted(writing.memories_with_evidence(user_id, space_id, message_ids))
+    open_ones = select(Memory.memory_id).where(
+        *writing.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
+    )
+    latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
+    # A space has few of them compared to the rest of the user's.
+    newest = list(db.session.scalars(use_index(latest, Memory, f"ix_memories_{'space' if space_id else 'listing'}")))
+    if len(newest) <= FEW_MEMORIES:
+        ids += newest
+    else:
+        client = embedder()
+        vectors = _vectors(client, said)
+        if vectors is not None:
+            ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED)
+        ids += writing.important(user_id, space_id, RELATED)
+    order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
+    known = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
+    return sorted(known, key=lambda memory: order[memory.ref])
+
+
+def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
+    """Vectors of what was said; None while the embedder is unavailable. The connection is returned first."""
+    db.session.remove()
+    try:
+        return client.embed_passages([text[:2_000] for text in texts[-20:]])
+    except ModelError:
+        return None

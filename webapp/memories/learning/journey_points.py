@@ -1,0 +1,127 @@
+"""What the call after a turn says about the points of a journey: its shape, and its grounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
+from webapp.memories.rules.operations import Number, Unit
+from webapp.memories.rules.secrets import find_secret
+from webapp.memories.rules.state import Evidence, SourceMessage
+from webapp.text.canonical import plain_text
+
+FIELD = "points"
+MOST = 40
+
+
+def _line(value: object) -> object:
+    return plain_text(value) if isinstance(value, str) else value
+
+
+class PointAssessment(BaseModel):
+    """What a conversation established about one open point of a journey."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    point_number: Number
+    is_addressed: bool
+    confidence_score: Unit
+    extracted_points: list[Annotated[str, BeforeValidator(_line)]] = Field(default_factory=list, max_length=50)
+    relevant_quotes: list[str] = Field(default_factory=list, max_length=50)
+    structured_data: dict[str, Any] = Field(default_factory=dict)
+    criteria_met: list[Number] | None = Field(None, max_length=50)
+    corrects: list[Number] = Field(default_factory=list, max_length=50)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs_to_object(cls, data: Any) -> Any:
+        """Strict schemas have no free-form objects, so `structured_data` comes as a list of names and values."""
+        if isinstance(data, Mapping):
+            data = {key: value for key, value in data.items() if value is not None}
+        if isinstance(data, Mapping) and isinstance(pairs := data.get("structured_data"), list):
+            named = {str(p["name"]): p.get("value") for p in pairs if isinstance(p, Mapping) and p.get("name")}
+            return {**data, "structured_data": named}
+        return data
+
+
+def points_schema() -> dict[str, Any]:
+    """The JSON schema of the list, within the subset that strict structured output accepts."""
+    texts = {"type": "array", "items": {"type": "string"}}
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    fields = {
+        "point_number": {"type": "integer"},
+        "is_addressed": {"type": "boolean"},
+        "confidence_score": {"type": "number"},
+        "extracted_points": texts,
+        "relevant_quotes": texts,
+        "structured_data": {
+            "type": "array",
+            "items": _object({"name": {"type": "string"}, "value": {"type": "string"}}),
+        },
+        "criteria_met": numbers,
+        "corrects": numbers,
+    }
+    return {"type": "array", "items": _object(fields)}
+
+
+def read_points(items: object) -> tuple[PointAssessment, ...]:
+    """The well-formed assessments of an answer; a malformed one costs only itself."""
+    found = []
+    for item in items[:MOST] if isinstance(items, list) else ():
+        try:
+            found.append(PointAssessment.model_validate(item))
+        except (ValidationError, RecursionError):
+            continue
+    return tuple(found)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class GroundedAssessment:
+    """An assessment with the user's words behind it; `evidence` is never empty."""
+
+    assessment: PointAssessment
+    evidence: tuple[Evidence, ...]
+
+
+def ground_assessments(
+    assessments: Iterable[PointAssessment], sources: Sequence[SourceMessage], open_points: int
+) -> tuple[list[GroundedAssessment], int]:
+    """The assessments that rest on verbatim quotes, one per point in order of number, and how many were rejected.
+
+    Quotes that no user message contains are left out; an assessment of an unknown point, without any quote, or with
+    a secret in it is rejected. Of two about one point, the more confident one counts.
+    """
+    kept: dict[int, GroundedAssessment] = {}
+    rejected = 0
+    for assessment in assessments:
+        evidence = tuple(found for quote in assessment.relevant_quotes if (found := _ground(quote, sources)))
+        said = [*assessment.extracted_points, *map(str, assessment.structured_data.values())]
+        known = kept.get(assessment.point_number)
+        if assessment.point_number > open_points or not evidence or find_secret(*said, *(e.quote for e in evidence)):
+            rejected += 1
+        elif known is None or known.assessment.confidence_score < assessment.confidence_score:
+            rejected += known is not None
+            grounded = assessment.model_copy(update={"relevant_quotes": [item.quote for item in evidence]})
+            kept[assessment.point_number] = GroundedAssessment(grounded, evidence)
+        else:
+            rejected += 1
+    return [kept[number] for number in sorted(kept)], rejected
+
+
+def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
+    """The latest user message that contains the quote."""
+    for source in reversed(sources):
+        if source.role == "user" and (span := find_quote(quote, source.content)):
+            words = source.content[span.start : span.end]
+            # Here a bare "no" is evidence when it is the whole answer: it is quoted with the question.
+            if has_substance(words, source.content) or is_whole(words, source.content):
+                return Evidence(source.message_id, words, span.start, span.end, source.said_at)
+    return None

@@ -1,0 +1,113 @@
+"""Learning from past conversations: one call at a time, and everything found waits in review."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, reads_only
+from webapp.llm.errors import CutOffAnswer
+from webapp.memories.learning import extraction, inputs
+from webapp.memories.learning.inputs import ExtractionInput
+from webapp.memories.learning.model_call import Answer, ask
+from webapp.memories.rules.decide import decide
+from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.state import Insert
+from webapp.memories.store import versions, writing
+from webapp.memories.store.conversation_memory import extracts
+from webapp.memories.store.journal import Journal
+
+CAUSE = "import"
+
+
+@dataclass(frozen=True)
+class LearningCall:
+    """What one call found: proposals, its change set, tokens in and out; `through` is how far it has read."""
+
+    through: int
+    more: bool
+    proposed: int = 0
+    change_set_id: int | None = None
+    asked: bool = False
+    tokens: tuple[int, int] = (0, 0)
+    model: str | None = None
+
+
+@dataclass
+class Step:
+    """A call that was answered but is not yet stored."""
+
+    found: ExtractionInput
+    answer: Answer | None
+    most: int | None = None
+    tokens: tuple[int, int] = field(default=(0, 0))
+    nearby: writing.Nearby | None = None
+
+
+def ask_about(conversation_id: int, after: int) -> Step | None:
+    """Ask about what follows a message, with nothing held; None if there is nothing to learn from.
+
+    Raises ModelError.
+    """
+    with reads_only():
+        return _ask_about(conversation_id, after)
+
+
+def _ask_about(conversation_id: int, after: int) -> Step | None:
+    most = None
+    while True:
+        found = inputs.read(conversation_id, after, most)
+        db.session.remove()
+        if found is None or not found.call.sources:
+            return None
+        found = replace(found, wants_title=False)
+        if not (found.call.is_needed and found.has_substance):
+            return Step(found, None)
+        try:
+            answer = ask(found)
+        except CutOffAnswer:
+            count = len({source.message_id for source in found.call.sources})
+            if count == 1:
+                return Step(found, None)
+            most = count // 2
+            continue
+        sent = sum(len(str(message)) for message in found.call.messages) // 3
+        tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
+        return Step(found, answer, most, tokens, extraction.look_around(found, answer))
+
+
+def write(step: Step) -> LearningCall:
+    """Put what was found into review, in the current transaction."""
+    found, answer = step.found, step.answer
+    through = extraction.last_message_read(found, answer) or found.call.covers_through or 0
+    more = found.call.is_partial or through != found.call.covers_through
+    result = LearningCall(
+        through, more, asked=answer is not None, tokens=step.tokens, model=answer.model if answer else None
+    )
+    conversation = db.session.scalar(
+        select(Conversation).where(Conversation.conversation_id == found.conversation_id).with_for_update()
+    )
+    if answer is None or conversation is None or not extracts(conversation, inputs.owner_of(conversation)):
+        return result
+    versions.hold(found.user_id)
+    state = extraction.state_of(found, answer, step.nearby)
+    plan = decide(answer.extraction.operations, state, answer.policy)
+    waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
+    effects = for_review(plan.effects, waiting)
+    if not effects:
+        return result
+    journal = Journal(found.user_id, CAUSE, actor="import", conversation_id=found.conversation_id)
+    writing.apply_plan(
+        effects,
+        journal,
+        space_id=found.space_id,
+        embedding_model=answer.embedding_model,
+        embeddings=answer.vectors,
+    )
+    proposed = sum(isinstance(effect, Insert) for effect in effects)
+    change_set = journal.close({"added": proposed, "in_review": proposed})
+    change_set.model = answer.model
+    change_set.prompt_tokens, change_set.completion_tokens = step.tokens
+    return replace(result, proposed=proposed, change_set_id=journal.id)

@@ -1,0 +1,99 @@
+"""Whether the words of a statement stand in what the user wrote: names, numbers and values; pure.
+
+Words are compared without case, marks and endings, so that "Kraków" stands in "w Krakowie". What they mean is not
+judged here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from webapp.text.canonical import fold, signs
+from webapp.text.words import fold_marks, words
+
+_WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
+_PART = re.compile(r"[^\W_]+")
+_LEAST_BEGINNING = 3
+_TELLING_LETTERS = 4
+_MOST = 2 / 3
+_SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
+
+
+def particulars_of(statement: str) -> frozenset[str]:
+    """Return the names, numbers and symbols of a statement, folded: what makes it about this and not that.
+
+    A name is a word with a capital that does not begin the statement.
+    """
+    found = {fold_marks(word) for word in _particulars(statement)}
+    return frozenset(found) | signs(statement)
+
+
+def keeps_particulars(rewording: str, texts: Iterable[str]) -> bool:
+    """Tell whether every name and number of a rewording stands in what the user wrote."""
+    said = _TextWords(texts)
+    return all(said.has(word) for word in _particulars(rewording))
+
+
+def is_grounded(value: str | None, text: str) -> bool:
+    """Tell whether a value stands in a text."""
+    if signs(value or ""):  # "C++" does not stand in "C"
+        return fold(value or "") in fold(text)
+    return bool(_PART.findall(value or "")) and _TextWords([text]).has(value or "")
+
+
+def is_borrowed(statement: str, texts: Iterable[str], others: Iterable[str]) -> bool:
+    """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
+    telling = set(_significant_words(statement))
+    said = _TextWords(texts)
+    if not telling or any(said.has(word) for word in telling):
+        return False
+    return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in others)
+
+
+def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
+    """Tell whether a statement adds to the user's words something that stands in foreign ones."""
+    said, heard = _TextWords(texts), _TextWords(foreign)
+    return any(heard.has(word) and not said.has(word) for word in _significant_words(statement))
+
+
+class _TextWords:
+    """The words of some texts, to look others up in."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._text = fold_marks(" ".join(texts))
+        self._words = set(_PART.findall(self._text))
+
+    def has(self, phrase: str) -> bool:
+        return all(self._has_word(part) for part in _PART.findall(fold_marks(phrase)))
+
+    def _has_word(self, word: str) -> bool:
+        if word in self._words:
+            return True
+        if not unicodedata.name(word[0], "").startswith(_SPACED):
+            return word in self._text
+        if any(char.isdigit() for char in word):
+            # "5 mg" and "5mg", but not the 5 of 45.
+            return re.search(rf"(?<!\d){re.escape(word)}(?!\d)", self._text) is not None
+        need = max(_LEAST_BEGINNING, -(-len(word) * 2 // 3))
+        return any(
+            other[:need] == word[:need] or (len(other) >= _LEAST_BEGINNING and word.startswith(other))
+            for other in self._words
+            if other[:_LEAST_BEGINNING] == word[:_LEAST_BEGINNING]
+        )
+
+
+def _particulars(statement: str) -> Iterator[str]:
+    for match in _WORD.finditer(statement):
+        word = re.split("['’]", match.group(), maxsplit=1)[0]
+        if any(char.isdigit() for char in word):
+            spaced = unicodedata.name(word[0], "").startswith(_SPACED)
+            yield from [word] if spaced else re.findall(r"\d+", word)
+        elif match.start() > 0 and word[0].isupper() and len(word) > 1:
+            yield word
+
+
+def _significant_words(statement: str) -> list[str]:
+    """Return the words that say something: numbers, words of four or more letters, pairs of characters elsewhere."""
+    return [word for word in words(statement) if word.isdigit() or len(word) >= _TELLING_LETTERS or not word.isascii()]

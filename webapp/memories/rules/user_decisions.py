@@ -1,0 +1,120 @@
+"""What the user decides: memories in review, contradictions, and statements written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from webapp.memories.rules.state import Close, Draft, Effect, Insert, KnownMemory, MemoryRef
+from webapp.text.canonical import canonical_statement
+
+
+class Decision(StrEnum):
+    """The documented decisions. `reject` says that the memory in review is wrong."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    REPLACE = "replace"
+    BOTH = "both"
+    UNTIL = "until"
+
+
+class ReviewConflict(ValueError):
+    """The decision cannot be carried out on these memories; the message says why."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """New values for some fields of a memory, named as in `KnownMemory` (and `valid_from`)."""
+
+    ref: MemoryRef
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ForgetDecision:
+    """Forgetting a memory, tombstone included: what was rejected is not learned again."""
+
+    ref: MemoryRef
+
+
+Step = Edit | ForgetDecision
+
+
+def settle(
+    decision: Decision,
+    memory: KnownMemory,
+    other: KnownMemory | None,
+    at: datetime,
+    until: datetime | None = None,
+) -> tuple[Step, ...]:
+    """The steps, in order, by which the user's decision about a memory in review takes effect.
+
+    `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
+    accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
+    waits. Raises ReviewConflict if a decision needs another memory or a date that is not given, if the
+    memory is not waiting, or if two values of one key are both to be true. What was not accepted, or was replaced, can
+    still replace the other.
+    """
+    if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
+        return _after_all(memory, other, at)
+    if not memory.needs_review or not memory.is_open:
+        raise ReviewConflict("this memory does not wait for a decision")
+    if decision is Decision.REJECT:
+        return (ForgetDecision(memory.ref),)
+    standing = other if other is not None and other.is_open and other.ref != memory.ref else None
+    accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
+    if decision is Decision.ACCEPT and standing is None:
+        return (Edit(memory.ref, accepted),)
+    if standing is None:
+        raise ReviewConflict(f"'{decision.value}' needs the other memory")
+    if decision is Decision.BOTH:
+        if memory.slot and memory.slot == standing.slot:
+            raise ReviewConflict("a key holds one value at a time")
+        return (
+            Edit(standing.ref, {"settled_with": standing.settled_with | {memory.ref}}),
+            Edit(memory.ref, accepted | {"settled_with": memory.settled_with | {standing.ref}}),
+        )
+    end = at
+    if decision is Decision.UNTIL:
+        if until is None:
+            raise ReviewConflict("'until' needs a date")
+        end = until
+    since = {"valid_from": until} if decision is Decision.UNTIL else {}
+    if decision is not Decision.ACCEPT and is_earlier(memory, standing):
+        closed = Edit(memory.ref, accepted | {"valid_to": end, "superseded_by": standing.ref})
+        return (closed, Edit(standing.ref, since)) if since else (closed,)
+    return (
+        Edit(standing.ref, {"valid_to": end, "superseded_by": memory.ref}),
+        Edit(memory.ref, accepted | since),
+    )
+
+
+def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
+    """Tell whether a memory was last said before another."""
+    mine, theirs = memory.last_moment, other.last_moment
+    return mine is not None and theirs is not None and mine < theirs
+
+
+def _after_all(memory: KnownMemory, other: KnownMemory | None, at: datetime) -> tuple[Step, ...]:
+    taken = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
+    if other is None or not other.is_open or other.ref == memory.ref:
+        return (taken,)
+    return (Edit(other.ref, {"valid_to": at, "superseded_by": memory.ref}), taken)
+
+
+def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], at: datetime) -> tuple[Effect, ...]:
+    """Store what the user wrote (reference -1): it replaces any other value of its key and any other memory in the same
+    words, waiting ones included. `memories` are those of the same scope."""
+    form = canonical_statement(draft.content)
+    replaced = [
+        memory
+        for memory in memories
+        if memory.is_open
+        and (canonical_statement(memory.content) == form or (draft.slot is not None and memory.slot == draft.slot))
+    ]
+    closes = [Close(memory.ref, at, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)]
+    return (*closes, Insert(-1, draft, evidence=()))

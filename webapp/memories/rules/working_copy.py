@@ -1,0 +1,211 @@
+"""What a run of the engine decided, and the working copy of memory on which it decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from webapp.memories.rules.check import Claim, Refusal
+from webapp.memories.rules.state import (
+    AddEvidence,
+    Close,
+    Draft,
+    Effect,
+    Flag,
+    Insert,
+    KnownMemory,
+    MemoryRef,
+    Revise,
+    apply_effect,
+)
+from webapp.text.canonical import canonical_statement
+from webapp.text.words import stems, words
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """An operation, by its position in the answer, that had no effect."""
+
+    index: int
+    reason: Refusal
+
+
+class OperationOutcome(StrEnum):
+    """The outcome of an operation."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    REPLACED = "replaced"
+    RETRACTED = "retracted"
+    CONFIRMED = "confirmed"
+    WAITS = "waits"
+    OVERRULED = "overruled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The single outcome of an operation, by its position in the answer.
+
+    `ref` is the memory created, changed or confirmed; `against` the one it replaced, waits beside or yielded to;
+    `reason` says why it was refused.
+    """
+
+    index: int
+    became: OperationOutcome
+    ref: MemoryRef | None = None
+    against: MemoryRef | None = None
+    reason: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The effects in the order to apply them, the operations without any, and the outcome of each operation."""
+
+    effects: tuple[Effect, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how much was added, updated, superseded, retracted, merged, put in review, disputed, overruled and
+        rejected."""
+        successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
+        inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
+        closes = [effect for effect in self.effects if isinstance(effect, Close)]
+        return {
+            "added": sum(e.overruled_by is None and e.ref not in successors for e in inserts),
+            "updated": sum(isinstance(effect, Revise) for effect in self.effects),
+            "superseded": sum(effect.superseded_by is not None for effect in closes),
+            "retracted": sum(effect.superseded_by is None for effect in closes),
+            "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
+            "in_review": sum(effect.needs_review for effect in inserts),
+            "disputed": sum(isinstance(effect, Flag) for effect in self.effects),
+            "overruled": sum(effect.overruled_by is not None for effect in inserts),
+            "rejected": len(self.rejections),
+        }
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Rejected operations by reason, for logs and the change set's report."""
+        return dict(sorted(Counter(rejection.reason.value for rejection in self.rejections).items()))
+
+
+class Board:
+    """Memory as it will be: every effect is applied when it is decided, so that later claims see earlier ones."""
+
+    def __init__(self, memories: Iterable[KnownMemory]) -> None:
+        self._memories = {memory.ref: memory for memory in memories}
+        self._next = min([0, *self._memories]) - 1
+        self.effects: list[Effect] = []
+
+    def get(self, ref: MemoryRef | None) -> KnownMemory | None:
+        """The memory's current state."""
+        return self._memories.get(ref) if ref is not None else None
+
+    def find(self, wanted: Callable[[KnownMemory], bool]) -> KnownMemory | None:
+        """The first match: current before waiting before archived before closed, then the lowest reference."""
+        return next(self.find_all(wanted), None)
+
+    def find_all(self, wanted: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
+        """All matches, in the order of `find`."""
+        ranked = sorted(self._memories.values(), key=_standing)
+        return (memory for memory in ranked if wanted(memory))
+
+    def in_slot(self, slot: str) -> list[KnownMemory]:
+        """The history of one key, current first."""
+        return list(self.find_all(lambda memory: memory.slot == slot))
+
+    def saying(self, content: str) -> KnownMemory | None:
+        """An open memory with exactly this statement."""
+        form = canonical_statement(content)
+        return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
+
+    def insert(
+        self,
+        claim: Claim,
+        needs_review: bool = False,
+        contradicts: MemoryRef | None = None,
+        overruled_by: MemoryRef | None = None,
+        replaces: Iterable[KnownMemory] = (),
+        precedes: KnownMemory | None = None,
+    ) -> KnownMemory:
+        """Add a memory, first closing those it replaces, or sending to review the one that it is used instead of."""
+        ref, self._next = self._next, self._next - 1
+        if precedes is not None:
+            self._apply(Flag(precedes.ref, ref))
+        for memory in replaces:
+            self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=ref))
+        self._apply(
+            Insert(ref, claim.draft, (claim.evidence,), needs_review, contradicts, overruled_by, claim.embedding)
+        )
+        return self._memories[ref]
+
+    def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
+        """Add evidence to a memory; what the user wrote keeps its own confidence."""
+        confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
+        self._apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
+
+    def revise(self, memory: KnownMemory, draft: Draft, claim: Claim) -> None:
+        """Reword a memory."""
+        self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
+
+    def give_key(self, memory: KnownMemory, claim: Claim) -> None:
+        """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
+        more = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
+        draft = replace(
+            claim.draft,
+            content=memory.content if more else claim.draft.content,
+            confidence=max(memory.confidence, claim.draft.confidence),
+            importance=max(memory.importance, claim.draft.importance),
+        )
+        embedding = memory.embedding if more else claim.embedding
+        evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
+        self._apply(Revise(memory.ref, draft, evidence, embedding))
+
+    def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
+        """Close a memory in favour of one that exists."""
+        self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
+
+    def retract(self, memory: KnownMemory, claim: Claim) -> None:
+        """Close a memory because the user said it is no longer true."""
+        self._apply(Close(memory.ref, claim.evidence.said_at, evidence=(claim.evidence,)))
+
+    def flag(self, memory: KnownMemory, contradicts: KnownMemory) -> None:
+        """Show two memories to the user side by side."""
+        self._apply(Flag(memory.ref, contradicts.ref))
+
+    def _apply(self, effect: Effect) -> None:
+        apply_effect(self._memories, effect)
+        self.effects.append(effect)
+
+
+def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
+    """What the effects of one operation amount to for the user; there must be at least one."""
+    closed = next((effect for effect in effects if isinstance(effect, Close)), None)
+    for effect in effects:
+        if isinstance(effect, Insert):
+            if effect.overruled_by is not None:
+                return Outcome(index, OperationOutcome.OVERRULED, effect.ref, effect.overruled_by)
+            if effect.needs_review:
+                return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
+            if closed is not None:
+                return Outcome(index, OperationOutcome.REPLACED, effect.ref, closed.ref)
+            return Outcome(index, OperationOutcome.ADDED, effect.ref)
+        if isinstance(effect, Revise):
+            return Outcome(index, OperationOutcome.UPDATED, effect.ref)
+        if isinstance(effect, Flag):
+            return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
+    if closed is not None and closed.superseded_by is not None:
+        return Outcome(index, OperationOutcome.REPLACED, closed.superseded_by, closed.ref)
+    if closed is not None:
+        return Outcome(index, OperationOutcome.RETRACTED, closed.ref)
+    return Outcome(index, OperationOutcome.CONFIRMED, effects[0].ref)
+
+
+def _standing(memory: KnownMemory) -> tuple[Any, ...]:
+    # Stored references count up and planned ones down from -1, so the absolute value orders each kind by age.
+    return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

@@ -1,0 +1,263 @@
+"""What responses say about memories; never embeddings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date, datetime
+from typing import Any
+
+from pydantic import BaseModel, Field, RootModel
+
+from webapp.http.validation import Instant, utc_text
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.journal import TIME_FIELDS
+
+
+class MemoryOut(BaseModel):
+    memory_id: int
+    user_id: int
+    memory_type: str
+    category: str | None
+    content: str
+    source_conversation_id: int | None
+    source_message_id: int | None
+    created_at: Instant
+    updated_at: Instant
+    last_accessed_at: Instant | None
+    access_count: int
+    is_pinned: bool
+    is_archived: bool
+    confidence: float
+    space_id: int | None
+    only_conversation_id: int | None = Field(description="Of an instruction: the conversation it is limited to.")
+    visibility: str
+    fact_key: str | None
+    fact_value: str | None
+    importance: float
+    valid_from: Instant | None
+    valid_to: Instant | None
+    until: date | None
+    superseded_by_id: int | None
+    contradicts_id: int | None
+    needs_review: bool
+    origin: str
+    edited_by_user: bool
+    revision: int
+    evidence_count: int
+    score: float | None = Field(None, description="Relevance; only with `q`.")
+
+    @classmethod
+    def of(cls, row: Memory, score: float | None = None) -> MemoryOut:
+        values = {name: getattr(row, name) for name in cls.model_fields if name != "score"}
+        values |= {
+            "is_pinned": bool(row.is_pinned),
+            "is_archived": bool(row.is_archived),
+            "access_count": row.access_count or 0,
+            # Single-precision columns: 0.95 comes back as 0.949999988.
+            "confidence": round(row.confidence if row.confidence is not None else 1.0, 4),
+            "importance": round(row.importance, 4),
+        }
+        return cls(**values, score=None if score is None else round(score, 4))
+
+    @classmethod
+    def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
+        """As a reader sees it: the source and use of somebody else's shared memory stay private to them."""
+        shown = cls.of(row, score)
+        if row.user_id == reader_id:
+            return shown
+        hidden = (
+            "source_conversation_id",
+            "source_message_id",
+            "only_conversation_id",
+            "last_accessed_at",
+            "superseded_by_id",
+            "contradicts_id",
+        )
+        nothing: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
+        return shown.model_copy(update=nothing | dict.fromkeys(hidden))
+
+    def as_json(self) -> dict[str, Any]:
+        """As sent: `score` only where there is one."""
+        return self.model_dump(mode="json", exclude={"score"} if self.score is None else None)
+
+
+class MemoryList(BaseModel):
+    memories: list[MemoryOut]
+    next_cursor: str | None
+
+
+class EvidenceOut(BaseModel):
+    evidence_id: int
+    message_id: int
+    conversation_id: int
+    conversation_title: str | None
+    quote: str
+    start: int
+    end: int
+    said_at: Instant
+    is_current: bool = Field(description="False when the message has since been edited away.")
+
+    @classmethod
+    def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
+        return cls(
+            evidence_id=row.evidence_id,
+            message_id=row.message_id,
+            conversation_id=conversation_id,
+            conversation_title=title,
+            quote=row.quote,
+            start=row.start,
+            end=row.end,
+            said_at=row.said_at,
+            is_current=is_current,
+        )
+
+
+class EvidenceList(BaseModel):
+    evidence: list[EvidenceOut]
+
+
+class RevisionOut(BaseModel):
+    revision: int
+    actor: str
+    cause: str
+    change_set_id: int | None
+    created_at: Instant
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: MemoryRevision) -> RevisionOut:
+        times = {name: at for name in TIME_FIELDS if (at := row.snapshot.get(name))}
+        return cls(
+            revision=row.revision,
+            actor=row.actor,
+            cause=row.cause,
+            change_set_id=row.change_set_id,
+            created_at=row.created_at,
+            fields=row.snapshot | {name: utc_text(datetime.fromisoformat(at)) for name, at in times.items()},
+        )
+
+
+class History(BaseModel):
+    memory_id: int
+    revisions: list[RevisionOut] = Field(description="Oldest first.")
+    values: list[MemoryOut] = Field(description="Every value its key has had, or what it replaced; oldest first.")
+
+
+class ChangeOut(BaseModel):
+    memory_id: int
+    before: int | None = Field(description="Revision before; null when it was created.")
+    after: int | None = Field(description="Revision after; null when it was forgotten.")
+    content: str | None = Field(description="What it says now; null when it is gone.")
+
+
+class ChangeSetOut(BaseModel):
+    change_set_id: int
+    cause: str
+    conversation_id: int | None
+    conversation_title: str | None
+    counts: dict[str, int]
+    reasons: dict[str, int]
+    changes: list[ChangeOut]
+    created_at: Instant
+    undone_at: Instant | None
+    undoes_id: int | None
+    model: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+    @classmethod
+    def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
+        return cls(
+            change_set_id=row.change_set_id,
+            cause=row.cause,
+            conversation_id=row.conversation_id,
+            conversation_title=title,
+            counts=row.counts,
+            reasons=row.reasons,
+            changes=[
+                ChangeOut(
+                    memory_id=c["memory_id"], before=c["before"], after=c["after"], content=contents.get(c["memory_id"])
+                )
+                for c in row.changes
+            ],
+            created_at=row.created_at,
+            undone_at=row.undone_at,
+            undoes_id=row.undoes_id,
+            model=row.model,
+            prompt_tokens=row.prompt_tokens,
+            completion_tokens=row.completion_tokens,
+        )
+
+
+class ChangeSetList(BaseModel):
+    changes: list[ChangeSetOut]
+    next_cursor: str | None
+
+
+class ExtractionResult(BaseModel):
+    change_set: ChangeSetOut | None = Field(description="Null when nothing changed.")
+    counts: dict[str, int]
+    title: str | None = Field(None, description="The title the conversation was given meanwhile.")
+    job_id: str | None = Field(
+        None, description="The job that continues reading when the conversation is long; otherwise null."
+    )
+
+
+class ExtractionQueued(BaseModel):
+    job_id: str
+
+
+class UsedInOut(BaseModel):
+    message_id: int
+    conversation_id: int
+    is_shared: bool = Field(description="Whether a link shows it to others.")
+
+
+class ForgetReport(BaseModel):
+    """What forgetting removed, and what it could not: the named messages still contain the words, and the named replies
+    may say them in others."""
+
+    memory_ids: list[int]
+    memories: int
+    evidence: int
+    revisions: int
+    vectors: int
+    tombstones: int
+    copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
+    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
+    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
+    still_said_in: list[int] = Field(description="Your messages that contain the words.")
+    used_in: list[UsedInOut] = Field(
+        description="Replies that were written with it and may say it in other words: those behind a link first, then "
+        "the newest; at most 50."
+    )
+    used_in_count: int = Field(description="How many such replies there are.")
+    used_by_others: int = Field(description="Replies to other members of a space that were written with it.")
+    change_set_id: int | None = None
+
+    @classmethod
+    def of(cls, forgotten: Forgotten) -> ForgetReport:
+        return cls(memories=len(forgotten.memory_ids), **asdict(forgotten))
+
+
+class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
+    """The report; or the memory, if it was only archived."""
+
+
+class ProfileOut(BaseModel):
+    name: str | None
+    preferred_name: str | None
+    birthday: str | None
+    updated_at: Instant | None
+    source: str | None = Field(description="Who wrote the newest of them: user, extraction, tool or import.")
+
+
+class Dependents(BaseModel):
+    memories: list[MemoryOut] = Field(description="Memories that rest on it.")
+    only_here: list[int] = Field(description="Those of them with no other evidence, by id.")
+
+
+class Digest(BaseModel):
+    conversation_id: int
+    memory_data: dict[str, Any]

@@ -1,0 +1,191 @@
+"""How memory is described to people: kinds, what happened to memories and why; no ids, no jargon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
+
+KINDS = N_(
+    {
+        "fact": "fact",
+        "preference": "preference",
+        "entity": "person or thing",
+        "project": "project",
+        "decision": "decision",
+        "instruction": "instruction",
+    }
+)
+
+SHOWN = N_(
+    {
+        "current": "In use",
+        "pinned": "Pinned",
+        "review": "To review",
+        "archived": "Archived",
+        "past": "No longer true",
+    }
+)
+
+_CAUSES = N_(
+    {
+        "written": "You wrote one",
+        "confirmed": "You said it is still true",
+        "outdated": "You said it is no longer true",
+        "edited": "You edited one",
+        "pinned": "You pinned one",
+        "unpinned": "You unpinned one",
+        "archived": "You archived one",
+        "unarchived": "You unarchived one",
+        "forget": "You forgot",
+        "forget_all": "You forgot everything",
+        "rejected": "You said it was wrong",
+        "conversation_deleted": "You deleted a conversation",
+        "restored": "You restored an earlier wording",
+        "undo": "You undid a change",
+        "profile": "You changed your profile",
+        "review_accept": "You kept one",
+        "review_replace": "You kept the new one",
+        "review_both": "You kept both",
+        "review_until": "You set an end date",
+        "tool": "During a reply",
+        "tidied": "A duplicate was set aside",
+        "waited": "Waited too long for an answer",
+        "import": "From an import",
+        "mcp": "From another program",
+    }
+)
+
+_COUNTS = N_(
+    {
+        "added": "+%(n)s",
+        "updated": "%(n)s changed",
+        "superseded": "%(n)s replaced",
+        "retracted": "%(n)s no longer true",
+        "merged": "%(n)s confirmed",
+        "in_review": "%(n)s to review",
+        "disputed": "%(n)s to compare",
+        "overruled": "%(n)s not used",
+        "tidied": "%(n)s set aside",
+        "forgotten": "%(n)s forgotten",
+        "removed": "%(n)s removed",
+        "restored": "%(n)s restored",
+    }
+)
+
+_REVISIONS = N_(
+    {
+        "extraction": "Learned from what you said",
+        "written": "Written by you",
+        "edited": "Edited by you",
+        "pinned": "Pinned",
+        "unpinned": "Unpinned",
+        "archived": "Archived",
+        "unarchived": "Unarchived",
+        "restored": "Earlier wording restored",
+        "undo": "A change was undone",
+        "profile": "From your profile",
+        "tool": "Noted during a reply",
+        "tidied": "Set aside: another one says the same",
+        "waited": "Set aside: nobody answered",
+        "import": "Imported",
+        "mcp": "From another program",
+        "review_accept": "Kept by you",
+        "review_replace": "You kept the new one",
+        "review_both": "You kept both",
+        "review_until": "You set an end date",
+    }
+)
+
+_REFUSALS = N_(
+    {
+        "secret": "a password, key or number that nobody should keep",
+        "forgotten": "something you had forgotten",
+        "low_confidence": "too uncertain",
+        "low_importance": "not important enough",
+        "quote_not_verbatim": "not in your words",
+        "quote_not_found": "not in your words",
+        "unknown_message": "not in your words",
+        "quote_too_slight": "too few words to rely on",
+        "not_the_user": "not said by you",
+        "sentence_too_long": "too long a sentence",
+        "question": "only asked",
+        "pasted_text": "in pasted text",
+        "unknown_memory": "about a memory that does not exist",
+        "older_than_known": "older than what is known",
+        "weaker_than_known": "less certain than what is known",
+        "already_known": "already known",
+        "too_many": "too much at once",
+    }
+)
+TOLD_ALONE = frozenset(("secret", "forgotten"))
+"""Reasons for not keeping something that are worth a line of their own."""
+
+OBSTACLES = N_(
+    {
+        "changed_since": "has since changed",
+        "key_taken": "has since been replaced by another one",
+        "forgotten": "has since been forgotten",
+    }
+)
+
+
+def cause(name: str) -> str:
+    """What a change set comes from, as a heading; an unknown cause is "A change"."""
+    return _CAUSES.get(name, "A change")
+
+
+def refusal_summary(reasons: Mapping[str, int]) -> str:
+    """What was not kept, and why: "Not kept: 2 already known, 1 only asked"; empty if nothing was refused."""
+    told: dict[str, int] = {}
+    for name, number in reasons.items():
+        words = _(_REFUSALS[name]) if name in _REFUSALS else _("nothing to remember")
+        told[words] = told.get(words, 0) + number
+    parts = [words if len(told) == number == 1 else f"{number} {words}" for words, number in told.items() if number]
+    return _("Not kept: %(what)s", what=_(", ").join(parts)) if parts else ""
+
+
+def is_final(cause: str, counts: Mapping[str, int]) -> bool:
+    """Whether a change set cannot be undone: what is forgotten stays forgotten, however that happened."""
+    return cause == "undo" or "forgotten" in counts
+
+
+def revision_cause(name: str) -> str:
+    """Why a revision was made."""
+    return _REVISIONS.get(name, "Changed")
+
+
+def count_noun(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 quote", "2 quotes"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def summary(counts: Mapping[str, int]) -> str:
+    """What a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
+    counts = _separate_waiting(counts)
+    return _(", ").join(_(words, n=counts[name]) for name, words in _COUNTS.items() if counts.get(name))
+
+
+def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts with what waits for review counted once: what is stored as waiting is also counted as added."""
+    waiting = counts.get("in_review", 0)
+    return {**counts, "added": max(0, counts.get("added", 0) - waiting)}
+
+
+def remembered_label(counts: Mapping[str, int]) -> str:
+    """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
+    counts = _separate_waiting(counts)
+    if added := counts.get("added", 0):
+        return _("Remembered %(n)s", n=added)
+    changed = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
+    if changed:
+        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed)
+    if waiting := counts.get("in_review", 0):
+        return _("%(n)s to review", n=waiting)
+    if overruled := counts.get("overruled", 0):
+        return _("%(n)s not used", n=overruled)
+    if confirmed := counts.get("merged", 0):
+        return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
+    return ""

@@ -1,0 +1,189 @@
+"""The memories that every prompt contains, read along indexes: as cheap with twenty thousand of them as with ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Integer, Row, Select, bindparam, false, select
+
+from webapp.db.base import db, now
+from webapp.db.index_hints import use_index
+from webapp.memories.models import Memory
+from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.policy import at_least
+from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
+from webapp.memories.service import readable, visible
+from webapp.memories.store.profile import KEYS
+from webapp.spaces.members import names_of
+
+MOST = 200
+"""How many pinned memories, and how many keyed facts, are considered for one prompt."""
+MOST_NEW = 20
+"""How many memories that changed since a prompt's beginning was fixed are added after it."""
+FADES_AFTER = timedelta(days=365)
+"""After this long without a mention, a memory is in a prompt only if the question calls for it."""
+NEW = "new"
+END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
+TOLERANCE = 1e-6
+"""The precision an importance loses in a FLOAT column."""
+
+_PROFILE = frozenset(KEYS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed recently.
+
+    `by` names the member of the space who shares it; empty for the user's own.
+    """
+
+    memory_id: int
+    content: str
+    revision: int
+    group: str
+    importance: float
+    by: str = ""
+
+
+def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
+    """The memories in every prompt of the user's personal conversations, or of a space's; budgets are up to the prompt.
+
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space,
+    only that space's: the user's own and what others share. With `since`, memories that changed later come last, as
+    NEW, and the rest is as it was then, except for what is gone: the beginning of a prompt stays the same from turn to
+    turn while memory grows at its end.
+    """
+    new = new_memories(user_id, space_id, since=since) if since is not None else []
+    return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
+
+
+def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
+    """What changed after an instant, latest first, as NEW."""
+    return _items(db.session.execute(_changed_since(user_id, space_id), {"since": since}).all(), NEW)
+
+
+@lru_cache(maxsize=256)
+def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
+    # Needed in every turn: building it costs about as much as sending it.
+    changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
+    changed = changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    return _use_index(changed, space_id, "listing")
+
+
+def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
+    """The memories that every prompt contains; with `until`, without those that changed later."""
+    statements = _lasting(user_id, space_id)
+    limits = {"until": until or END_OF_TIME}
+    pinned = db.session.execute(statements.pinned, limits).all()
+    facts = db.session.execute(statements.facts, limits).all()
+    seen = {row.memory_id for row in (*pinned, *facts)}
+    most_recent = {"most": len(seen) + DEFAULT_RANKING.recent_count}
+    recent = db.session.execute(statements.recent, limits | most_recent).all()
+    at = now()
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
+    known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
+    return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
+
+
+class _LastingQueries(NamedTuple):
+    """The queries for lasting memories: all unchanged since `until`, the recent ones at most `most`."""
+
+    pinned: Select[*tuple[Any, ...]]
+    facts: Select[*tuple[Any, ...]]
+    recent: Select[*tuple[Any, ...]]
+
+
+@lru_cache(maxsize=256)
+def _lasting(user_id: int, space_id: int | None) -> _LastingQueries:
+    # Needed in every turn after a change of memory: built once, as above.
+    usable = _usable(user_id, space_id).where(Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type))
+    pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
+    facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
+    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
+    recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
+    return _LastingQueries(
+        _use_index(pinned, space_id, "pinned"),
+        _use_index(facts, space_id, "known"),
+        _use_index(recent, space_id, "recent"),
+    )
+
+
+def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
+    """The memories that may be in the user's prompts, filtered by the columns of the indexes."""
+    scope = visible(user_id).where(Memory.space_slot == 0)
+    if space_id is not None:
+        scope = readable(user_id).where(Memory.space_id == space_id)
+    return scope.where(
+        Memory.is_archived == false(),
+        Memory.is_closed == false(),
+        Memory.needs_review == false(),
+        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these go with the instructions
+    ).with_only_columns(
+        # Columns, not entities: those would load each vector as well.
+        Memory.memory_id,
+        Memory.content,
+        Memory.revision,
+        Memory.importance,
+        Memory.fact_key,
+        Memory.is_pinned,
+        Memory.created_at,
+        Memory.updated_at,
+        Memory.until,
+    )
+
+
+def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index: str) -> Select[*tuple[Any, ...]]:
+    """Read along an index of a user's memories; those of a space are found by the space instead."""
+    return statement if space_id is not None else use_index(statement, Memory, f"ix_memories_{index}")
+
+
+def _is_over(row: Row[Any], at: datetime) -> bool:
+    """Whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
+    if row.is_pinned or row.fact_key in _PROFILE:
+        return False
+    return at - row.updated_at > FADES_AFTER or (row.until is not None and row.until < at.date())
+
+
+def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
+    """The items with the names of the other members whose memories are among them."""
+    if not in_space:
+        return items
+    ids = [item.memory_id for item in items]
+    others = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
+    author = dict(db.session.execute(others).all())
+    names = names_of(set(author.values())) if author else {}
+    return [replace(item, by=names.get(author.get(item.memory_id, 0), "")) for item in items]
+
+
+def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
+    return [
+        KnownItem(
+            row.memory_id,
+            row.content,
+            row.revision,
+            "profile" if group != NEW and row.fact_key in _PROFILE else group,
+            round(row.importance, 4),
+        )
+        for row in rows
+    ]
+
+
+def _ranked(row: Row[Any]) -> RankedMemory:
+    importance = row.importance
+    if at_least(importance, DEFAULT_RANKING.known_importance):
+        importance = max(importance, DEFAULT_RANKING.known_importance)
+    return RankedMemory(
+        ref=row.memory_id,
+        content=row.content,
+        confidence=1.0,
+        importance=importance,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        fact_key=row.fact_key,
+        is_pinned=bool(row.is_pinned),
+    )

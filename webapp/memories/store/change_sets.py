@@ -1,0 +1,256 @@
+"""Change sets: what jobs and the user did to memories in one go, and undoing it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, delete, select
+
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, get_or_raise, now
+from webapp.errors import Conflict, NotFound
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.rules import undo as undoing
+from webapp.memories.rules.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
+from webapp.memories.service import Place, check_key, key_holders
+from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
+from webapp.memories.showing.texts import OBSTACLES, refusal_summary
+from webapp.memories.store import versions
+from webapp.memories.store.history import drop_evidence, is_forgotten, put_back
+from webapp.memories.store.journal import Journal, snapshot
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.withdrawal import hold_reached, withdraw
+from webapp.spaces.versions import touch
+
+_TOLD_BY_STATE = ("in_review", "overruled", "superseded")
+
+
+@dataclass(frozen=True)
+class ChangeSetView:
+    """A change set with what its memories say now; forgotten ones are missing from `contents`.
+
+    `title` is that of its conversation, `lines` what was done in words. Each is set only if it was requested.
+    """
+
+    row: MemoryChangeSet
+    title: str | None
+    contents: dict[int, str]
+    lines: Sequence[ChangeLine] = ()
+
+    @property
+    def label(self) -> str:
+        """What was done, in one line, or why nothing was; empty if that is no longer known."""
+        return label(self.lines) or ("" if self.row.changes else refusal_summary(self.row.reasons))
+
+
+class AlreadyUndone(Conflict):
+    """The change set was undone before."""
+
+
+def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
+    """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
+
+    `known`: memories just read; then only changes to these are put into words, and nothing is read twice.
+    """
+    keyset = Keyset("changes of memories", query, int, within=user_id)
+    statement = _titled().where(MemoryChangeSet.user_id == user_id)
+    if query.cursor:
+        (last_id,) = keyset.position()
+        statement = statement.where(MemoryChangeSet.change_set_id < last_id)
+    rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
+    page = keyset.page(rows, lambda row: (row.MemoryChangeSet.change_set_id,))
+    found = [row.MemoryChangeSet for row in page.items]
+    if known is not None:
+        ids = {row.memory_id for row in known}
+        found = [row for row in found if all(change["memory_id"] in ids for change in row.changes)]
+    said = _said(found)
+    contents, closed = _contents(found, said, known or ())
+    views = [_view(row.MemoryChangeSet, row.title, contents, said, closed) for row in page.items]
+    return Page(views, page.next_cursor)
+
+
+def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
+    """One change set. Raises NotFound."""
+    return view_change_sets([_own(user_id, change_set_id)])[0]
+
+
+def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
+    row = db.session.scalar(
+        select(MemoryChangeSet)
+        .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
+        .execution_options(populate_existing=True)
+    )
+    if row is None:
+        raise NotFound("There is no such change set.")
+    return row
+
+
+def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
+    """Change sets with what can be said about them, in two queries, or three with the titles."""
+    said = _said(rows)
+    contents, closed = _contents(rows, said)
+    ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
+    titles: dict[int, str | None] = {}
+    if ids:
+        named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
+        titles = dict(db.session.execute(named).all())
+    return [_view(row, titles.get(row.conversation_id or 0), contents, said, closed) for row in rows]
+
+
+def _titled() -> Select[MemoryChangeSet, str | None]:
+    return select(MemoryChangeSet, Conversation.title).outerjoin(
+        Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
+    )
+
+
+def _contents(
+    rows: Sequence[MemoryChangeSet], said: Snapshots, known: Iterable[Memory] = ()
+) -> tuple[dict[int, str], set[int]]:
+    """What the memories of some change sets, and those that replaced them, say now; and which of them are closed."""
+    ids = {change["memory_id"] for row in rows for change in row.changes}
+    ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
+    told = {row.memory_id: (row.content, row.valid_to) for row in known}
+    if unknown := ids - told.keys():
+        wanted = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
+        told |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(wanted)}
+    contents = {memory_id: content for memory_id, (content, _) in told.items() if memory_id in ids}
+    return contents, {memory_id for memory_id in contents if told[memory_id][1] is not None}
+
+
+def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
+    """What the memories of some change sets said before and after; no query if all were new or confirmed."""
+    wanted = {
+        (change["memory_id"], revision)
+        for row in rows
+        if any(row.counts.get(name) for name in _TOLD_BY_STATE) or any(_is_change(change) for change in row.changes)
+        for change in row.changes
+        for revision in (change["before"], change["after"])
+        if revision is not None
+    }
+    if not wanted:
+        return {}
+    found = select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot).where(
+        MemoryRevision.memory_id.in_({memory_id for memory_id, _ in wanted}),
+        MemoryRevision.revision.in_({revision for _, revision in wanted}),
+    )
+    return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(found)}
+
+
+def _is_change(change: Mapping[str, Any]) -> bool:
+    return change["before"] is not None and change["before"] != change["after"]
+
+
+def _view(
+    row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], said: Snapshots, closed: Collection[int]
+) -> ChangeSetView:
+    mine = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
+    return ChangeSetView(row, title, mine, lines_of(row.changes, contents, said, closed))
+
+
+def undo(user_id: int, change_set_id: int) -> ChangeSetView:
+    """Undo a change set as a whole; the undo is a change set of its own.
+
+    Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
+    """
+    hold_reached(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
+    versions.hold(user_id)
+    original = _own(user_id, change_set_id)
+    if original.undone_at is not None:
+        raise AlreadyUndone("This has already been undone.")
+    changes = _changes_of(original)
+    plan = undoing.plan_undo(changes, _present(user_id, changes))
+    if not plan.is_possible:
+        raise Conflict(
+            "Later changes prevent this.",
+            errors=[
+                {
+                    "loc": ["changes"],
+                    "memory_id": item.ref,
+                    "reason": item.obstacle.value,
+                    "msg": f"memory {item.ref} {OBSTACLES[item.obstacle]}",
+                }
+                for item in plan.refused
+            ],
+        )
+    journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
+    removed = [step.ref for step in plan.steps if isinstance(step, Remove)]
+    withdraw(user_id, _taken_back(plan.steps))
+    if removed:
+        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removed))):
+            touch(space_id)
+        db.session.execute(delete(Memory).where(Memory.memory_id.in_(removed)))
+        db.session.expire_all()
+    returned = [step for step in plan.steps if isinstance(step, PutBack)]
+    for step in returned:
+        memory = get_or_raise(Memory, step.ref)
+        put_back(memory, step.fields)
+        check_key(memory)
+        journal.changed(memory)
+    dropped = [step for step in plan.steps if isinstance(step, DropEvidence)]
+    for drop in dropped:
+        drop_evidence(MemoryEvidence.evidence_id.in_(drop.evidence))
+    original.undone_at = now()
+    journal.change_set.undoes_id = original.change_set_id
+    row = journal.close({"removed": len(removed), "restored": len(returned), "unsupported": len(dropped)})
+    row.changes = [*({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in removed), *row.changes]
+    db.session.flush()
+    return view_change_sets([row])[0]
+
+
+def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
+    """The memories that others can read now and no longer will afterwards."""
+    ends = {
+        step.ref: step.fields if isinstance(step, PutBack) else {}
+        for step in steps
+        if not isinstance(step, DropEvidence)
+    }
+    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ends), Memory.visibility == "shared"))
+    return [
+        row
+        for row in shared
+        if (ends[row.memory_id].get("visibility"), ends[row.memory_id].get("space_id")) != ("shared", row.space_id)
+    ]
+
+
+def _changes_of(row: MemoryChangeSet) -> list[Change]:
+    ids = {change["memory_id"] for change in row.changes}
+    stored = {
+        (revision.memory_id, revision.revision): revision.snapshot
+        for revision in db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
+    }
+
+    def at(memory_id: int, revision: int | None) -> Snapshot | None:
+        return None if revision is None else Snapshot(revision, stored.get((memory_id, revision), {}))
+
+    return [
+        Change(
+            c["memory_id"],
+            at(c["memory_id"], c["before"]),
+            at(c["memory_id"], c["after"]),
+            frozenset(c.get("evidence") or ()),
+        )
+        for c in row.changes
+    ]
+
+
+def _present(user_id: int, changes: Sequence[Change]) -> Present:
+    rows = db.session.scalars(
+        select(Memory)
+        .where(Memory.user_id == user_id, Memory.memory_id.in_({change.ref for change in changes}))
+        .execution_options(populate_existing=True)
+    ).all()
+    places: dict[Place, str] = {}
+    for change in changes:
+        if change.before and (slot := change.before.slot):
+            fields = change.before.fields
+            places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
+    holders = key_holders(user_id, places) if places else {}
+    yard = graveyard(user_id)
+    return Present(
+        memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
+        key_holders={places[place]: holder for place, holder in holders.items()},
+        is_forgotten=lambda fields: is_forgotten(yard, fields),
+    )

@@ -1,0 +1,97 @@
+"""Whether a conversation uses memory, the profile, and counting which memories were used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import select, update
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
+from webapp.memories.store.profile import KEYS
+from webapp.spaces.models import Space
+
+log = logging.getLogger(__name__)
+
+USES = "memory:uses"
+
+
+def memory_is_on(conversation: Conversation, user: User) -> bool:
+    """Whether this conversation reads memories; it also makes them unless it is set to read only."""
+    on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
+    return bool(on and UserSettings.of(user.settings).memory_enabled)
+
+
+def extracts(conversation: Conversation, user: User) -> bool:
+    """Whether memories are made from what the user says here after every turn.
+
+    In a legacy the summaries do this instead: they look for facts about its person.
+    """
+    return memory_is_on(conversation, user) and conversation.makes_memory and not in_legacy(conversation)
+
+
+def in_legacy(conversation: Conversation) -> bool:
+    """Whether the conversation is about a person being remembered."""
+    if conversation.space_id is None:
+        return False
+    return db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "legacy"
+
+
+def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:
+    """Count that memories were used; the sweep writes the counts to the database. Losing some does no harm."""
+    ids = list(memory_ids)
+    if not ids:
+        return
+    try:
+        with client.pipeline(transaction=False) as pipe:
+            for memory_id in ids:
+                pipe.hincrby(USES, str(memory_id), 1)
+            pipe.execute()
+    except RedisError as error:
+        log.warning("uses of memories not counted", extra={"error": type(error).__name__})
+
+
+def flush_uses(client: Redis) -> int:
+    """Write the counted uses to `access_count` and `last_accessed_at`; returns how many. The caller commits."""
+    taken = f"{USES}:taken"
+    if not client.exists(taken):
+        if not client.exists(USES):
+            return 0
+        client.rename(USES, taken)
+    by_count: dict[int, list[int]] = {}
+    for memory_id, count in client.hgetall(taken).items():
+        by_count.setdefault(int(count), []).append(int(memory_id))
+    at = now()
+    for times, ids in by_count.items():
+        db.session.execute(
+            update(Memory)
+            .where(Memory.memory_id.in_(ids))
+            .values(access_count=Memory.access_count + times, last_accessed_at=at)
+            .execution_options(synchronize_session=False)
+        )
+    client.delete(taken)
+    return sum(map(len, by_count.values()))
+
+
+def profile_of(items: Iterable[Memory]) -> dict[str, str]:
+    """The profile fields among some memories, for the extraction call."""
+    fields = {key: name for name, key in KEYS.items()}
+    return {fields[m.fact_key]: m.fact_value or m.content for m in items if m.fact_key in fields}
+
+
+def current_profile(user_id: int) -> dict[str, str]:
+    """The profile as the extraction call shows it."""
+    rows = db.session.scalars(
+        select(Memory).where(
+            Memory.user_id == user_id,
+            Memory.space_slot == 0,
+            Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
+        )
+    )
+    return profile_of(rows)

@@ -1,0 +1,224 @@
+"""Copies of what memories say, outside the memory tables: recorded tool calls, replies that quote, stored answers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from blinker import Signal
+from sqlalchemy import ColumnElement, and_, or_, select, true, update
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.conversations.reply_batches import replies_of
+from webapp.db.base import db, get_or_raise
+from webapp.db.index_hints import a_few_at_a_time, batches_to_change
+from webapp.idempotency import open_answer, seal_answer
+from webapp.memories.rules.evidence import find_quote
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.tombstones import is_telling
+from webapp.text.canonical import canonical_statement
+
+GONE = "[forgotten]"
+
+replies_stripped = Signal()
+"""Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was removed."""
+
+
+told_elsewhere = Signal()
+"""Sent inside the transaction with `user_id`, `conversation_ids` and `told` (what somebody else forgot or no longer
+shares): nothing that was made from these conversations of the user may tell it."""
+
+
+def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
+    """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
+    forms = _forms(texts)
+    changed = False
+    for name in ("suggested_values", "suggested_actions"):
+        offered = getattr(reply, name) or []
+        kept = [item for item in offered if _without(item, memory_ids, forms) == item]
+        if len(kept) != len(offered):
+            setattr(reply, name, kept or None)
+            changed = True
+    stripped = _without(reply.tool_calls, memory_ids, forms)
+    if stripped != reply.tool_calls:
+        reply.tool_calls = stripped
+        flag_modified(reply, "tool_calls")
+        changed = True
+    return changed
+
+
+def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
+    """Remove the texts from the user's replies; returns the ids of the changed ones.
+
+    From what they say and the reasoning before it where the texts appear word for word, if they are long enough to be
+    specific, as with tombstones; from their tool calls and offers also what is about these memories.
+    """
+    telling = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
+    by_word, may_hold, forms = _by_word(telling), _may_hold(telling), _forms(texts)
+    beside: list[int] = []
+    rewritten: list[int] = []
+    for portion in replies_of(user_id):
+        for message_id in _with_calls_or_offers(portion, memory_ids, forms):
+            strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
+            beside.append(message_id)
+        if telling:
+            rewritten += _strip_contents(portion, by_word, may_hold)
+        db.session.flush()
+    thought = _strip_reasoning(user_id, telling) if telling else []
+    if rewritten:
+        replies_stripped.send(None, user_id=user_id, message_ids=rewritten)
+    return list(dict.fromkeys([*beside, *rewritten, *thought]))
+
+
+def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], forms: Sequence[str]) -> list[int]:
+    """Which of these replies have tool calls or offers with a text in one of the forms, or about these memories."""
+    filled = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
+    statement = select(Message.message_id, *filled).where(
+        Message.message_id.in_(portion), or_(*(column.is_not(None) for column in filled))
+    )
+    return [
+        message_id
+        for message_id, *values in a_few_at_a_time(statement)
+        if any(_without(value, memory_ids, forms) != value for value in values)
+    ]
+
+
+def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
+    """Whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
+    wanted = {tuple(_longest(text)[:_RARE]) for text in texts}
+    if not wanted or len(wanted) > _FEW_TEXTS:
+        return true()
+    return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(wanted)))
+
+
+def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The texts by their longest word."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        found[next(iter(_longest(text)), "")].append(text)
+    return found
+
+
+def _strip_contents(
+    portion: Sequence[int], by_word: Mapping[str, Sequence[str]], may_hold: ColumnElement[bool]
+) -> list[int]:
+    statement = select(Message.message_id, Message.content).where(
+        Message.message_id.in_(portion), Message.status != "streaming", may_hold
+    )
+    changed = []
+    for message_id, content in a_few_at_a_time(statement):
+        run = _run(content)
+        near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        # A reply that repeats a text verbatim contains its words in the same order.
+        likely = [text for text in near if _run(text).strip() in run]
+        if likely and (stripped := replace_copies(content, sorted(likely, key=len, reverse=True))) != content:
+            changed.append({"message_id": message_id, "content": stripped})
+    if changed:
+        db.session.execute(update(Message), changed)
+    return [row["message_id"] for row in changed]
+
+
+def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
+    """Remove the texts, also where retold, from the reasoning for the user's replies; returns the ids of those."""
+    mine = (
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id)
+    )
+    told, changed = ForgottenStatements(texts), []
+    for rows in batches_to_change(mine, MessageReasoning.message_id):
+        changed += strip_thoughts(rows, texts, told)
+        db.session.flush()
+    return changed
+
+
+def strip_thoughts(
+    rows: Iterable[MessageReasoning], texts: Sequence[str], told: ForgottenStatements, mark: str = GONE
+) -> list[int]:
+    """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
+    changed = []
+    for row in rows:
+        stripped = without_retold(replace_copies(row.content, texts, mark), told, mark)
+        if stripped != row.content:
+            row.content = stripped
+            changed.append(row.message_id)
+    return changed
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
+
+
+def _longest(text: str) -> list[str]:
+    """The words of a text, the longest first: they are likely to be rare."""
+    return sorted(set(_words(text)), key=lambda word: (-len(word), word))
+
+
+def _run(text: str) -> str:
+    return f" {' '.join(_words(text))} "
+
+
+def replace_copies(text: str, said: Sequence[str], mark: str = GONE) -> str:
+    """A text with the mark in place of everything that repeats one of these, ignoring white space and case."""
+    for words in said:
+        done = ""
+        while span := find_quote(words, text):
+            done, text = f"{done}{text[: span.start]}{mark}", text[span.end :]
+        text = done + text
+    return text
+
+
+def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:
+    """Remove the texts from responses stored for repeated requests; returns how many were changed."""
+    forms = _forms(texts)
+    stored = select(IdempotencyKey.key, IdempotencyKey.body).where(IdempotencyKey.user_id == user_id)
+    changed = {}
+    for key, sealed in a_few_at_a_time(stored):
+        body = open_answer(sealed)
+        # A response about a message repeats the user's own words, as the message itself does.
+        if not isinstance(body, dict) or "memory_id" not in body:
+            continue
+        stripped = _without(body, memory_ids, forms)
+        if stripped != body:
+            changed[key] = seal_answer(stripped)
+    for key, body in changed.items():
+        get_or_raise(IdempotencyKey, (user_id, key)).body = body
+    db.session.flush()
+    return len(changed)
+
+
+def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
+    """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
+    return _without(value, memory_ids, _forms(texts))
+
+
+def _forms(texts: Collection[str]) -> list[str]:
+    return [form for text in texts if (form := canonical_statement(text))]
+
+
+def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
+    def strip(part: Any, about: bool) -> Any:
+        if isinstance(part, dict):
+            about = about or part.get("memory_id") in memory_ids
+            return {name: strip(item, about and name not in _NAMES) for name, item in part.items()}
+        if isinstance(part, list):
+            return [strip(item, about) for item in part]
+        if isinstance(part, str) and part != GONE:
+            said = canonical_statement(part)
+            if about or any(form == said or (len(form) >= _TELLING and form in said) for form in forms):
+                return GONE
+        return part
+
+    return strip(value, False)
+
+
+_FEW_TEXTS = 20
+_RARE = 2  # so many words of a text the database looks for: one alone may be in every reply
+_TELLING = 8  # from this many letters on, a text inside another is a copy, not a coincidence
+_NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

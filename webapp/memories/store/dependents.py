@@ -1,0 +1,69 @@
+"""What rests on a conversation or a message, and what happens to it when a conversation is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, select
+
+from webapp.conversations import messages
+from webapp.conversations import service as conversations
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_deleted
+from webapp.db.base import db
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.store import forgetting, versions
+from webapp.memories.store.history import drop_evidence
+
+
+@dataclass(frozen=True)
+class DependentMemories:
+    """Memories with evidence in some place; `only_here` are those with none elsewhere."""
+
+    memories: list[Memory]
+    only_here: list[int]
+
+
+def conversation_dependents(user_id: int, conversation_id: int) -> DependentMemories:
+    """The memories that rest on a conversation. Raises NotFound."""
+    conversations.get_conversation(user_id, conversation_id)
+    return _resting(_in_conversations([conversation_id]))
+
+
+def message_dependents(user_id: int, message_id: int) -> DependentMemories:
+    """The memories that rest on a message. Raises NotFound."""
+    messages.get_message(user_id, message_id)
+    return _resting(MemoryEvidence.message_id == message_id)
+
+
+def init_dependents() -> None:
+    """React to conversations being deleted."""
+    conversation_deleted.connect(_deleted)
+
+
+def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
+    """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
+    user_id, here = conversation.user_id, _in_conversations([conversation.conversation_id])
+    versions.hold(user_id)
+    if forget:
+        only_here = [memory_id for memory_id, alone in forgetting.memories_with_evidence(here).items() if alone]
+        forgetting.forget(user_id, only_here, cause="conversation_deleted")
+    drop_evidence(here)
+
+
+def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
+    """Ids of the memories with evidence in these conversations, to be recounted once the conversations are gone."""
+    return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids))) if conversation_ids else []
+
+
+def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
+    return MemoryEvidence.message_id.in_(
+        select(Message.message_id).where(Message.conversation_id.in_(list(conversation_ids)))
+    )
+
+
+def _resting(condition: ColumnElement[bool]) -> DependentMemories:
+    found = forgetting.memories_with_evidence(condition)
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(found)).order_by(Memory.memory_id)).all()
+    return DependentMemories(list(rows), sorted(memory_id for memory_id, alone in found.items() if alone))

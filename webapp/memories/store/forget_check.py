@@ -1,0 +1,64 @@
+"""Whether something was forgotten between reading and writing: everything that stores a model's output checks this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from webapp.db.base import db
+from webapp.memories.models import MemoryTombstone
+from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.store import versions
+from webapp.memories.store.tombstone_secrets import graveyard
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetCheck:
+    """How many tombstones a user has, and when the newest was made, for comparing later."""
+
+    count: int
+    newest: datetime | None
+
+
+def burials(user_id: int) -> ForgetCheck:
+    """The state of the user's tombstones; read it before reading what a model is shown."""
+    return ForgetCheck(
+        *db.session.execute(
+            select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
+        ).one()
+    )
+
+
+def forgot_since(user_id: int, before: ForgetCheck) -> bool:
+    """Whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
+
+    Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
+    """
+    versions.lock(user_id)
+    return burials(user_id) != before
+
+
+def watch(user_id: int) -> Callable[[], bool]:
+    """Call this before reading what a model is shown. The function it returns is called in the transaction that stores
+    the result, and tells whether nothing was forgotten in the meantime (`forgot_since`)."""
+    before = burials(user_id)
+    return lambda: not forgot_since(user_id, before)
+
+
+def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Graveyard]:
+    """The graveyards of the users who have forgotten something since then, each with only those tombstones.
+
+    The clocks of two machines may differ: pass a time somewhat earlier.
+    """
+    rows = db.session.execute(
+        select(MemoryTombstone.user_id, MemoryTombstone.digest, MemoryTombstone.key_id).where(
+            MemoryTombstone.user_id.in_(user_ids), MemoryTombstone.created_at >= since
+        )
+    ).all()
+    return [
+        graveyard(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
+        for user_id in sorted({user_id for user_id, *_ in rows})
+    ]

@@ -1,0 +1,273 @@
+"""Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from blinker import Signal
+from sqlalchemy import delete, func, insert, or_, select
+
+from webapp.background import events
+from webapp.background.events import Kind
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import after_commit, db
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
+from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.memories.rules.tombstones import Tombstone
+from webapp.memories.store import copies, versions
+from webapp.memories.store.journal import statement_hash
+from webapp.memories.store.reply_uses import UsedIn, Uses, uses_of
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.withdrawal import hold_reached, reach_of
+from webapp.spaces.versions import touch
+
+BATCH = 500
+
+being_forgotten = Signal()
+"""Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
+`texts`: everything they ever said, and the quotes behind it. A receiver that removes copies from other users' data
+returns a Reach."""
+
+texts_removed = Signal()
+"""Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams contained one."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What was removed, and the user's own messages that still contain the words.
+
+    Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
+    they themselves repeat it, which are theirs and stay. `used_in` names replies whose prompts held it, which may say
+    it in other words: at most MOST_NAMED of the `used_in_count`, and of those to other members only their number.
+    """
+
+    memory_ids: list[int]
+    evidence: int = 0
+    revisions: int = 0
+    vectors: int = 0
+    tombstones: int = 0
+    copies: int = 0
+    copies_of_others: int = 0
+    quoted_by_others: int = 0
+    still_said_in: list[int] = field(default_factory=list)
+    used_in: list[UsedIn] = field(default_factory=list)
+    used_in_count: int = 0
+    used_by_others: int = 0
+    change_set_id: int | None = None
+
+
+def forget(
+    user_id: int,
+    memory_ids: Collection[int],
+    *,
+    whole_key: bool = False,
+    cause: str = "forget",
+    conversation_id: int | None = None,
+) -> Forgotten:
+    """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
+
+    The words stay in the messages where the user said them.
+    """
+    _hold_sources(user_id, memory_ids)
+    hold_reached(user_id, memory_ids)
+    versions.hold(user_id)
+    rows = _with_twins(user_id, memory_ids)
+    if not rows:
+        return Forgotten([])
+    ids = [row.memory_id for row in rows]
+    evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
+    revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
+    quotes = {row.quote for row in evidence}
+    said = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
+    reach = reach_of(
+        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
+    )
+    uses = uses_of()(user_id, ids)
+    buried = _bury(user_id, rows, evidence, revisions, whole_key)
+    report = Forgotten(
+        memory_ids=ids,
+        evidence=len(evidence),
+        revisions=len(revisions) + _strip_revisions(user_id, said, ids),
+        vectors=sum(row.embedding is not None for row in rows),
+        tombstones=buried,
+        copies=_strip_copies(user_id, ids, said | quotes) + reach.replies,
+        copies_of_others=reach.replies,
+        quoted_by_others=reach.quoted,
+        still_said_in=sorted({row.message_id for row in evidence}),
+        used_in=uses.replies,
+        used_in_count=uses.count,
+        used_by_others=uses.by_others,
+        change_set_id=_note(user_id, rows, uses, cause, conversation_id),
+    )
+    for row in rows:
+        if row.visibility == "shared":
+            touch(row.space_id)
+    db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
+    db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
+    db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
+    db.session.expire_all()
+    return report
+
+
+def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
+    """Lock the conversations behind the memories: no extraction in any of them may be under way."""
+    behind = db.session.scalars(
+        select(Message.conversation_id)
+        .join(MemoryEvidence, MemoryEvidence.message_id == Message.message_id)
+        .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
+        .where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
+        .distinct()
+    ).all()
+    held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(behind))
+    db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
+
+
+def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
+    """Forget every memory of a user, including archived and closed ones; returns how many there were."""
+    count = 0
+    while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
+        count += len(forget(user_id, ids, cause=cause).memory_ids)
+    return count
+
+
+def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
+    """Let the user write again what they had forgotten: its tombstones are removed."""
+    digests = graveyard(user_id).digests_of(content, fact_key, fact_value)
+    db.session.execute(
+        delete(MemoryTombstone).where(MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_(digests))
+    )
+
+
+def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
+    """The named memories, and those in the same words or with the same value of the same key, whatever their state."""
+    chosen = db.session.scalars(
+        select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)).with_for_update()
+    ).all()
+    facts = {
+        (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
+        for row in chosen
+        if row.fact_key
+    }
+    twins = db.session.scalars(
+        select(Memory)
+        .where(
+            Memory.user_id == user_id,
+            or_(
+                Memory.statement_hash.in_({row.statement_hash for row in chosen}),
+                Memory.fact_key.in_({row.fact_key for row in chosen if row.fact_key}),
+            ),
+        )
+        .with_for_update()
+    ).all()
+    hashes, ids = {row.statement_hash for row in chosen}, {row.memory_id for row in chosen}
+    return [
+        row
+        for row in sorted({row.memory_id: row for row in (*chosen, *twins)}.values(), key=lambda row: row.memory_id)
+        if row.memory_id in ids
+        or row.statement_hash in hashes
+        or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
+    ]
+
+
+def _bury(
+    user_id: int,
+    rows: Iterable[Memory],
+    evidence: Sequence[MemoryEvidence],
+    revisions: Sequence[MemoryRevision],
+    whole_key: bool,
+) -> int:
+    """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
+    yard = graveyard(user_id)
+    made: set[Tombstone] = set()
+    for row in rows:
+        quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]
+        made |= yard.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
+    for revision in revisions:
+        fields = revision.snapshot
+        if fields.get("content"):
+            made |= yard.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
+    known = set(
+        db.session.scalars(
+            select(MemoryTombstone.digest).where(
+                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_({stone.digest for stone in made})
+            )
+        )
+    )
+    fresh = [stone for stone in made if stone.digest not in known]
+    if fresh:
+        db.session.execute(
+            insert(MemoryTombstone),
+            [
+                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": yard.key_id}
+                for stone in fresh
+            ],
+        )
+    return len(fresh)
+
+
+def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) -> int:
+    """Delete earlier revisions of other memories that said the same, so that nobody can restore them."""
+    found = db.session.scalars(
+        select(MemoryRevision.revision_id)
+        .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
+        .where(
+            Memory.user_id == user_id,
+            Memory.memory_id.not_in(ids),
+            MemoryRevision.revision < Memory.revision,
+            MemoryRevision.statement_hash.in_({statement_hash(text) for text in said}),
+        )
+    ).all()
+    if found:
+        db.session.execute(delete(MemoryRevision).where(MemoryRevision.revision_id.in_(found)))
+    return len(found)
+
+
+def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) -> int:
+    replies = copies.strip_replies(user_id, ids, texts)
+    drop_streams(replies)
+    return len(replies) + copies.strip_answers(user_id, ids, texts)
+
+
+def drop_streams(message_ids: Collection[int]) -> None:
+    """Notify the keeper of these replies' streams once the forgetting is committed."""
+    if message_ids:
+        after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
+
+
+def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
+    """The change set of the forgetting: ids and counts, no text, and nothing to undo."""
+    changes: list[dict[str, Any]] = [
+        {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
+    ]
+    change_set = MemoryChangeSet(
+        user_id=user_id,
+        cause=cause,
+        conversation_id=conversation_id,
+        counts={"forgotten": len(rows), "used_in": uses.count, "used_by_others": uses.by_others},
+        reasons={},
+        changes=changes,
+    )
+    db.session.add(change_set)
+    db.session.flush()
+    events.note(user_id, Kind.MEMORY_FORGOTTEN, {"change_set_id": change_set.change_set_id, "cause": cause})
+    return change_set.change_set_id
+
+
+def memories_with_evidence(*conditions: Any) -> dict[int, bool]:
+    """Memories with evidence that meets the conditions (on MemoryEvidence); True for those with no other evidence."""
+    found = dict(
+        db.session.execute(
+            select(MemoryEvidence.memory_id, func.count()).where(*conditions).group_by(MemoryEvidence.memory_id)
+        ).all()
+    )
+    total = dict(
+        db.session.execute(
+            select(MemoryEvidence.memory_id, func.count())
+            .where(MemoryEvidence.memory_id.in_(found))
+            .group_by(MemoryEvidence.memory_id)
+        ).all()
+    )
+    return {memory_id: count == total[memory_id] for memory_id, count in found.items()}

@@ -1,0 +1,139 @@
+"""Where a memory comes from and what it said before: evidence, revisions, earlier values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, or_, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
+from webapp.errors import Conflict, NotFound
+from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
+from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.service import check_key, get_memory
+from webapp.memories.store import tombstone_secrets, versions
+from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
+from webapp.spaces.service import is_member
+from webapp.spaces.versions import touch
+
+
+@dataclass(frozen=True)
+class QuotedEvidence:
+    """A piece of evidence and where it was said."""
+
+    row: MemoryEvidence
+    conversation_id: int
+    title: str | None
+    is_current: bool
+
+
+def revisions_of(user_id: int, memory_id: int) -> Sequence[MemoryRevision]:
+    """Every revision of a memory, oldest first. Raises NotFound."""
+    get_memory(user_id, memory_id)
+    return db.session.scalars(
+        select(MemoryRevision).where(MemoryRevision.memory_id == memory_id).order_by(MemoryRevision.revision)
+    ).all()
+
+
+def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
+    """Every memory that has had the same key, and those it replaced or was replaced by; oldest first."""
+    memory = get_memory(user_id, memory_id)
+    ties = [Memory.memory_id == memory_id, Memory.superseded_by_id == memory_id]
+    if memory.superseded_by_id:
+        ties.append(Memory.memory_id == memory.superseded_by_id)
+    if memory.fact_key:
+        ties.append((Memory.fact_key == memory.fact_key) & (Memory.space_slot == (memory.space_id or 0)))
+    return db.session.scalars(
+        select(Memory).where(Memory.user_id == user_id, or_(*ties)).order_by(Memory.memory_id).limit(100)
+    ).all()
+
+
+def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[QuotedEvidence]]:
+    """The evidence of the user's memories, by memory, in the order it was said."""
+    # The owner is checked here: as part of the query, SQLite would begin with all of the user's memories.
+    rows = db.session.execute(
+        select(MemoryEvidence, Memory.user_id, Message.conversation_id, Conversation.title, Message.superseded_by_id)
+        .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
+        .join(Message, Message.message_id == MemoryEvidence.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(MemoryEvidence.memory_id.in_(list(memory_ids)))
+        .order_by(MemoryEvidence.said_at, MemoryEvidence.message_id, MemoryEvidence.start)
+    ).all()
+    found: dict[int, list[QuotedEvidence]] = {}
+    for row, owner_id, conversation_id, title, superseded in rows:
+        if owner_id == user_id:
+            found.setdefault(row.memory_id, []).append(QuotedEvidence(row, conversation_id, title, superseded is None))
+    return found
+
+
+def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
+    """Give a memory the fields it had at a revision, as a new revision.
+
+    Raises NotFound, and Conflict if what it said then was forgotten or another memory now has its key.
+    """
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    fields = db.session.scalar(
+        select(MemoryRevision.snapshot).where(
+            MemoryRevision.memory_id == memory_id, MemoryRevision.revision == revision
+        )
+    )
+    if fields is None:
+        raise NotFound("There is no such revision.")
+    if is_forgotten(tombstone_secrets.graveyard(user_id), fields):
+        raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
+    # The words are restored, not the audience they had.
+    fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
+    if _same_fields(snapshot(memory), fields):
+        return memory
+    journal = Journal(user_id, "restored")
+    put_back(memory, fields)
+    check_key(memory)
+    journal.changed(memory)
+    journal.close({"updated": 1})
+    return memory
+
+
+def drop_evidence(*conditions: Any) -> None:
+    """Delete evidence rows and recount what their memories have left."""
+    ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(*conditions)))
+    db.session.execute(delete(MemoryEvidence).where(*conditions).execution_options(synchronize_session=False))
+    recount(ids)
+
+
+def recount(memory_ids: Iterable[int]) -> None:
+    """Correct the `evidence_count` of these memories."""
+    for memory in db.session.scalars(select(Memory).where(Memory.memory_id.in_(list(memory_ids)))):
+        memory.evidence_count = db.session.scalars(
+            select(func.count()).select_from(MemoryEvidence).where(MemoryEvidence.memory_id == memory.memory_id)
+        ).one()
+    db.session.flush()
+
+
+def is_forgotten(yard: Graveyard, fields: Mapping[str, Any]) -> bool:
+    """Whether the tombstones forbid a memory with these fields."""
+    return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
+
+
+def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
+    """Set the fields of a snapshot; a reference to a memory that is gone is dropped."""
+    said = memory.content
+    touch(memory.space_id)
+    restore(memory, dict(fields))
+    if memory.space_id is not None and not is_member(memory.user_id, memory.space_id):
+        memory.space_id, memory.visibility = None, "private"  # the user has since left the space
+    with db.session.no_autoflush:
+        for name in ("superseded_by_id", "contradicts_id"):
+            other = getattr(memory, name)
+            if other is not None and db.session.get(Memory, other) is None:
+                setattr(memory, name, None)
+    if memory.content != said:
+        memory.embedding = memory.embedding_model = None
+    memory.statement_hash = statement_hash(memory.content)
+
+
+def _same_fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    return all(left.get(name) == value for name, value in right.items())

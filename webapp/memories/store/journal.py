@@ -1,0 +1,166 @@
+"""Keeps the history of memories: every change is a revision, and belongs to a change set that can be undone."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.background import events
+from webapp.background.events import Kind
+from webapp.db.base import db, now
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.spaces.versions import touch
+from webapp.text.canonical import canonical_statement
+
+TEXT_FIELDS = ("memory_type", "category", "content", "fact_key", "fact_value", "visibility", "origin")
+STATE_FIELDS = (
+    "importance",
+    "confidence",
+    "is_pinned",
+    "is_archived",
+    "needs_review",
+    "edited_by_user",
+    "space_id",
+    "only_conversation_id",
+    "superseded_by_id",
+    "contradicts_id",
+    "settled_with",
+)
+TIME_FIELDS = ("valid_from", "valid_to", "asserted_at")
+DATE_FIELDS = ("until",)
+
+
+def statement_hash(content: str) -> str:
+    """A hash that statements in the same words share, for look-ups; not a secret, and deleted with its memory."""
+    return hashlib.sha256(canonical_statement(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def snapshot(memory: Memory) -> dict[str, Any]:
+    """Everything a revision keeps of a memory, as JSON."""
+    fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
+    times = {name: getattr(memory, name) for name in (*TIME_FIELDS, *DATE_FIELDS)}
+    return fields | {name: at.isoformat() if at else None for name, at in times.items()}
+
+
+def restore(memory: Memory, fields: dict[str, Any]) -> None:
+    """Set a memory's fields from a snapshot. The caller records the change."""
+    for name in (*TEXT_FIELDS, *STATE_FIELDS):
+        if name in fields:
+            setattr(memory, name, fields[name])
+    for name in TIME_FIELDS:
+        if name in fields:
+            setattr(memory, name, datetime.fromisoformat(fields[name]) if fields[name] else None)
+    for name in DATE_FIELDS:
+        if name in fields:
+            setattr(memory, name, date.fromisoformat(fields[name]) if fields[name] else None)
+
+
+class Journal:
+    """Records what one job or one user action does to memories; `actor` is user, extraction, tool or import.
+
+    With `continued`, what is recorded becomes part of a change set that was written before.
+    """
+
+    def __init__(
+        self,
+        user_id: int,
+        cause: str,
+        *,
+        actor: str = "user",
+        conversation_id: int | None = None,
+        continued: MemoryChangeSet | None = None,
+    ):
+        self.actor = actor
+        self.cause = cause
+        self.change_set = continued or MemoryChangeSet(
+            user_id=user_id, cause=cause, conversation_id=conversation_id, counts={}, reasons={}, changes=[]
+        )
+        self._changes: dict[int, dict[str, Any]] = {c["memory_id"]: dict(c) for c in self.change_set.changes}
+        db.session.add(self.change_set)
+        db.session.flush()
+        if continued is None:
+            events.note(user_id, Kind.MEMORY_CHANGED, {"change_set_id": self.id, "cause": cause})
+
+    @property
+    def id(self) -> int:
+        """The change set's id."""
+        return self.change_set.change_set_id
+
+    def created(self, memory: Memory) -> None:
+        """Record a memory that has just been added; it must have its id."""
+        memory.revision = 1
+        self._record(memory, before=None)
+
+    def changed(self, memory: Memory) -> None:
+        """Record a memory whose fields have just been changed, as a new revision."""
+        before = memory.revision
+        memory.revision = before + 1
+        memory.updated_at = now()
+        self._record(memory, before=before)
+
+    def amended(self, memory: Memory) -> None:
+        """Record a further change by this change set in the revision it already made of a memory."""
+        row = db.session.scalars(
+            select(MemoryRevision).where(
+                MemoryRevision.memory_id == memory.memory_id, MemoryRevision.revision == memory.revision
+            )
+        ).one()
+        row.snapshot = snapshot(memory)
+        _touch(memory)
+        db.session.flush()
+
+    def evidence_added(self, rows: list[MemoryEvidence]) -> None:
+        """Record evidence that was added to a memory without changing it; the rows must have their ids."""
+        for row in rows:
+            entry = self._changes.setdefault(
+                row.memory_id, {"memory_id": row.memory_id, "before": None, "after": None, "evidence": []}
+            )
+            entry["evidence"] = [*entry["evidence"], row.evidence_id]
+
+    def close(self, counts: dict[str, int], reasons: dict[str, int] | None = None) -> MemoryChangeSet:
+        """Write the record of what was done; call it last."""
+        for entry in self._changes.values():
+            if entry["after"] is None:  # evidence alone: the revision stands
+                entry["before"] = entry["after"] = db.session.scalar(
+                    select(Memory.revision).where(Memory.memory_id == entry["memory_id"])
+                )
+        self.change_set.changes = list(self._changes.values())
+        total = {name: self.change_set.counts.get(name, 0) + count for name, count in counts.items()}
+        self.change_set.counts = self.change_set.counts | {name: count for name, count in total.items() if count}
+        self.change_set.reasons = reasons or {}
+        db.session.flush()
+        return self.change_set
+
+    def _record(self, memory: Memory, before: int | None) -> None:
+        memory.statement_hash = statement_hash(memory.content)
+        _touch(memory)
+        db.session.add(
+            MemoryRevision(
+                memory_id=memory.memory_id,
+                revision=memory.revision,
+                snapshot=snapshot(memory),
+                statement_hash=memory.statement_hash,
+                actor=self.actor,
+                cause=self.cause,
+                change_set_id=self.id,
+            )
+        )
+        entry = self._changes.setdefault(
+            memory.memory_id, {"memory_id": memory.memory_id, "before": before, "after": None, "evidence": []}
+        )
+        if entry["after"] is None:  # until now there was only evidence
+            entry["before"] = before
+        entry["after"] = memory.revision
+        db.session.flush()
+
+
+def _touch(memory: Memory) -> None:
+    """Count the change for the others in its space, if it is shared: what is private only its owner finds.
+
+    Whoever makes a memory private, or moves it, touches the space it was shared in.
+    """
+    if memory.visibility == "shared":
+        touch(memory.space_id)

@@ -1,0 +1,85 @@
+"""How lists of memories are read: what their filters select, and the index a page is read along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, false, func, select, true
+from sqlalchemy.orm import aliased, defer
+
+from webapp.memories.models import Memory
+from webapp.memories.rules.keys import canonical_category
+from webapp.memories.schemas import MemoryQuery
+from webapp.spaces.service import spaces_of
+
+FOR_LISTS = tuple(
+    defer(column, raiseload=True)
+    for column in (Memory.embedding, Memory.space_slot, Memory.current_slot, Memory.is_closed)
+)
+"""Columns that lists do without: vectors, and those that exist for indexes."""
+
+_FLAGS = {True: true(), False: false()}  # compared with =, because IS would not use an index
+
+
+def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
+    """What the filters of a list select, except whose memories they are."""
+    asked = [Memory.is_archived == _FLAGS[query.is_archived], Memory.is_closed == _FLAGS[query.is_closed]]
+    if query.category is not None:
+        asked.append(Memory.category == (canonical_category(query.category) or ""))
+    if query.is_pinned is not None:
+        asked.append(Memory.is_pinned == _FLAGS[query.is_pinned])
+    if query.needs_review is not None:
+        asked.append(Memory.needs_review == _FLAGS[query.needs_review])
+    for name in ("memory_type", "space_id", "visibility"):
+        if (value := getattr(query, name)) is not None:
+            asked.append(getattr(Memory, name) == value)
+    # A conversation's memories, and shared ones (which are always in a space), are few: they are looked up first, and
+    # the other filters are then applied to them.
+    few = aliased(Memory)
+    if query.source_conversation_id is not None:
+        found = few.source_conversation_id == query.source_conversation_id
+        asked.append(Memory.memory_id.in_(select(few.memory_id).where(found)))
+    if query.visibility == "shared":
+        found = (few.visibility == "shared") & few.space_id.in_(spaces_of(user_id))
+        asked.append(Memory.memory_id.in_(select(few.memory_id).where(found)))
+    return asked
+
+
+def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Select[*tuple[Any, ...]]:
+    """Read a list in the order of the index of its most selective filter, until a page is full.
+
+    Left alone, MariaDB looks up the user, reads every newer memory again and sorts: a page costs as much as all before
+    it. The memories of a space or a conversation, and shared ones, are found by that instead.
+    """
+    if query.space_id is not None or query.source_conversation_id is not None or query.visibility == "shared":
+        return statement
+    index = "listing"
+    if query.is_closed:
+        pass
+    elif query.category is not None:
+        index = "category"
+    elif query.needs_review:
+        index = "waiting"
+    elif query.is_pinned:
+        index = "pinned"
+    elif query.memory_type is not None:
+        index = "type"
+    return statement.with_hint(Memory, f"FORCE INDEX (ix_memories_{index})", "mysql")
+
+
+def categories(user_id: int, on_sqlite: bool) -> Select[str]:
+    """The categories of the memories in use, by name, without reading all of those: it steps along their index.
+
+    SQLite has to be told how. MariaDB skips along by itself, if it is asked for all columns up to the category.
+    """
+    mine = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
+    if on_sqlite:
+        name = select(func.min(Memory.category).label("name")).where(*mine, Memory.category > "").cte(recursive=True)
+        after = select(func.min(Memory.category)).where(*mine, Memory.category > name.c.name).correlate(name)
+        name = name.union_all(select(after.scalar_subquery()).where(name.c.name.is_not(None)))
+        return select(name.c.name).where(name.c.name.is_not(None))
+    along, columns = MemoryQuery(category="any"), (Memory.user_id, Memory.is_archived, Memory.category)
+    named = use_list_index(select(*columns).where(*mine[:2]), along).distinct().subquery()
+    one = use_list_index(select(Memory.memory_id), along).where(*mine, Memory.category == named.c.category).limit(1)
+    in_use = one.correlate(named).scalar_subquery()  # not EXISTS, which would become a join and read it all again
+    return select(named.c.category).where(named.c.category != "", in_use.is_not(None)).order_by(named.c.category)

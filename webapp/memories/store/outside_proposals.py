@@ -1,0 +1,186 @@
+"""Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import select
+
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
+from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
+from webapp.memories.rules.secrets import find_secret
+from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.store import versions
+from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.text.canonical import plain_text
+from webapp.text.sentences import sentences_of
+from webapp.text.words import words
+
+CONFIDENCE = 0.5
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A statement from elsewhere, when it was created there, and its key and value if it came with them."""
+
+    content: str
+    at: datetime | None = None
+    kind: str = "fact"
+    key: str | None = None
+    value: str | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True)
+class KeyedFact:
+    """A fact with a key, in use; or what a statement says of such a key."""
+
+    key: str
+    category: str | None
+    value: str | None
+    content: str
+
+    def says(self, other: KeyedFact) -> bool:
+        """Tell whether both give one key the same value."""
+        return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
+            other.value, other.content
+        )
+
+
+@dataclass(frozen=True)
+class ProposalCounts:
+    """How many statements were proposed, already known, once forgotten, secrets or empty; and the change set."""
+
+    counts: dict[str, int]
+    change_set_id: int | None
+
+
+def propose(
+    user_id: int, proposals: Iterable[Proposal], *, cause: str, actor: str = "import", space_id: int | None = None
+) -> ProposalCounts:
+    """Put statements into review. What is already known, what was forgotten and secrets are left out.
+
+    Another value of a key in use waits beside it. The caller has checked that the space is the user's. Long statements
+    are cut at sentence ends.
+    """
+    versions.hold(user_id)
+    yard = graveyard(user_id)
+    counts: Counter[str] = Counter()
+    journal: Journal | None = None
+    pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
+    known = _known(user_id, [statement_hash(piece) for _, piece in pieces])
+    facts = _facts_in_use(user_id, space_id)
+    alike = defaultdict(list)
+    for held in facts:
+        alike[_start(held.content)].append(held)
+    for item, piece in pieces:
+        fact = fact_in(item, piece, alike[_start(piece)])
+        outcome = "empty" if not piece else _refusal(piece, fact, known, yard)
+        if fact and outcome == "proposed" and any(fact.says(held) for held in facts):
+            outcome = "known"
+        counts[outcome] += 1
+        if outcome != "proposed":
+            continue
+        journal = journal or Journal(user_id, cause, actor=actor)
+        row = Memory(
+            user_id=user_id,
+            memory_type=item.kind,
+            content=piece,
+            until=item.until,
+            space_id=space_id,
+            needs_review=True,
+            origin="import",
+            confidence=CONFIDENCE,
+            fact_key=fact.key if fact else None,
+            category=fact.category if fact else None,
+            fact_value=fact.value if fact else None,
+            asserted_at=item.at or now(),
+            statement_hash=statement_hash(piece),
+        )
+        db.session.add(row)
+        db.session.flush()
+        journal.created(row)
+        known.add(row.statement_hash)
+    if journal is not None:
+        journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
+    return ProposalCounts(dict(counts), journal.id if journal else None)
+
+
+def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
+    """Return what a statement says of a key: of its own, or of one in use whose name and words it repeats.
+
+    Both begin alike, the name of the key among it, and end in a value: that of the fact, or as many words with numbers
+    in the same places. No language is known here.
+    """
+    if key := canonical_fact_key(item.key):
+        return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+    said = words(piece)
+    for fact in facts:
+        held = words(fact.content)
+        start = len(os.path.commonprefix([said, held]))
+        name = words(fact.key.rpartition("/")[2].replace("_", " "))
+        tails = said[start:], held[start:]
+        if (
+            set(name) <= set(said[:start])
+            and all(tails)
+            and (tails[1] == words(fact.value or "") or _similar_statement(*tails))
+        ):
+            return KeyedFact(fact.key, fact.category, None, piece)
+    return None
+
+
+def _start(text: str) -> str:
+    return next(iter(words(text)), "")
+
+
+def _similar_statement(left: list[str], right: list[str]) -> bool:
+    numbers = [[word.isdigit() for word in side] for side in (left, right)]
+    return numbers[0] == numbers[1] and any(numbers[0])
+
+
+def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
+    rows = db.session.execute(
+        select(Memory.fact_key, Memory.category, Memory.fact_value, Memory.content).where(
+            Memory.user_id == user_id, Memory.space_slot == (space_id or 0), Memory.current_slot.is_not(None)
+        )
+    )
+    return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
+
+
+def _refusal(piece: str, fact: KeyedFact | None, known: set[str], yard: Graveyard) -> str:
+    key, value = (fact.key, fact.value) if fact else (None, None)
+    if statement_hash(piece) in known:
+        return "known"
+    if yard.forbids(piece, key, value):
+        return "forgotten"
+    return "secret" if find_secret(piece, key, value) else "proposed"
+
+
+def _known(user_id: int, hashes: list[str]) -> set[str]:
+    return set(
+        db.session.scalars(
+            select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
+        )
+    )
+
+
+def _pieces(text: str) -> list[str]:
+    """A statement in parts that each fit into a memory."""
+    whole = plain_text(text)
+    if len(whole) <= CONTENT_MAX:
+        return [whole]
+    found: list[str] = []
+    for sentence in sentences_of(whole):
+        for start in range(sentence.start, sentence.end, CONTENT_MAX):
+            part = whole[start : min(start + CONTENT_MAX, sentence.end)]
+            if found and len(found[-1]) + len(part) < CONTENT_MAX:
+                found[-1] += " " + part
+            else:
+                found.append(part)
+    return found

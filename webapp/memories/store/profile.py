@@ -1,0 +1,89 @@
+"""The profile: a view of three keyed facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryFields, ProfileChanges
+from webapp.memories.service import create_memory
+from webapp.memories.store import versions
+from webapp.memories.store.journal import Journal
+
+KEYS = {"name": "identity/name", "preferred_name": "identity/preferred_name", "birthday": "identity/birthday"}
+SOURCES = {"user": "user_input", "extraction": "llm_extraction", "tool": "llm_extraction", "import": "system"}
+"""The documented sources of a profile, by the origin of its newest fact."""
+_SAYS = {
+    "name": "The user's name is {}.",
+    "preferred_name": "The user prefers to be called {}.",
+    "birthday": "The user's birthday is {}.",
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Who the user is, as far as it is known."""
+
+    name: str | None = None
+    preferred_name: str | None = None
+    birthday: str | None = None
+    updated_at: datetime | None = None
+    source: str | None = None
+
+
+def get_profile(user_id: int) -> Profile:
+    """The user's profile."""
+    rows = _facts(user_id)
+    newest = max(rows.values(), key=lambda row: row.updated_at, default=None)
+    values = {field: (rows[key].fact_value or rows[key].content) for field, key in KEYS.items() if key in rows}
+    if newest is None:
+        return Profile()
+    origin = "user" if newest.edited_by_user else newest.origin
+    return Profile(**values, updated_at=newest.updated_at, source=SOURCES[origin])
+
+
+def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
+    """Change the given fields only; null leaves a field alone. Cleared values are closed, not forgotten. Raises Invalid
+    for a secret."""
+    versions.hold(user_id)
+    present = _facts(user_id)
+    for field in sorted(changes.model_fields_set):
+        value, row = getattr(changes, field), present.get(KEYS[field])
+        if value is None:
+            continue  # as documented: an unknown value does not overwrite a known one
+        if not value:
+            if row is not None:
+                _close(user_id, row)
+        elif row is None or row.fact_value != value:
+            fields = MemoryFields(
+                memory_type="fact",
+                content=_SAYS[field].format(value),
+                fact_key=KEYS[field],
+                fact_value=value,
+                importance=0.9,
+            )
+            create_memory(user_id, fields, cause="profile")
+    return get_profile(user_id)
+
+
+def _facts(user_id: int) -> dict[str, Memory]:
+    rows = db.session.scalars(
+        select(Memory).where(
+            Memory.user_id == user_id,
+            Memory.space_id.is_(None),
+            Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
+        )
+    )
+    return {row.fact_key: row for row in rows if row.fact_key}
+
+
+def _close(user_id: int, row: Memory) -> None:
+    journal = Journal(user_id, "profile")
+    row.valid_to = now()
+    row.edited_by_user = True
+    journal.changed(row)
+    journal.close({"retracted": 1})

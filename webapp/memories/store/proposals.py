@@ -1,0 +1,261 @@
+"""What waits for the person: statements to keep, contradictions to settle, memories to forget.
+
+The first two are memories in review; the last are rows of their own. Nothing is written without the person's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Row, Select, delete, exists, func, not_, or_, select
+from sqlalchemy.orm import aliased
+
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, write_transaction
+from webapp.errors import Conflict, NotFound
+from webapp.http.paging import Keyset, Page
+from webapp.memories.learning.models import ForgetProposal
+from webapp.memories.models import Memory
+from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
+from webapp.memories.service import get_memory
+from webapp.memories.store import forgetting, review_groups, reviews, versions
+from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.history import QuotedEvidence, evidence_of
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.lists import FOR_LISTS
+from webapp.memories.store.reviews import WaitingMemory
+
+WAITS = timedelta(days=60)
+FORGET, MEMORY = "forget", "memory"
+MEMORIES = "m."
+"""How the cursors of a list begin once it has reached the memories in review, which stand after what is to be
+forgotten."""
+
+
+class ProposalReason(StrEnum):
+    """Why something waits: others' words may be behind it, it is uncertain, it contradicts, or it cannot be undone."""
+
+    TAINTED = "tainted"
+    DOUBT = "doubt"
+    CONFLICT = "conflict"
+    FORGET = "forget"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One thing that waits: `memory` would be kept or forgotten, in the place of `replaced` if there is one.
+
+    `waits` is the memory in review, which may be the earlier of two. `message_id` is the reply that proposes it.
+    """
+
+    key: str
+    kind: ProposalKind
+    why: ProposalReason
+    memory: Memory
+    since: datetime
+    evidence: Sequence[QuotedEvidence] = ()
+    replaced: Memory | None = None
+    message_id: int | None = None
+
+
+@dataclass(frozen=True)
+class SettlementResult:
+    """What an answer did: the memory as it is now, or the report of its forgetting, or neither if nothing changed."""
+
+    status: Literal["kept", "forgotten", "discarded"]
+    memory: Memory | None = None
+    report: Forgotten | None = None
+
+
+def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
+    """Return what waits, keyset-paged: what is to be forgotten first, then memories in review, last changed first.
+
+    Raises Invalid for a cursor that this list did not make.
+    """
+    cursor = query.cursor or ""
+    found: list[Proposal] = []
+    if query.kind == "forget":
+        return _to_forget(user_id, query)
+    if query.kind is None and not cursor.startswith(MEMORIES):
+        page = _to_forget(user_id, query)
+        if page.next_cursor:
+            return page
+        found = page.items
+        if len(found) == query.limit:
+            return Page(found, MEMORIES)
+        cursor = ""
+    inner = MemoryQuery(limit=query.limit - len(found), cursor=cursor.removeprefix(MEMORIES) or None)
+    conditions = {None: (), "remember": (not_(_contradicts()),), "conflict": (_contradicts(),)}[query.kind]
+    pages = reviews.review_queue(user_id, inner, *conditions, part=f"proposals {query.kind or ''}")
+    following = pages.next_cursor and MEMORIES + pages.next_cursor
+    return Page(found + _of_memories(pages.items), following)
+
+
+def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
+    """Return what a reply proposes and is still waiting."""
+    outputs = [call.get("output") or {} for call in message.tool_calls or ()]
+    found: list[Proposal] = []
+    if any(output.get("status") == "asks_first" for output in outputs):
+        rows = _forgets(user_id).where(ForgetProposal.message_id == message.message_id)
+        found += _of_forgets(user_id, db.session.execute(rows.order_by(ForgetProposal.proposal_id)).all())
+    ids = [output.get("memory_id") for output in outputs if output.get("status") == "waits_for_review"]
+    if ids:
+        query = MemoryQuery(limit=100)
+        page = reviews.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
+        found += _of_memories(page.items)
+    return found
+
+
+def accept(user_id: int, key: str) -> SettlementResult:
+    """Do what is proposed. Raises NotFound, and Conflict if it no longer applies."""
+    found = _find(user_id, key)
+    if isinstance(found, ForgetProposal):
+        return SettlementResult("forgotten", report=forgetting.forget(user_id, [found.memory_id], cause="tool"))
+    return _decided(user_id, found, Decision.ACCEPT if found.other is None else Decision.REPLACE)
+
+
+def discard(user_id: int, key: str) -> SettlementResult:
+    """Leave the earlier one in use, if there is one; anything else is not learned again. Raises NotFound, Conflict."""
+    found = _find(user_id, key)
+    if isinstance(found, ForgetProposal):
+        db.session.delete(found)
+        db.session.flush()
+        return SettlementResult("discarded")
+    return _decided(user_id, found, Decision.ACCEPT if found.is_earlier else Decision.REJECT)
+
+
+def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
+    kind, _, number = key.partition("-")
+    if kind == FORGET:
+        row = db.session.execute(_forgets(user_id).where(ForgetProposal.proposal_id == int(number))).first()
+        if row is None:
+            raise NotFound("There is no such proposal.")
+        return row[0]
+    memory = get_memory(user_id, int(number))
+    waiting = reviews.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
+    if not waiting:
+        raise Conflict("This memory does not wait for a decision.")
+    return waiting[0]
+
+
+def _decided(user_id: int, waiting: WaitingMemory, decision: Decision) -> SettlementResult:
+    other_id = waiting.other.memory_id if waiting.other else None
+    body = ReviewDecision(decision=decision, other_id=other_id)
+    done = reviews.decide_review(user_id, waiting.memory.memory_id, body)
+    return (
+        SettlementResult("kept", memory=done)
+        if isinstance(done, Memory)
+        else SettlementResult("forgotten", report=done)
+    )
+
+
+def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
+    """The proposals of replies that are part of their conversations, each with its memory."""
+    return (
+        select(ForgetProposal, Memory)
+        .join(Memory, Memory.memory_id == ForgetProposal.memory_id)
+        .join(Message, Message.message_id == ForgetProposal.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(ForgetProposal.user_id == user_id, Message.superseded_by_id.is_(None), Conversation.deleted_at.is_(None))
+        .options(*FOR_LISTS)
+    )
+
+
+def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
+    keyset = Keyset("forget proposals", query, int, within=user_id)
+    rows = _forgets(user_id).order_by(ForgetProposal.proposal_id.desc())
+    if query.cursor:
+        rows = rows.where(ForgetProposal.proposal_id < keyset.position()[0])
+    page = keyset.page(db.session.execute(rows.limit(query.limit + 1)).all(), lambda row: (row[0].proposal_id,))
+    return Page(_of_forgets(user_id, page.items), page.next_cursor)
+
+
+def _of_forgets(user_id: int, rows: Iterable[Row[ForgetProposal, Memory]]) -> list[Proposal]:
+    rows = list(rows)
+    quotes = evidence_of(user_id, [memory.memory_id for _, memory in rows])
+    return [
+        Proposal(
+            f"{FORGET}-{row.proposal_id}",
+            "forget",
+            ProposalReason.FORGET,
+            memory,
+            row.created_at,
+            quotes.get(memory.memory_id, ()),
+            message_id=row.message_id,
+        )
+        for row, memory in rows
+    ]
+
+
+def _of_memories(waiting: Sequence[WaitingMemory]) -> list[Proposal]:
+    tainted = _tainted(waiting)
+    found = []
+    for item in waiting:
+        key = f"{MEMORY}-{item.memory.memory_id}"
+        if item.other is None:
+            why = ProposalReason.TAINTED if item.memory.memory_id in tainted else ProposalReason.DOUBT
+            found.append(Proposal(key, "remember", why, item.memory, item.memory.updated_at, item.evidence))
+            continue
+        sides = [(item.memory, item.evidence), (item.other, item.other_evidence)]
+        earlier, later = sides if item.is_earlier else reversed(sides)
+        found.append(
+            Proposal(key, "conflict", ProposalReason.CONFLICT, later[0], item.memory.updated_at, later[1], earlier[0])
+        )
+    return found
+
+
+def _tainted(waiting: Iterable[WaitingMemory]) -> set[int]:
+    """The memories behind which others' words may be: from a tool or another program, or said in a tainted turn."""
+    found = {item.memory.memory_id for item in waiting if item.memory.origin in ("tool", "import")}
+    said = {(quoted.row.message_id, quoted.row.memory_id) for item in waiting for quoted in item.evidence}
+    if not said:
+        return found
+    numbers = {message_id for message_id, _ in said}
+    answered = select(Message.reply_to_id).where(Message.reply_to_id.in_(numbers), Message.is_tainted)
+    tainted = set(db.session.scalars(answered))
+    return found | {memory_id for message_id, memory_id in said if message_id in tainted}
+
+
+def _contradicts() -> ColumnElement[bool]:
+    """The condition for memories in review that contradict another, or would take the key of one."""
+    held = aliased(Memory)
+    holds = exists().where(
+        held.user_id == Memory.user_id,
+        held.space_slot == Memory.space_slot,
+        held.current_slot.is_not(None),
+        held.fact_key == Memory.fact_key,
+        func.coalesce(held.category, "") == func.coalesce(Memory.category, ""),
+    )
+    return or_(Memory.contradicts_id.is_not(None), holds)
+
+
+def archive_expired(at: datetime, limit: int = 1_000) -> int:
+    """Archive the memories that have waited too long, one undoable change set for each person; return how many.
+
+    Old proposals to forget go. Each person's memories are changed in a transaction of their own.
+    """
+    before = at - WAITS
+    with write_transaction():
+        db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
+    stale = [*review_groups.waits(), Memory.updated_at < before]
+    people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
+    db.session.rollback()
+    done = 0
+    for user_id in people:
+        with write_transaction():
+            versions.hold(user_id)
+            rows = db.session.scalars(select(Memory).where(Memory.user_id == user_id, *stale).limit(limit)).all()
+            if not rows:
+                continue
+            journal = Journal(user_id, "waited", actor="extraction")
+            for row in rows:
+                row.is_archived = True
+                journal.changed(row)
+            journal.close({"tidied": len(rows)})
+            done += len(rows)
+    return done

@@ -1,0 +1,42 @@
+"""Groups of what waits in review, by origin: the domains that bring memories in report them on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from blinker import Signal
+from sqlalchemy import ColumnElement, Select, false
+
+from webapp.memories.models import Memory
+
+groups_wanted = Signal()
+"""Sent with `user_id`; domains that bring memories in return a list of Group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What came together and is waiting: name and time, how much is left, its page, and the ids of all that came."""
+
+    name: str
+    at: datetime
+    count: int
+    place: str
+    came: Select[int]
+
+
+def groups_of(user_id: int) -> list[Group]:
+    """The groups in which something is waiting for a user, newest first."""
+    found = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
+    return sorted(found, key=lambda group: group.at, reverse=True)
+
+
+def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
+    """The condition for what is in none of some groups."""
+    return [Memory.memory_id.not_in(group.came) for group in groups]
+
+
+def waits() -> list[ColumnElement[bool]]:
+    """The condition for what is waiting for a decision."""
+    return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]

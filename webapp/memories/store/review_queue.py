@@ -1,0 +1,110 @@
+"""The queue of the review: one memory at a time, each decision followed by the next question and a way back.
+
+Where somebody is in it travels with each page and form, so that nothing is stored: how many are behind them (`done`),
+how many there were (`of`), from where on they are asked (`cursor`, after one was left for later), what the last
+decision changed (`last`), and what they discarded last (`held`): it is forgotten with the next decision, since what is
+forgotten cannot be brought back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import redirect, render_template, request
+from sqlalchemy import ColumnElement
+
+from webapp.accounts.auth import current_user_id, safe_next
+from webapp.db.base import db
+from webapp.errors import Conflict, NotFound
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.memories import service
+from webapp.memories.models import Memory
+from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
+from webapp.memories.store import history, reviews
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where somebody is in the queue at the address `here`."""
+
+    here: str
+    done: int = 0
+    of: int = 0
+    cursor: str | None = None
+    held: int | None = None
+    last: int | None = None
+
+    def fields(self, **changes: Any) -> dict[str, Any]:
+        """For an address or a form: what differs from the beginning."""
+        spot = replace(self, **changes)
+        values = {name: getattr(spot, name) for name in ("done", "of", "cursor", "held", "last")}
+        return {name: value for name, value in values.items() if value}
+
+
+def requested_position(here: str) -> Spot:
+    """The spot that a request names, in an address or a form."""
+    given = request.values
+    done, of = (min(max(given.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
+    held, last = (parse_id(given.get(name, "")) for name in ("held", "last"))
+    return Spot(here, done, of, requested_cursor() or given.get("cursor"), held, last)
+
+
+def show_queue(
+    here: str, count: int, *conditions: ColumnElement[bool], part: str = "", error: str = "", **shown: Any
+) -> str:
+    """Render what is to be decided next among what meets `conditions`, of which `count` are waiting."""
+    user_id, spot = current_user_id(), requested_position(here)
+    if spot.held:
+        held = db.session.scalar(service.visible(user_id).where(Memory.memory_id == spot.held))
+        conditions, count = (*conditions, Memory.memory_id != spot.held), count - (held is not None)
+        shown["held"] = held
+    if error and (asked := parse_id(request.form.get("asked", ""))):
+        conditions = (*conditions, Memory.memory_id == asked)  # the same question again
+    query = MemoryQuery(limit=1, cursor=None if error else spot.cursor)
+    page = reviews.review_queue(user_id, query, *conditions, part=part)
+    spot = replace(spot, of=max(spot.of, spot.done + min(count, 1) if spot.of else spot.done + count))
+    template = "memories/_queue.html" if wants_partial() else "memories/review.html"
+    return render_template(
+        template,
+        item=page.items[0] if page.items else None,
+        later=page.next_cursor,
+        left=max(count, 0),
+        spot=spot,
+        error=error,
+        editing="edit" in request.args or "content" in request.form,
+        **shown,
+    )
+
+
+def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
+    """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
+    user_id, spot = current_user_id(), requested_position(safe_next(request.form.get("queue")))
+    forget_held(user_id, spot.held)
+    spot = replace(spot, done=spot.done + 1, held=None, last=None)
+    if body.decision is Decision.REJECT:
+        spot = replace(spot, held=service.get_memory(user_id, memory_id).memory_id)
+    else:
+        if content := request.form.get("content"):
+            service.update_memory(user_id, memory_id, MemoryChanges(content=content))
+        reviews.decide_review(user_id, memory_id, body)
+        spot = replace(spot, last=history.revisions_of(user_id, memory_id)[-1].change_set_id)
+    db.session.commit()
+    return go_to(spot)
+
+
+def forget_held(user_id: int, held: int | None) -> None:
+    """Forget what was discarded before, unless that was decided otherwise in the meantime."""
+    if held is not None:
+        try:
+            reviews.decide_review(user_id, held, ReviewDecision(decision=Decision.REJECT))
+        except (NotFound, Conflict):
+            return
+
+
+def go_to(spot: Spot) -> ViewResult:
+    """Lead to a spot of its queue."""
+    return redirect(f"{spot.here}?{urlencode(spot.fields())}", 303)

@@ -1,0 +1,156 @@
+"""What is waiting for the user, and carrying out their decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, select
+
+from webapp.db.base import db, get_or_raise, now
+from webapp.errors import Conflict, Invalid
+from webapp.http.paging import Page
+from webapp.memories.models import Memory
+from webapp.memories.rules.state import Moment, latest
+from webapp.memories.rules.user_decisions import Decision, Edit, ForgetDecision, ReviewConflict, settle
+from webapp.memories.schemas import MemoryQuery, ReviewDecision
+from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
+from webapp.memories.store import forgetting, versions, writing
+from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.history import QuotedEvidence, evidence_of
+from webapp.memories.store.journal import Journal
+from webapp.memories.store.lists import FOR_LISTS
+
+_COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
+
+
+@dataclass(frozen=True)
+class WaitingMemory:
+    """A memory in review, and the one it contradicts or would replace; both with their quotes."""
+
+    memory: Memory
+    evidence: Sequence[QuotedEvidence]
+    other: Memory | None = None
+    other_evidence: Sequence[QuotedEvidence] = ()
+
+    @property
+    def is_earlier(self) -> bool:
+        """Return whether the memory in review was said before the other, which is used in the meantime."""
+        mine, theirs = _last_moment(self.memory, self.evidence), _last_moment(self.other, self.other_evidence)
+        return mine is not None and theirs is not None and mine < theirs
+
+
+def _last_moment(row: Memory | None, evidence: Sequence[QuotedEvidence]) -> Moment | None:
+    """Return when a memory was last said or written, which is what settles it, too."""
+    said = [(quoted.row.said_at, quoted.row.message_id, quoted.row.start) for quoted in evidence]
+    return latest(said, row.asserted_at) if row else None
+
+
+def review_queue(
+    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
+) -> Page[WaitingMemory]:
+    """What is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
+    page = pairs_waiting(user_id, query, *conditions, part=part)
+    return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
+
+
+def pairs_waiting(
+    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
+) -> Page[tuple[Memory, Memory | None]]:
+    """The memories of the queue, each with the one it contradicts or would replace."""
+    page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
+    others = {row.memory_id: row.contradicts_id for row in page.items}
+    keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
+    if keyed:
+        holders = key_holders(user_id, {_place_of(row) for row in keyed})
+        others |= {row.memory_id: holders.get(_place_of(row)) for row in keyed}
+    rows = {row.memory_id: row for row in page.items}
+    missing = {other for other in others.values() if other is not None} - rows.keys()
+    if missing:
+        found = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
+        rows |= {row.memory_id: row for row in found}
+    return Page([(row, rows.get(others[row.memory_id] or 0)) for row in page.items], page.next_cursor)
+
+
+def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
+    """All memories of some pairs."""
+    return [row.memory_id for pair in pairs for row in pair if row is not None]
+
+
+def with_quotes(
+    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[QuotedEvidence]]
+) -> list[WaitingMemory]:
+    """Pairs with the quotes of both."""
+    return [
+        WaitingMemory(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
+        for row, other in pairs
+    ]
+
+
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
+    """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
+
+    Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.
+    """
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    if body.decision is Decision.UNTIL and body.until is None:
+        raise Invalid.field("until", "is needed for this decision")
+    if body.other_id is not None:
+        get_memory(user_id, body.other_id, lock=True)
+    other_id = _other_of(user_id, memory, body.other_id)
+    known = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
+    other = known.get(other_id) if other_id else None
+    try:
+        steps = settle(body.decision, known[memory_id], other, now(), body.until)
+    except ReviewConflict as error:
+        raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    if isinstance(steps[0], ForgetDecision):
+        return forgetting.forget(user_id, [memory_id], cause="rejected")
+    journal = Journal(user_id, f"review_{body.decision.value}")
+    edits = [step for step in steps if isinstance(step, Edit)]
+    for step in edits:
+        row = get_or_raise(Memory, step.ref)
+        _edit(row, step)
+        check_key(row)
+        journal.changed(row)
+    journal.close({"updated": 1, "superseded": sum(step.fields.get("valid_to") is not None for step in edits)})
+    return get_memory(user_id, memory_id)
+
+
+def confirm_memory(user_id: int, memory_id: int) -> Memory:
+    """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    memory.asserted_at, memory.until = now(), None
+    journal = Journal(user_id, "confirmed")
+    journal.changed(memory)
+    journal.close({"merged": 1})
+    return memory
+
+
+def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
+    """The memory that the decision is also about: the one named, contradicted, holding the key, or in its place now."""
+    other = named or memory.contradicts_id
+    if other is None and memory.fact_key:
+        other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
+    if other is None and memory.valid_to is not None:
+        other = memory.superseded_by_id
+    return other if other != memory.memory_id else None
+
+
+def _place_of(row: Memory) -> Place:
+    return row.fact_key, row.category, row.space_id
+
+
+def _edit(row: Memory, step: Edit) -> None:
+    for name, value in step.fields.items():
+        setattr(row, _COLUMNS.get(name, name), _stored(value))
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value
+    return sorted(value) if isinstance(value, frozenset) else value

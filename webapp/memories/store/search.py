@@ -1,0 +1,70 @@
+"""Search in a user's memories by words. Callers use only `search_memories`."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from sqlalchemy import or_
+
+from webapp.db.base import db
+from webapp.http.paging import Keyset, Page
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.service import filter_memories
+
+CANDIDATES = 1_000
+MAX_TERMS = 8
+_K1, _B = 0.9, 0.4
+_WORD = re.compile(r"[^\W_]+")
+
+
+def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
+    """The memories that contain a word of `query.q` and pass its filters, with a score, best first; keyset-paged.
+
+    Raises Invalid for a cursor this search did not make.
+    """
+    keyset = Keyset("memories by relevance", query, float, int, within=user_id)
+    terms = terms_of(query.q or "")
+    ranked = rank_by_words(_candidates(user_id, query, terms), terms)
+    if query.cursor:
+        score, last_id = keyset.position()
+        ranked = [(row, found) for row, found in ranked if (-found, -row.memory_id) > (-score, -last_id)]
+    return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
+
+
+def terms_of(text: str) -> list[str]:
+    """The words to look for, longest first: short ones are mostly grammar."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = sorted(set(_WORD.findall(folded)), key=lambda word: (-len(word), word))
+    return (words or [folded.strip()] if folded.strip() else words)[:MAX_TERMS]
+
+
+def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Memory, float]]:
+    """BM25 over these rows, best first; among equals, newer first."""
+    texts = [unicodedata.normalize("NFKC", f"{row.content} {row.fact_value or ''}").casefold() for row in rows]
+    mean = sum(map(len, texts)) / len(texts) if texts else 1.0
+    weight = {term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.1 for term in terms}
+    scored = []
+    for row, text in zip(rows, texts, strict=True):
+        score = 0.0
+        for term in terms:
+            count = text.count(term)
+            score += weight[term] * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * len(text) / mean))
+        scored.append((row, round(score, 6)))
+    return sorted(scored, key=lambda item: (-item[1], -item[0].memory_id))
+
+
+def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Sequence[Memory]:
+    if not terms:
+        return []
+    patterns = ["%" + term.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%" for term in terms]
+    matches = [
+        column.ilike(pattern, escape="\\") for pattern in patterns for column in (Memory.content, Memory.fact_value)
+    ]
+    statement = filter_memories(user_id, query).where(or_(*matches))
+    return db.session.scalars(
+        statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)
+    ).all()

@@ -1,0 +1,80 @@
+"""The version of a user's memory, and the lock under which it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from webapp.db.base import db, rows_changed
+from webapp.errors import NotFound
+from webapp.memories.models import MemoryVersion
+
+Kept = TypeVar("Kept")
+
+
+class PerVersion(Generic[Kept]):
+    """What a process has looked up of its users' memories, each until its version changes; the oldest goes first."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._kept: dict[int, tuple[int, Kept]] = {}
+
+    def held(self, user_id: int) -> Kept | None:
+        """What was looked up last of a user, at whichever version; None if nothing is kept."""
+        found = self._kept.get(user_id)
+        return found[1] if found is not None else None
+
+    def get(self, user_id: int, version: int, look_up: Callable[[int], Kept]) -> Kept:
+        """What was looked up at this version, which the caller reads first: every change raises the version in its own
+        transaction, so what is kept under a version is never older than it."""
+        found = self._kept.get(user_id)
+        if found is None or found[0] != version:
+            while len(self._kept) >= self._most:
+                self._kept.pop(next(iter(self._kept)), None)
+            found = self._kept[user_id] = version, look_up(user_id)
+        return found[1]
+
+
+def hold(user_id: int) -> None:
+    """Lock the user's memory for the rest of this transaction, and count a change.
+
+    Call it before reading what a decision rests on. Callers that also lock a conversation lock that first.
+    Raises NotFound for an unknown user.
+    """
+    for _ in range(2):
+        if _raise_version(user_id):
+            return
+        try:
+            with db.session.begin_nested():
+                db.session.execute(insert(MemoryVersion).values(user_id=user_id, version=1))
+            return
+        except IntegrityError:
+            continue  # another transaction inserted it first, or there is no such user
+    raise NotFound("There is no such account.")
+
+
+def lock(user_id: int) -> int:
+    """Hold the user's memory as it is for the rest of this transaction: nobody changes it, nothing is counted.
+
+    Returns the number of its version. Callers that also lock a conversation lock that first.
+    """
+    held = select(MemoryVersion.version).where(MemoryVersion.user_id == user_id).with_for_update()
+    return db.session.scalar(held) or 0
+
+
+def current_version(user_id: int) -> int:
+    """The number that every change of the user's memory raises; 0 before the first."""
+    return db.session.scalar(select(MemoryVersion.version).where(MemoryVersion.user_id == user_id)) or 0
+
+
+def _raise_version(user_id: int) -> bool:
+    raised = rows_changed(
+        update(MemoryVersion)
+        .where(MemoryVersion.user_id == user_id)
+        .values(version=MemoryVersion.version + 1)
+        .execution_options(synchronize_session=False)
+    )
+    return raised == 1

@@ -1,0 +1,55 @@
+"""Withdrawing: what its owner no longer shares is removed from what models told the other members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from blinker import Signal
+from sqlalchemy import select
+
+from webapp.db.base import db
+from webapp.memories.models import Memory, MemoryRevision
+
+reach_asked = Signal()
+"""Sent with `user_id` and `memory_ids` before the user's memory is held: receivers that will write to other
+conversations when these are withdrawn or forgotten lock them now."""
+
+being_withdrawn = Signal()
+"""Sent inside the transaction with `user_id`, `memory_ids` and the `texts` that others could read; receivers return a
+Reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """In other members' conversations: replies that lost a text, and messages of theirs that quote it, which stay."""
+
+    replies: int = 0
+    quoted: int = 0
+
+    def __add__(self, other: Reach) -> Reach:
+        return Reach(self.replies + other.replies, self.quoted + other.quoted)
+
+
+def hold_reached(user_id: int, memory_ids: Collection[int]) -> None:
+    """Lock what withdrawing these memories will write to; call it before the user's memory is locked."""
+    reach_asked.send(None, user_id=user_id, memory_ids=memory_ids)
+
+
+def reach_of(answers: Iterable[tuple[object, object]]) -> Reach:
+    """The sum of what a signal's receivers did."""
+    total = Reach()
+    for _, answer in answers:
+        if isinstance(answer, Reach):
+            total += answer
+    return total
+
+
+def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
+    """Remove what these memories of the user say, or said before, from what other members were told."""
+    ids = [memory.memory_id for memory in memories]
+    if not ids:
+        return Reach()
+    snapshots = db.session.scalars(select(MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids)))
+    texts = {memory.content for memory in memories} | {str(fields.get("content") or "") for fields in snapshots}
+    return reach_of(being_withdrawn.send(None, user_id=user_id, memory_ids=ids, texts=texts - {""}))

@@ -1,0 +1,295 @@
+"""Between the rows and the deciding code: loads the state a decision needs, applies the plan it returns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from sqlalchemy import false, select
+
+from webapp.db.base import db, get_or_raise
+from webapp.db.index_hints import use_index, use_primary_key
+from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
+from webapp.memories.rules.keys import canonical_fact_key
+from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.state import (
+    Effect,
+    Evidence,
+    Flag,
+    Insert,
+    KnownMemory,
+    Origin,
+    Revise,
+    apply_effect,
+)
+from webapp.memories.store import versions
+from webapp.memories.store.journal import Journal, statement_hash
+from webapp.text.canonical import canonical_statement
+
+SCAN_ROWS = 2_000
+_CARRIED = (
+    "memory_type",
+    "content",
+    "category",
+    "fact_key",
+    "fact_value",
+    "confidence",
+    "importance",
+    "origin",
+    "needs_review",
+    "valid_to",
+    "until",
+)
+"""The fields an effect may change that have the same name in the row."""
+
+
+def load_known(ids: Collection[int]) -> list[KnownMemory]:
+    """The memories of these ids as decisions need them, in order of id."""
+    if not ids:
+        return []
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)).order_by(Memory.memory_id)).all()
+    evidence: dict[int, list[Evidence]] = defaultdict(list)
+    for row in db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))):
+        evidence[row.memory_id].append(Evidence(row.message_id, row.quote, row.start, row.end, row.said_at))
+    said: dict[int, set[str]] = defaultdict(set)
+    for memory_id, fields in db.session.execute(
+        select(MemoryRevision.memory_id, MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids))
+    ):
+        said[memory_id].add(canonical_statement(fields.get("content") or ""))
+    return [_known(row, evidence[row.memory_id], said[row.memory_id]) for row in rows]
+
+
+def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory:
+    return KnownMemory(
+        memory_type=row.memory_type,
+        content=row.content,
+        category=row.category,
+        fact_key=row.fact_key,
+        fact_value=row.fact_value,
+        until=row.until,
+        confidence=row.confidence if row.confidence is not None else 1.0,
+        importance=row.importance,
+        origin=cast(Origin, row.origin),
+        ref=row.memory_id,
+        is_pinned=bool(row.is_pinned),
+        is_archived=bool(row.is_archived),
+        needs_review=row.needs_review,
+        edited_by_user=row.edited_by_user,
+        valid_to=row.valid_to,
+        superseded_by=row.superseded_by_id,
+        contradicts=row.contradicts_id,
+        settled_with=frozenset(row.settled_with or ()),
+        said_before=frozenset(said - {canonical_statement(row.content)}),
+        evidence=tuple(sorted(evidence, key=lambda item: item.moment)),
+        asserted_at=row.asserted_at,
+        embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
+    )
+
+
+def candidates(
+    user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
+) -> set[int]:
+    """Ids of the memories that operations name by key or by statement, and of those resting on these messages."""
+    scope = scope_of(user_id, space_id)
+    keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
+    hashes = {statement_hash(item.content) for item in operations if item.content}
+    mine = select(Memory.memory_id).where(*scope)
+    # One index each: with both in one statement, SQLite reads all of the user's memories.
+    found = set(db.session.scalars(use_index(mine.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
+    found |= set(
+        db.session.scalars(use_index(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
+    )
+    said = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
+    found |= set(db.session.scalars(use_primary_key(mine.where(Memory.memory_id.in_(said)), Memory)))
+    found |= memories_with_evidence(user_id, space_id, message_ids)
+    # The memories that candidates refer to are needed too.
+    ties = db.session.execute(
+        select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(found))
+    ).all()
+    found |= {ref for pair in ties for ref in pair if ref is not None}
+    return found
+
+
+def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
+    """Ids of the memories with evidence in these messages."""
+    resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
+    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(resting))
+    return set(db.session.scalars(use_primary_key(mine, Memory)))
+
+
+def nearest(
+    user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
+) -> dict[int, float]:
+    """The memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
+
+    Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no particular
+    order, because sorting them would carry all vectors along.
+    """
+    if not len(vectors):
+        return {}
+    queries = np.stack(vectors).astype(np.float32)
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.embedding)
+        .where(*scope_of(user_id, space_id), Memory.embedding_model == model)
+        .execution_options(yield_per=SCAN_ROWS)
+    )
+    best: list[tuple[int, float]] = []
+    for block in rows.partitions():
+        matrix = np.frombuffer(b"".join(vector or b"" for _, vector in block), dtype=np.float32).reshape(len(block), -1)
+        scores = (matrix @ queries.T).max(axis=1)
+        ids = np.fromiter((memory_id for memory_id, _ in block), dtype=np.int64, count=len(block))
+        nearest_first = np.lexsort((ids, -scores))[:count]
+        best += zip(ids[nearest_first].tolist(), scores[nearest_first].tolist(), strict=True)
+        best = sorted(best, key=lambda item: (-item[1], item[0]))[:count]
+    return dict(best)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """Memories near some vectors, as a user's memory was at one version."""
+
+    version: int
+    ids: frozenset[int]
+
+
+def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
+    """What `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
+    version = versions.current_version(user_id)
+    return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
+
+
+def important(user_id: int, space_id: int | None, count: int) -> list[int]:
+    """Ids of the current memories that matter most, whatever was said: pinned ones, then keyed facts by importance."""
+    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id))
+    pinned = mine.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
+    pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
+    facts = mine.where(Memory.space_slot == (space_id or 0), Memory.known_rank.is_not(None))
+    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(count)
+    found = [*db.session.scalars(use_index(pinned, Memory, "ix_memories_pinned"))]
+    found += db.session.scalars(use_index(facts, Memory, "ix_memories_known"))
+    return list(dict.fromkeys(found))[:count]
+
+
+def scope_of(user_id: int, space_id: int | None) -> list[Any]:
+    """The conditions of one user's memories in one scope: personal, or one space."""
+    return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
+
+
+def apply_plan(
+    effects: Iterable[Effect],
+    journal: Journal,
+    *,
+    space_id: int | None = None,
+    embedding_model: str | None = None,
+    embeddings: Mapping[str, np.ndarray] | None = None,
+) -> dict[int, int]:
+    """Carry out the effects in order; returns the ids of new memories, by their negative references.
+
+    Only `apply_effect` defines what an effect means: it runs on the loaded memories, and the results are written to
+    their rows. A `Close` or `Flag` in favour of a memory that does not exist yet is written at once, and the other's id
+    afterwards.
+    """
+    vectors = embeddings or {}
+    effects = list(effects)
+    stored = {effect.ref for effect in effects if effect.ref > 0}
+    known = {memory.ref: memory for memory in load_known(stored)}
+    rows: dict[int, Memory] = {ref: get_or_raise(Memory, ref) for ref in sorted(stored)}
+    waiting: list[Memory] = []
+    for effect in effects:
+        before = known.get(effect.ref)
+        apply_effect(known, effect)
+        after = known[effect.ref]
+        made = before is None
+        if made:
+            rows[effect.ref] = _row(after, journal, space_id)
+        memory = rows[effect.ref]
+        ids = {ref: row.memory_id for ref, row in rows.items()}
+        if before is None or replace(after, evidence=before.evidence) != before:
+            _carry_over(memory, after, ids)
+            if before is None or after.content != before.content:
+                _set_vector(memory, _vector_of(effect, vectors), embedding_model)
+            db.session.add(memory)
+            db.session.flush()
+            if made:
+                journal.created(memory)
+            else:
+                journal.changed(memory)
+        if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):
+            waiting.append(memory)
+        if not isinstance(effect, Flag):
+            _add_evidence(memory, effect.evidence, journal)
+    ids = {ref: row.memory_id for ref, row in rows.items()}
+    refs = {row.memory_id: ref for ref, row in rows.items()}
+    for memory in waiting:
+        _refer(memory, known[refs[memory.memory_id]], ids)
+        journal.amended(memory)
+    db.session.flush()
+    return {ref: memory_id for ref, memory_id in ids.items() if ref < 0}
+
+
+def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
+    """A row for a new memory; `_carry_over` fills in what it says."""
+    first = known.evidence[0] if known.evidence else None
+    return Memory(
+        user_id=journal.change_set.user_id,
+        space_id=space_id,
+        source_conversation_id=journal.change_set.conversation_id,
+        source_message_id=first.message_id if first else None,
+        valid_from=first.said_at if first else None,
+        evidence_count=0,
+        is_pinned=False,
+        is_archived=False,
+        settled_with=None,
+        edited_by_user=False,
+        visibility="private",
+        statement_hash=statement_hash(known.content),
+    )
+
+
+def _carry_over(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
+    """Make a row say what the memory says after an effect; references that have an id by now become ids."""
+    for name in _CARRIED:
+        setattr(memory, name, getattr(known, name))
+    _refer(memory, known, ids)
+
+
+def _refer(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
+    """Point a row to its successor and to what it contradicts, as far as these have ids yet."""
+
+    def id_of(ref: int | None) -> int | None:
+        return ref if ref is None or ref > 0 else ids.get(ref)
+
+    memory.superseded_by_id, memory.contradicts_id = id_of(known.superseded_by), id_of(known.contradicts)
+
+
+def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    if not isinstance(effect, Insert | Revise):
+        return None
+    return effect.embedding if effect.embedding is not None else vectors.get(effect.draft.content)
+
+
+def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal) -> None:
+    rows = [
+        MemoryEvidence(
+            memory_id=memory.memory_id,
+            message_id=item.message_id,
+            quote=item.quote,
+            start=item.start,
+            end=item.end,
+            said_at=item.said_at,
+            change_set_id=journal.id,
+        )
+        for item in evidence
+    ]
+    db.session.add_all(rows)
+    db.session.flush()
+    memory.evidence_count += len(rows)
+    journal.evidence_added(rows)
+
+
+def _set_vector(memory: Memory, vector: np.ndarray | None, model: str | None) -> None:
+    memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
+    memory.embedding_model = model if vector is not None else None

@@ -1,0 +1,274 @@
+"""Pages and fragments for what happens to memories: review, the change log, extraction, switches, health."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, login_required, safe_next
+from webapp.conversations.pages import CHANGED as LIST_CHANGED
+from webapp.conversations.service import get_conversation, hide_conversation
+from webapp.db.base import db, now
+from webapp.errors import Conflict, Invalid
+from webapp.http.paging import PageQuery
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
+from webapp.memories import service, switches
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.schemas import MemoryChanges, ReviewDecision
+from webapp.memories.showing import cards, texts
+from webapp.memories.showing.change_lines import ChangeLine
+from webapp.memories.store import change_sets, dependents, forgetting, reviews
+from webapp.memories.store.reply_uses import Uses, uses_of
+from webapp.memories.store.review_groups import groups_of, outside_groups
+from webapp.memories.store.review_queue import decide_next, go_to, requested_position, show_queue
+from webapp.memories.web.pages import CHANGED, fragment
+from webapp.rendering import reader_zone
+
+blueprint = Blueprint("memory_activity", __name__)
+
+
+@blueprint.app_context_processor
+def _uses() -> dict[str, Any]:
+    return {"uses_of_forgotten": uses_of_forgotten}
+
+
+def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
+    """Return the replies that used what a change set forgot, as far as they still exist."""
+    return uses_of()(current_user_id(), [change["memory_id"] for change in row.changes])
+
+
+@blueprint.get("/memories/review")
+@login_required
+def review() -> ViewResult:
+    """Show what is waiting for a decision, one by one; what came together is a group with a queue of its own."""
+    return _review()
+
+
+@blueprint.post("/memories/<int:memory_id>/review")
+@login_required
+def decide(memory_id: int) -> ViewResult:
+    """Carry out a decision, and show what it did; in the queue, the next question."""
+    if "queue" in request.form:
+        try:
+            return decide_next(memory_id, _decision())
+        except (Invalid, Conflict) as error:
+            db.session.rollback()
+            return _review(_said(error)), 422
+    decided = reviews.decide_review(current_user_id(), memory_id, _decision())
+    db.session.commit()
+    if not wants_partial():
+        flash(_("Decided."), "message")
+        return redirect(url_for(".review"), 303)
+    return fragment(f"memories/{'_used' if isinstance(decided, Memory) else '_queue_last'}.html", memory=decided)
+
+
+@blueprint.get("/memories/changes")
+@login_required
+def changes() -> ViewResult:
+    """The change log."""
+    query = PageQuery(limit=20, cursor=requested_cursor())
+    page = change_sets.list_change_sets(current_user_id(), query)
+    template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
+    return render_template(template, changes=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.get("/memories/changes/<int:change_set_id>")
+@login_required
+def change(change_set_id: int) -> ViewResult:
+    """What one change did."""
+    view = change_sets.get_change_set(current_user_id(), change_set_id)
+    if not wants_partial():
+        return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True)
+    return render_template("memories/_change_body.html", view=view)
+
+
+@blueprint.post("/memories/changes/<int:change_set_id>/undo")
+@login_required
+def undo(change_set_id: int) -> ViewResult:
+    """Undo a change as a whole, or say what prevents it."""
+    user_id = current_user_id()
+    refused: list[tuple[str, str, int | None]] = []
+    undone: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
+    try:
+        change_sets.undo(user_id, change_set_id)
+    except Conflict as error:
+        db.session.rollback()
+        if "queue" in request.form:
+            raise
+        refused, undone = _obstacles(user_id, error), ()
+    db.session.commit()
+    if "queue" in request.form:
+        return go_to(requested_position(safe_next(request.form["queue"])))
+    view = change_sets.get_change_set(user_id, change_set_id)
+    shown = {"view": view, "refused": refused, "opened": True, "undone": undone}
+    if not wants_partial():
+        if not refused:
+            flash(_("Undone."), "message")
+        return render_template(
+            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused, undone=undone
+        )
+    where = request.form.get("place", "")
+    if where.startswith("reply-"):
+        return fragment(
+            "memories/_remembered.html",
+            turn_id=where.removeprefix("reply-"),
+            views=[view],
+            refused=refused,
+            undone=undone,
+            opened=True,
+        )
+    return fragment("memories/_change.html", **shown)
+
+
+@blueprint.post("/c/<int:conversation_id>/memory")
+@login_required
+def switch_here(conversation_id: int) -> ViewResult:
+    """Switch memory on or off in one conversation."""
+    switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
+    db.session.commit()
+    return _switched(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
+
+
+@blueprint.post("/memories/switch")
+@login_required
+def switch_everywhere() -> ViewResult:
+    """Switch memory on or off altogether."""
+    switches.switch_memory(current_user_id(), request.form.get("on") == "1")
+    db.session.commit()
+    return _switched(url_for("memories.page"), request.form.get("conversation", type=int))
+
+
+@blueprint.get("/memories/health")
+@login_required
+def health() -> ViewResult:
+    """What may need tidying."""
+    return render_template(
+        "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
+    )
+
+
+@blueprint.post("/memories/health/keep/<int:memory_id>")
+@login_required
+def keep_one(memory_id: int) -> ViewResult:
+    """Archive the other memories of a group of duplicates."""
+    user_id = current_user_id()
+    service.get_memory(user_id, memory_id)
+    others = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
+    for other in sorted(others):
+        service.archive_memory(user_id, other)
+    db.session.commit()
+    flash(ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(others)), "message")
+    return redirect(url_for(".health"), 303)
+
+
+@blueprint.post("/memories/<int:memory_id>/still-true")
+@login_required
+def still_true(memory_id: int) -> ViewResult:
+    """Record the answer to whether a memory is still true: yes confirms it as of now, no ends it."""
+    user_id = current_user_id()
+    if request.form.get("answer") == "no":
+        service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
+    else:
+        reviews.confirm_memory(user_id, memory_id)
+    db.session.commit()
+    if not wants_partial():
+        flash(_("Noted."), "message")
+        return redirect(url_for(".health"), 303)
+    note = _("No longer true") if request.form.get("answer") == "no" else _("Still true")
+    return fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
+
+
+@blueprint.get("/c/<int:conversation_id>/delete")
+@login_required
+def ask_to_delete(conversation_id: int) -> ViewResult:
+    """What rests on a conversation that is to be deleted."""
+    user_id = current_user_id()
+    conversation = get_conversation(user_id, conversation_id)
+    resting = dependents.conversation_dependents(user_id, conversation_id)
+    shown = {"conversation": conversation, "resting": resting, "cards": cards.cards_of(user_id, resting.memories)}
+    if wants_partial():
+        return render_template("memories/_delete.html", **shown) if shown["cards"] else ("", 204)
+    return render_template("memories/delete.html", **shown)
+
+
+@blueprint.post("/c/<int:conversation_id>/delete-with-memories")
+@login_required
+def delete_conversation(conversation_id: int) -> ViewResult:
+    """Delete a conversation and forget what rests on it alone; the conversation can be restored for a while,
+    the memories cannot."""
+    user_id = current_user_id()
+    resting = dependents.conversation_dependents(user_id, conversation_id)
+    report = forgetting.forget(user_id, resting.only_here, cause="conversation_deleted")
+    hide_conversation(user_id, conversation_id)
+    db.session.commit()
+    said = ngettext(
+        "Deleted, and %(num)s memory forgotten.", "Deleted, and %(num)s memories forgotten.", len(report.memory_ids)
+    )
+    undo_at = url_for("conversations_pages.undelete", conversation_id=conversation_id)
+    if not wants_partial():
+        flash(said, undo_at)
+        return redirect(url_for("conversations_pages.new"), 303)
+    shown = {"detail": said, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
+    response = Response(render_template("errors/_toast.html", **shown))
+    trigger = f"{LIST_CHANGED}, {CHANGED}"
+    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
+    return response
+
+
+def _review(error: str = "") -> str:
+    groups = groups_of(current_user_id())
+    here = request.form.get("queue")
+    for group in groups:
+        if group.place == here:
+            came = Memory.memory_id.in_(group.came)
+            return show_queue(here, group.count, came, part=here, error=error, group=group)
+    count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
+    return show_queue(url_for(".review"), count, *outside_groups(groups), error=error, groups=groups)
+
+
+def _decision() -> ReviewDecision:
+    form = request.form
+    until = None
+    if form.get("decision") == "until" and form.get("until"):
+        try:
+            day = date.fromisoformat(form["until"])
+        except ValueError:
+            raise Invalid("Give the date as year, month and day.") from None
+        until = datetime.combine(day, time(12), reader_zone()).astimezone(UTC)
+    try:
+        return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
+    except ValidationError:
+        raise Invalid("Choose one of the answers.") from None
+
+
+def _said(error: Invalid | Conflict) -> str:
+    if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
+        return N_("Say until when it was true.")
+    return error.detail or N_("That no longer applies to these memories.")
+
+
+def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
+    """Every memory that prevents the undo: what it says, why, and its id if it still exists."""
+    found: list[tuple[str, str, int | None]] = []
+    for item in error.errors or []:
+        row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
+        words = texts.OBSTACLES.get(item.get("reason", ""), N_("prevents this"))
+        found.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
+    is_undone = isinstance(error, change_sets.AlreadyUndone)
+    return found or [(_("This"), N_("has already been undone") if is_undone else N_("can no longer be undone"), None)]
+
+
+def _switched(then: str, conversation_id: int | None) -> ViewResult:
+    if not wants_partial():
+        return redirect(then, 303)
+    conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
+    state = switches.switches(current_user_id(), conversation)
+    return fragment("memories/_here.html", switches=state, conversation=conversation)

@@ -1,0 +1,109 @@
+"""Many memories at once: archived, pinned or forgotten from the compact list, decided together in review."""
+
+from __future__ import annotations
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
+from webapp.errors import Conflict, Invalid
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import NN_, say
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
+from webapp.memories import service
+from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.schemas import ReviewDecision
+from webapp.memories.showing import cards
+from webapp.memories.store import forgetting, reviews
+from webapp.memories.store.forgetting import Forgotten
+
+blueprint = Blueprint("memory_bulk", __name__)
+
+MOST = 100
+_DONE = {
+    "archive": NN_("%(num)s memory archived.", "%(num)s memories archived."),
+    "unarchive": NN_("%(num)s memory back in use.", "%(num)s memories back in use."),
+    "pin": NN_("%(num)s memory pinned.", "%(num)s memories pinned."),
+    "unpin": NN_("%(num)s memory unpinned.", "%(num)s memories unpinned."),
+}
+
+
+@blueprint.post("/memories/many")
+@login_required
+def act() -> ViewResult:
+    """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
+    user_id, ids, action = current_user_id(), _chosen(), request.form.get("action", "")
+    rows = [service.get_memory(user_id, number) for number in ids]
+    if action == "forget" and "confirm" not in request.form:
+        return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
+    if action == "forget":
+        report = forgetting.forget(user_id, ids)
+        done = _forgotten(len(report.memory_ids))
+        if used := report.used_in_count:
+            done += " " + ngettext(
+                "%(num)s reply may say it in other words; Changes links to it.",
+                "%(num)s replies may say it in other words; Changes links to them.",
+                used,
+            )
+    elif action in _DONE:
+        for number in ids:
+            if action.endswith("archive"):
+                service.archive_memory(user_id, number, action == "archive")
+            else:
+                service.pin_memory(user_id, number, action == "pin")
+        done = ngettext(*_DONE[action], len(ids))
+    else:
+        raise Invalid.field("action", "is not one of the choices offered")
+    db.session.commit()
+    flash(done, "message")
+    return redirect(url_for("memories.page", view="rows"), 303)
+
+
+@blueprint.post("/memories/review")
+@login_required
+def review() -> ViewResult:
+    """Keep the chosen memories in review, or say that they are wrong; those that contradict another are skipped."""
+    user_id = current_user_id()
+    try:
+        decision = Decision(request.form.get("decision", ""))
+    except ValueError:
+        raise Invalid.field("decision", "is not one of the choices offered") from None
+    if decision not in (Decision.ACCEPT, Decision.REJECT):
+        raise Invalid.field("decision", "cannot be made for several at once")
+    kept = left = 0
+    forgotten: set[int] = set()
+    for number in _chosen():
+        if number in forgotten:
+            continue  # it was removed with another that says the same
+        try:
+            with db.session.begin_nested():
+                decided = reviews.decide_review(user_id, number, ReviewDecision(decision=decision))
+        except Conflict:
+            left += 1
+            continue
+        if isinstance(decided, Forgotten):
+            forgotten.update(decided.memory_ids)
+        else:
+            kept += 1
+    db.session.commit()
+    said = ngettext("%(num)s memory kept.", "%(num)s memories kept.", kept)
+    if decision is Decision.REJECT:
+        said = _forgotten(len(forgotten))
+    if left:
+        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
+    flash(said, "message")
+    return redirect(url_for("memory_activity.review"), 303)
+
+
+def _chosen() -> list[int]:
+    """The chosen ids. Raises Invalid for none, or for more than a page holds."""
+    ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
+    if not 0 < len(ids) <= MOST:
+        raise Invalid.field("ids", say("choose between one and %(most)s", most=MOST))
+    return ids
+
+
+def _forgotten(number: int) -> str:
+    return ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", number)

@@ -1,0 +1,53 @@
+"""The extraction started with the button: its progress, stopping it, and its result."""
+
+from __future__ import annotations
+
+from flask import Blueprint, flash, redirect, render_template, url_for
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations.service import get_conversation
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.request_language import gettext as _
+from webapp.memories.learning import requests
+from webapp.memories.learning.results import COUNTS
+from webapp.memories.web.pages import fragment
+
+blueprint = Blueprint("memory_extraction", __name__)
+
+
+@blueprint.post("/c/<int:conversation_id>/memory/extract")
+@login_required
+def extract(conversation_id: int) -> ViewResult:
+    """Read a conversation for memories now; the response follows the progress."""
+    job_id = requests.request_extraction(current_user_id(), conversation_id)
+    if not wants_partial():
+        flash(_("Reading the conversation. Whatever is found will appear in Memory."), "message")
+        return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id, job_id=job_id)
+
+
+@blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
+@login_required
+def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
+    """The state of an extraction: working, done with its numbers, or failed with nothing lost."""
+    get_conversation(current_user_id(), conversation_id)
+    progress = requests.progress_of(conversation_id, job_id)
+    is_news = progress.state == "done" and any(progress.counts.get(name) for name in COUNTS)
+    return (fragment if is_news else render_template)(
+        "memories/_extraction.html",
+        conversation_id=conversation_id,
+        job_id=job_id,
+        state=progress.state,
+        counts=progress.counts,
+        run=progress.run,
+    )
+
+
+@blueprint.post("/c/<int:conversation_id>/memory/extract/stop")
+@login_required
+def stop_extraction(conversation_id: int) -> ViewResult:
+    """Stop reading a long conversation after the current part."""
+    requests.stop(current_user_id(), conversation_id)
+    if wants_partial() and (run := requests.run_of(conversation_id)):
+        return extraction_state(conversation_id, run.job_id)
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)

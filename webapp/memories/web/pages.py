@@ -1,0 +1,294 @@
+"""Pages and fragments of memories: the panel, the list, one memory and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.conversations.service import get_conversation
+from webapp.db.base import db
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.memories import service
+from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
+from webapp.memories.showing import cards, facets, texts
+from webapp.memories.store import change_sets, forgetting, history
+from webapp.memories.switches import switches
+from webapp.memories.web.filters import read_filters
+
+blueprint = Blueprint("memories", __name__)
+
+CHANGED = "memories:changed"
+"""The browser event after which the panel is fetched again."""
+LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
+
+
+@blueprint.record_once
+def _words(state: Any) -> None:
+    """What macros see too: they are compiled once, without the context of a page."""
+    state.app.jinja_env.globals["memory_words"] = texts
+
+
+@blueprint.app_context_processor
+def _panel() -> dict[str, Any]:
+    """What the templates of any page may need; nothing is loaded unless one asks for it."""
+    return {
+        "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
+        "remembered_under": changes_under_reply,
+        "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
+        "review_count": review_count,
+        "note_messages": note_messages,
+    }
+
+
+def review_count() -> int:
+    """How many memories are waiting for a decision; queried once per page."""
+    if "review_count" not in g:
+        g.review_count = cards.counts(current_user_id()).review
+    return int(g.review_count)
+
+
+def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
+    """What was remembered from the turn of a reply; one query for all later messages on the page."""
+    if current_identity() is None:
+        return []
+    known: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
+    if message.message_id not in known:
+        ids = [key for key in (message.reply_to_id, message.message_id) if key]
+        found = cards.changes_by_message(current_user_id(), ids)
+        known[message.message_id] = [view for key in ids for view in found.get(key, ())]
+    return known[message.message_id]
+
+
+def note_messages(messages: list[Any]) -> None:
+    """Load what `remembered_under` will need, for all of these messages at once."""
+    ids = [message.message_id for message in messages]
+    found = cards.changes_by_message(current_user_id(), ids) if ids else {}
+    known = g.setdefault("remembered", {})
+    for message in messages:
+        keys = (message.reply_to_id, message.message_id)
+        known[message.message_id] = [view for key in keys if key for view in found.get(key, ())]
+
+
+@blueprint.get("/memory")
+@login_required
+def page() -> ViewResult:
+    """All of memory at full width."""
+    user_id, filters = current_user_id(), read_filters()
+    filters.limit = 100
+    shown = cards.panel(user_id, None, filters, is_beside=False)
+    g.review_count = shown.counts.review
+    return render_template("memories/page.html", panel=shown)
+
+
+@blueprint.get("/memories/panel")
+@login_required
+def panel() -> ViewResult:
+    """The updated panel, as fragments for the parts of it that a page has.
+
+    With `part`, only what is below its switches (`rest`), or what it says about the conversation (`moved`).
+    """
+    number = request.args.get("conversation", type=int)
+    if not wants_partial():
+        return redirect(url_for(".page"), 303)
+    try:
+        conversation = get_conversation(current_user_id(), number) if number else None
+    except NotFound:  # just deleted, and still on the page that asks
+        conversation = None
+    part = request.args.get("part")
+    if part == "moved":
+        shown = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
+        return render_template("memories/_panel_moved.html", **shown)
+    filters = read_filters(conversation, arrives=part == "rest" or "moved" in request.args)
+    found = cards.panel(current_user_id(), conversation, filters)
+    return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=found)
+
+
+@blueprint.get("/memories/counts")
+@login_required
+def counts() -> ViewResult:
+    """Only the badge, of a panel that lists everything or a space."""
+    number = cards.counts(current_user_id(), read_filters().space)
+    return render_template("memories/_counts.html", counts=number)
+
+
+@blueprint.get("/memories/list")
+@login_required
+def listed() -> ViewResult:
+    """A page of the list."""
+    filters = read_filters()
+    if not wants_partial():
+        arguments: dict[str, Any] = filters.as_args()
+        return redirect(url_for(".page", **arguments), 303)
+    return render_template("memories/_list.html", filters=filters, cards=cards.cards(current_user_id(), filters))
+
+
+@blueprint.get("/memories/new")
+@login_required
+def new() -> ViewResult:
+    """The form for writing one by hand."""
+    template = "memories/_add.html" if wants_partial() else "memories/add.html"
+    return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
+
+
+@blueprint.post("/memories")
+@login_required
+def create() -> ViewResult:
+    """Store what the user wrote; it replaces a memory that says the same."""
+    try:
+        row = service.create_memory(current_user_id(), read_form(MemoryFields))
+    except Invalid as error:
+        shown = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
+        template = "memories/_add.html" if wants_partial() else "memories/add.html"
+        return render_template(template, **shown), 422
+    db.session.commit()
+    if not wants_partial():
+        flash(_("Remembered."), "message")
+        return redirect(url_for(".page"), 303)
+    card = cards.card(current_user_id(), row.memory_id)
+    return fragment("memories/_added.html", card=card, note="Remembered")
+
+
+@blueprint.get("/memories/<int:memory_id>")
+@login_required
+def show(memory_id: int) -> ViewResult:
+    """One memory: its card, or a page with its quotes and history."""
+    card = cards.card(current_user_id(), memory_id)
+    if wants_partial():
+        template = "_card_body" if request.args.get("part") == "body" else "_card"
+        return render_template(f"memories/{template}.html", card=card, opened=True)
+    return _whole(card)
+
+
+@blueprint.get("/memories/<int:memory_id>/edit")
+@login_required
+def edit(memory_id: int) -> ViewResult:
+    """A memory, being edited in its place."""
+    card = _own(memory_id)
+    if wants_partial():
+        return render_template("memories/_edit.html", card=card, errors={}, values={})
+    return _whole(card, editing=True)
+
+
+@blueprint.post("/memories/<int:memory_id>/edit")
+@login_required
+def save(memory_id: int) -> ViewResult:
+    """Save an edit as a new revision; one based on an older wording is refused, with both shown."""
+    card = _own(memory_id)
+    seen = request.form.get("revision", type=int)
+    try:
+        if seen is not None and seen != card.memory.revision:
+            raise Conflict("This memory was changed in the meantime. It now says what is shown above.")
+        row = service.update_memory(current_user_id(), memory_id, read_form(MemoryChanges))
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        card = cards.card(current_user_id(), memory_id)
+        said = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
+        shown = {"card": card, "errors": said, "values": request.form, "clash": isinstance(error, Conflict)}
+        if wants_partial():
+            return render_template("memories/_edit.html", **shown), 422
+        return _whole(card, editing=True, **{key: shown[key] for key in ("errors", "values", "clash")}), 422
+    db.session.commit()
+    return _done(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
+
+
+@blueprint.post("/memories/<int:memory_id>/pin")
+@login_required
+def pin(memory_id: int) -> ViewResult:
+    """Put a memory into every prompt, or stop doing so."""
+    pinned = request.form.get("on") != "0"
+    service.pin_memory(current_user_id(), memory_id, pinned)
+    db.session.commit()
+    return _done(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
+
+
+@blueprint.post("/memories/<int:memory_id>/archive")
+@login_required
+def archive(memory_id: int) -> ViewResult:
+    """Archive a memory, or restore it."""
+    archived = request.form.get("on") != "0"
+    service.archive_memory(current_user_id(), memory_id, archived)
+    db.session.commit()
+    return _done(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
+
+
+@blueprint.get("/memories/<int:memory_id>/forget")
+@login_required
+def ask_to_forget(memory_id: int) -> ViewResult:
+    """What forgetting will remove, with one confirmation."""
+    card = _own(memory_id)
+    wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
+    if wants_partial():
+        return render_template("memories/_forget.html", card=card, wordings=wordings)
+    return _whole(card, forgetting=True, wordings=wordings)
+
+
+@blueprint.post("/memories/<int:memory_id>/forget")
+@login_required
+def forget(memory_id: int) -> ViewResult:
+    """Forget for good, and report what was removed."""
+    user_id = current_user_id()
+    service.get_memory(user_id, memory_id)
+    report = forgetting.forget(user_id, [memory_id], whole_key="whole_key" in request.form)
+    db.session.commit()
+    shown = {"memory_id": memory_id, "report": report}
+    if not wants_partial():
+        return render_template("memories/forgotten.html", **shown)
+    return fragment("memories/_forgotten.html", **shown)
+
+
+@blueprint.get("/memories/<int:memory_id>/history")
+@login_required
+def revisions(memory_id: int) -> ViewResult:
+    """Every wording a memory has had, newest first."""
+    if not wants_partial():
+        return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
+    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
+
+
+@blueprint.post("/memories/<int:memory_id>/restore")
+@login_required
+def restore(memory_id: int) -> ViewResult:
+    """Restore an earlier wording of a memory."""
+    row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
+    db.session.commit()
+    return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
+
+
+def _own(memory_id: int) -> cards.Card:
+    """A memory of the user's own: what others share can be read, not changed."""
+    service.get_memory(current_user_id(), memory_id)
+    return cards.card(current_user_id(), memory_id)
+
+
+def _whole(card: cards.Card, **more: Any) -> str:
+    return render_template(
+        "memories/memory.html",
+        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | more),
+    )
+
+
+def _done(memory_id: int, note: str) -> ViewResult:
+    """The card as it is now, with what has just happened to it; or the page that shows it."""
+    if not wants_partial():
+        flash(f"{note}.", "message")
+        return redirect(url_for(".show", memory_id=memory_id), 303)
+    return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
+
+
+def fragment(template: str, **shown: Any) -> ViewResult:
+    """Render part of a page, and tell the rest of it that memory has changed."""
+    response = current_app.make_response(render_template(template, **shown))
+    response.headers["HX-Trigger"] = CHANGED
+    return response
+
+
+def _reason(error: Conflict) -> str:
+    if error.errors:
+        return N_("There is already a memory for this. Change that one, or archive it first.")
+    return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())

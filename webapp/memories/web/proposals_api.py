@@ -1,0 +1,87 @@
+"""JSON endpoints of what waits for the person."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
+from webapp.http.validation import Instant
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.memories.schemas import ProposalPath, ProposalQuery
+from webapp.memories.showing.responses import ForgetReport, MemoryOut
+from webapp.memories.store import proposals
+from webapp.memories.store.proposals import Proposal, SettlementResult
+
+blueprint = api_blueprint("proposals_api", __name__, tag="Memories")
+
+
+class ProposalOut(BaseModel):
+    proposal_id: str
+    kind: str
+    why: str = Field(description="tainted, doubt, conflict or forget.")
+    quote: str | None = Field(description="Your words that it rests on, the latest.")
+    memory: MemoryOut = Field(description="What would be kept; of the kind `forget`, what would be forgotten.")
+    replaces: MemoryOut | None = Field(description="What it would take the place of.")
+    message_id: int | None = Field(description="The reply that proposes it, or the message that says it.")
+    since: Instant
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> ProposalOut:
+        said = proposal.evidence[-1].row if proposal.evidence else None
+        return cls(
+            proposal_id=proposal.key,
+            kind=proposal.kind,
+            why=proposal.why,
+            quote=said.quote if said else None,
+            memory=MemoryOut.of(proposal.memory),
+            replaces=MemoryOut.of(proposal.replaced) if proposal.replaced else None,
+            message_id=proposal.message_id or (said.message_id if said else None),
+            since=proposal.since,
+        )
+
+
+class ProposalList(BaseModel):
+    proposals: list[ProposalOut]
+    next_cursor: str | None
+
+
+class SettledOut(BaseModel):
+    status: str = Field(description="kept, forgotten or discarded.")
+    memory: MemoryOut | None = Field(description="As it is now.")
+    report: ForgetReport | None = Field(description="What forgetting removed.")
+
+    @classmethod
+    def of(cls, settled: SettlementResult) -> SettledOut:
+        return cls(
+            status=settled.status,
+            memory=MemoryOut.of(settled.memory) if settled.memory else None,
+            report=ForgetReport.of(settled.report) if settled.report else None,
+        )
+
+
+@blueprint.get("/proposals", responses={200: ProposalList})
+@login_required
+def list_proposals(query: ProposalQuery) -> ViewResult:
+    """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
+    page = proposals.list_proposals(current_user_id(), query)
+    shown = ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
+    return shown.model_dump(mode="json")
+
+
+@blueprint.post("/proposals/<proposal_id>/accept", responses={200: SettledOut})
+@login_required
+def accept_proposal(path: ProposalPath) -> ViewResult:
+    """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
+    answer = SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.post("/proposals/<proposal_id>/discard", responses={200: SettledOut})
+@login_required
+def discard_proposal(path: ProposalPath) -> ViewResult:
+    """Leave everything as it was. What was to be kept is not learned again."""
+    answer = SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)).model_dump(mode="json")
+    db.session.commit()
+    return answer

@@ -1,0 +1,30 @@
+"""What personal conversations may look into: the switch for documents of the user's spaces."""
+
+from __future__ import annotations
+
+from flask import Blueprint, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.accounts.service import update_account, user_settings
+from webapp.db.base import db
+from webapp.http.views import ViewResult, wants_partial
+
+blueprint = Blueprint("memory_scopes", __name__)
+
+
+@blueprint.app_context_processor
+def _wished() -> dict[str, object]:
+    return {"space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled}
+
+
+@blueprint.post("/memories/space-documents")
+@login_required
+def switch_space_documents() -> ViewResult:
+    """Let replies in personal conversations look into documents of the user's spaces, or not."""
+    on = request.form.get("on") == "1"
+    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=on)))
+    db.session.commit()
+    if not wants_partial():
+        return redirect(url_for("memories.page"), 303)
+    return render_template("memories/_space_documents.html")

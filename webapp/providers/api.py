@@ -1,0 +1,168 @@
+"""JSON endpoints of connections, for admins, and of the models users may choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp import idempotency
+from webapp.accounts.auth import admin_only, current_identity, login_required
+from webapp.db.base import db
+from webapp.errors import Invalid
+from webapp.extensions import app_settings, limiter
+from webapp.http.paging import PageQuery
+from webapp.http.views import api_blueprint
+from webapp.i18n.marks import say
+from webapp.llm.settings import ModelSettings
+from webapp.providers import connection_check, connection_setup, deletion, grades, model_choice, service
+from webapp.providers.models import ModelConnection
+from webapp.providers.repository import server_settings, settings_at
+from webapp.providers.schemas import (
+    ConnectionChanges,
+    ConnectionList,
+    ConnectionOut,
+    ConnectionPath,
+    ExamQueued,
+    MemoryGradeOut,
+    ModelList,
+    ModelOut,
+    ModelPath,
+    NewConnection,
+    Price,
+)
+
+blueprint = api_blueprint("models_api", __name__, tag="Models")
+
+
+@blueprint.get("/models", responses={200: ModelList})
+@login_required
+def list_models() -> dict[str, Any]:
+    """The models you can choose."""
+    return ModelList(models=choices()).model_dump(mode="json")
+
+
+def choices() -> list[ModelOut]:
+    """The models the caller can choose, with what a test of their connection found out about them."""
+    identity = current_identity()
+    is_admin = bool(identity and identity.is_admin)
+    tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
+    offers = model_choice.choices()
+    found = grades.grades_of([offered.target for offered in offers]) if is_admin else {}
+    return [
+        ModelOut(
+            id=offered.target.id,
+            name=offered.label,
+            icon=offered.icon,
+            connection_id=offered.connection_id,
+            context_window=offered.target.context_window,
+            capabilities=connection_check.capabilities_of(tests.get(offered.connection_id or 0), offered.target.model),
+            price=None
+            if offered.input_price is None and offered.output_price is None
+            else Price(input=offered.input_price, output=offered.output_price),
+            is_default=offered.is_default,
+            memory_grade=MemoryGradeOut.of(found.get(offered.target.id)),
+        )
+        for offered in offers
+    ]
+
+
+@blueprint.post("/models/<path:model_id>/exam", responses={202: ExamQueued})
+@admin_only
+def examine_model(path: ModelPath) -> tuple[Any, int]:
+    """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
+    among the models."""
+    return ExamQueued(job_id=grades.request_exam(path.model_id)).model_dump(), 202
+
+
+@blueprint.get("/connections", responses={200: ConnectionList})
+@admin_only
+def list_connections(query: PageQuery) -> dict[str, Any]:
+    """The connections to model servers."""
+    page = service.list_connections(query)
+    return {"connections": [_out(row) for row in page.items], "next_cursor": page.next_cursor}
+
+
+@blueprint.post("/connections", responses={201: ConnectionOut})
+@admin_only
+@idempotency.idempotent
+def create_connection(body: NewConnection) -> tuple[Any, int]:
+    """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
+    db.session.rollback()  # nothing is held while the server answers
+    _require(connection_setup.settings_of(body), body)
+    body, result = (body, None) if body.models is not None else connection_setup.complete(body)
+    return idempotency.commit(_out(service.create_connection(body, result)), 201), 201
+
+
+@blueprint.get("/connections/<int:connection_id>", responses={200: ConnectionOut})
+@admin_only
+def get_connection(path: ConnectionPath) -> dict[str, Any]:
+    """One connection."""
+    return _out(service.get_connection(path.connection_id))
+
+
+@blueprint.patch("/connections/<int:connection_id>", responses={200: ConnectionOut})
+@admin_only
+def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str, Any]:
+    """Change a connection or the models it offers."""
+    answer = _out(change_connection(path.connection_id, body))
+    db.session.commit()
+    return answer
+
+
+def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
+    """Change a connection; a model that is to take a role is tested first. Raises NotFound, Invalid."""
+    if changes.embedding_model or changes.background_model:
+        row = service.get_connection(connection_id)
+        settings = settings_at(
+            changes.base_url or row.base_url, service.secrets_after(row, changes), app_settings().model
+        )
+        db.session.rollback()
+        _require(settings, changes)
+    return service.update_connection(connection_id, changes)
+
+
+def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
+    """Raise Invalid for a model that cannot do what it was chosen for."""
+    if (model := fields.embedding_model) and (
+        trouble := connection_check.trouble_with(settings.with_embeddings(model))
+    ):
+        raise Invalid.field(
+            "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
+        )
+    if (model := fields.background_model) and (trouble := connection_check.trouble_working(settings, model)):
+        raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=trouble))
+
+
+@blueprint.delete("/connections/<int:connection_id>", responses={204: None})
+@admin_only
+def delete_connection(path: ConnectionPath) -> tuple[str, int]:
+    """Delete a connection with its models."""
+    deletion.delete_connection(path.connection_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/connections/<int:connection_id>/test", responses={200: ConnectionOut})
+@admin_only
+@limiter.limit("30 per minute")
+def try_connection(path: ConnectionPath) -> dict[str, Any]:
+    """Test what works on a connection, and why something does not."""
+    return _out(run_test(path.connection_id))
+
+
+def run_test(connection_id: int) -> ModelConnection:
+    """Test a connection by the model that answers, with nothing held meanwhile, and store the result."""
+    row = service.get_connection(connection_id)
+    settings = server_settings(row, app_settings().model)
+    offers = sorted(service.offers_of(connection_id), key=lambda offer: not offer.is_default)
+    model, vectors_by = offers[0].model if offers else None, row.embedding_model
+    db.session.rollback()
+    result = connection_check.probe(settings, model, vectors_by)
+    row = service.note_test(connection_id, result, settings.base_url)
+    db.session.commit()
+    return row
+
+
+def _out(row: ModelConnection) -> dict[str, Any]:
+    return ConnectionOut.of(
+        row, service.offers_of(row.connection_id), service.groups_of_offers(row.connection_id)
+    ).model_dump(mode="json")

@@ -1,0 +1,229 @@
+"""The models that can be chosen now, cached for a few seconds in each process, so that a turn runs no query."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from webapp.accounts.groups import groups_of
+from webapp.accounts.preferences import UserSettings
+from webapp.config import Settings
+from webapp.db.base import db
+from webapp.extensions import app_settings
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+from webapp.providers.repository import LoadedConnections, OfferedModel, load
+
+KEPT_SECONDS = 10.0
+HOME_ID = "default"
+"""The id of the model that the environment names."""
+
+
+class Catalogue:
+    """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
+
+    def __init__(self) -> None:
+        self._known: tuple[float, LoadedConnections] | None = None
+        self._lock = Lock()
+
+    def all(self) -> list[OfferedModel]:
+        """The models of the enabled connections, by connection and name."""
+        return self._fresh().offered
+
+    def embeddings(self) -> ModelSettings | None:
+        """The server and the model chosen to make vectors, if any."""
+        return self._fresh().embeddings
+
+    def background(self) -> Target | None:
+        """The model chosen for background work, if any."""
+        return self._fresh().background
+
+    def known_embeddings(self) -> ModelSettings | None:
+        """The same, as this process last read it; no query."""
+        known = self._known
+        return known[1].embeddings if known else None
+
+    def known_offers(self) -> list[OfferedModel]:
+        """The models as this process last read them; no query."""
+        known = self._known
+        return known[1].offered if known else []
+
+    def known_servers(self) -> list[ModelSettings]:
+        """The servers of the enabled connections, as this process last read them."""
+        known = self._known
+        return known[1].servers if known else []
+
+    def forget(self) -> None:
+        """Reload on next use: something was changed here."""
+        known = self._known
+        self._known = (0.0, known[1]) if known else None
+
+    def _fresh(self) -> LoadedConnections:
+        known = self._known
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        is_open = db.session().in_transaction()
+        loaded = load(app_settings().model)
+        if not is_open:
+            db.session.rollback()  # nothing stays open for code that calls a model next
+        with self._lock:
+            self._known = (time.monotonic() + KEPT_SECONDS, loaded)
+        return loaded
+
+
+catalogue = Catalogue()
+
+
+def home_wins(settings: Settings) -> bool:
+    """Whether the environment names a model server, which then takes precedence over every connection."""
+    return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
+
+
+def environment_embeds(settings: Settings) -> bool:
+    """Whether the environment says what makes the vectors, which then takes precedence over any choice."""
+    named = bool(settings.embedding_base_url or settings.embedding_model)
+    return settings.embedder != "server" or (named and not settings.offline_model)
+
+
+def chosen_embeddings() -> ModelSettings | None:
+    """The server and the model that an admin chose to make vectors; None if the environment decides, or nobody has."""
+    return None if environment_embeds(app_settings()) else catalogue.embeddings()
+
+
+def cached_embeddings() -> ModelSettings | None:
+    """The same, as this process last read it; no query."""
+    return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
+
+
+def has_worker() -> bool:
+    """Return whether a real model does the background work; the screen tour does none."""
+    return not app_settings().offline_model or background_choice() is not None
+
+
+def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
+    """The models that this user may choose; the one used without a choice is marked as the default."""
+    settings = app_settings()
+    found = _offers_for(user_id, is_admin=is_admin)
+    default = None if home_wins(settings) else _default_of(found)
+    home_is_default = default is None
+    home = OfferedModel(
+        Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
+        settings.model.chat_model,
+        None,
+        for_admins=False,
+        is_default=home_is_default,
+        fallback_rank=None,
+        input_price=None,
+        output_price=None,
+    )
+    others = [replace(offered, is_default=offered is default) for offered in found]
+    # The screen tour steps aside as soon as there is a real model.
+    return others if settings.offline_model and others else [home, *others]
+
+
+def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
+    """The chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
+
+    A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
+    that is gone, or not for this person; a model for admins or for a group never answers anybody else.
+    """
+    settings = app_settings()
+    if wish and wish != HOME_ID and not is_offered_id(wish):
+        return [Target(wish, wish, settings.model)]
+    found = _offers_for(user_id, is_admin=is_admin)
+    if not found:
+        return []
+    chosen = next((offered for offered in found if offered.target.id == wish), None)
+    if chosen is not None:
+        first = chosen.target
+    elif wish == HOME_ID or home_wins(settings):
+        first = Target(HOME_ID, settings.model.chat_model, settings.model)
+    else:
+        first = next((offered for offered in found if offered.is_default), found[0]).target
+    chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
+    return [first, *(o.target for o in chain if o.target.id != first.id)]
+
+
+def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:
+    """The screen tour, told who asks, by their account's settings; empty if the environment names a model server."""
+    settings = app_settings()
+    if not settings.offline_model:
+        return []
+    told = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
+    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": told})]
+
+
+def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:
+    """The same models, with a person's choices in place of the admin's; the person's own instructions come last."""
+    home = app_settings().model
+    sent = {name: value for name, value in chosen.items() if name != "system"}
+    return [
+        replace(
+            target,
+            parameters={**target.parameters, **sent},
+            system="\n\n".join(filter(None, (target.system, str(chosen.get("system") or "")))),
+        )
+        for target in targets or [Target(HOME_ID, home.chat_model, home)]
+    ]
+
+
+def environment_works(settings: Settings) -> bool:
+    """Whether the environment names the model for background work, which then takes precedence over any choice."""
+    return home_wins(settings) and bool(settings.background_model)
+
+
+def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
+    """The price an admin set for a model, as this process last read it; no query."""
+    found = (offered for offered in catalogue.known_offers() if offered.target.id == target_id)
+    return next(((offered.input_price, offered.output_price) for offered in found), (None, None))
+
+
+def cached_label(model: str) -> str:
+    """How people know the model with this name on its server, as this process last read it; the name itself if there is
+    none, or if connections offer it under several."""
+    found = [offered for offered in catalogue.known_offers() if offered.target.model == model]
+    labels = {f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found}
+    return labels.pop() if len(labels) == 1 else model
+
+
+def background_target() -> Target | None:
+    """The model for background work: the chosen one, or the default; None if the environment's server does it."""
+    if environment_works(app_settings()):
+        return None
+    target = background_choice()
+    db.session.rollback()  # nothing may be open while the model is called
+    return target
+
+
+def background_choice() -> Target | None:
+    """The same, with the transaction of the caller left open."""
+    settings = app_settings()
+    if environment_works(settings):
+        return None
+    found, chosen = catalogue.all(), catalogue.background()
+    if chosen is not None or home_wins(settings):
+        return chosen
+    default = _default_of(found)
+    return default.target if default else None
+
+
+def _default_of(found: Sequence[OfferedModel]) -> OfferedModel | None:
+    """The model that answers without a choice: the one marked so, else the first."""
+    return next((offered for offered in found if offered.is_default), found[0] if found else None)
+
+
+def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
+    found = catalogue.all()
+    if is_admin or not any(offered.for_admins for offered in found):
+        return found
+    # Groups are looked up only if some model is for one.
+    mine = set(db.session.scalars(groups_of(user_id))) if any(offered.groups for offered in found) else set()
+    return [offered for offered in found if not offered.for_admins or offered.groups & mine]
+
+
+def is_offered_id(wish: str) -> bool:
+    """Whether a name has the form of the id of a connection's model, whether or not that exists."""
+    return wish.partition("/")[0].isdecimal() and "/" in wish

@@ -1,0 +1,87 @@
+"""The process's model clients, created from the settings; what a server accepts is shared through Redis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from flask import Flask
+from redis import Redis
+
+from webapp.config import Settings
+from webapp.extensions import Part, redis
+from webapp.llm.background import BackgroundClient, Observe
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.embedder_choice import Embeddings
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder
+from webapp.llm.minilm import LocalEmbedder
+from webapp.llm.multilingual import MultilingualEmbedder
+from webapp.llm.pool import ChatPool
+from webapp.llm.target import Target
+from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
+from webapp.providers.windows import is_slow
+from webapp.telemetry.model_spans import TracedChat, TracedCompletions
+
+_CAPABILITY_SECONDS = 86_400
+IDLE_SECONDS = 60.0
+"""How long background work waits for a slow model that writes a reply; then it goes on all the same."""
+LOOK_SECONDS = 1.0
+
+
+class RedisCapabilities:
+    """Capabilities that one process found out, for all of them."""
+
+    def __init__(self, client: Redis):
+        self._client = client
+
+    def get(self, key: str) -> str | None:
+        """What is known under a key."""
+        value = self._client.get(f"capability:{key}")
+        return value.decode() if isinstance(value, bytes) else None
+
+    def set(self, key: str, value: str) -> None:
+        """Remember it for a day."""
+        self._client.set(f"capability:{key}", value, ex=_CAPABILITY_SECONDS)
+
+
+# The client for background work.
+completions: Part[BackgroundClient] = Part("completions")
+# Makes a client for the calling event loop.
+chat_client: Part[Callable[[], ChatPool]] = Part("chat_client")
+# What makes vectors: the model server, a connection chosen by an admin, or this process.
+embeddings: Part[Embeddings] = Part("embedder")
+
+
+def embedder() -> Embedder:
+    """What makes vectors now. Callers that store vectors call this once and keep the result: the choice may change."""
+    return embeddings().now()
+
+
+def packaged_embedder(name: str) -> Embedder | None:
+    """The in-process embedding model that a setting, or a stored vector, names; None if it names none."""
+    if name in ("local", LocalEmbedder.model):
+        return LocalEmbedder()
+    return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
+
+
+def idle_target(is_answering: Callable[[], bool]) -> Target | None:
+    """The model for background work; if it is slow, once no reply is being written, since both would take twice as
+    long."""
+    target = background_target()
+    if target is None or not is_slow(target.prompt_speed):
+        return target
+    until = time.monotonic() + IDLE_SECONDS
+    while is_answering() and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return target
+
+
+def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
+    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
+    that of a slow model waits while `is_answering`."""
+    capabilities = Capabilities(RedisCapabilities(redis.of(app)))
+    completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
+    chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
+    home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
+    embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, cached_embeddings, catalogue.known_servers))

@@ -1,0 +1,233 @@
+"""The admin's way to a model: a provider and its key, or a server on this machine; what does not work is not stored."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import admin_only
+from webapp.db.base import db
+from webapp.errors import DomainError, Invalid
+from webapp.extensions import app_settings, this_app
+from webapp.http.forms import first_sentence, sentences
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
+from webapp.providers import connection_setup, downloads, local_servers, recommendations, service
+from webapp.providers.api import run_test
+from webapp.providers.key_encryption import Secrets, seal, unseal
+from webapp.providers.models import ModelConnection
+from webapp.providers.providers import PROVIDERS, Provider
+from webapp.providers.schemas import NewConnection, OfferFields, header_lines
+from webapp.providers.server_models import Choice
+from webapp.providers.status import status
+from webapp.providers.windows import speed_found
+
+blueprint = Blueprint("connect_pages", __name__)
+
+LOCAL, ANOTHER = "local", "another"
+"""Tiles that are no provider: a server on this machine, and one at any address."""
+SLOW = 100.0
+"""A server that reads fewer tokens a second is not put through the whole test while somebody waits."""
+LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})
+
+
+@blueprint.get("/admin/models/new")
+@admin_only
+def new() -> ViewResult:
+    """Show what can be connected: the servers on this machine first, then providers by name."""
+    wish = request.args.get("provider", "")
+    return _start(wish if wish in PROVIDERS or wish in (LOCAL, ANOTHER) else next(iter(PROVIDERS)))
+
+
+@blueprint.post("/admin/models/new")
+@admin_only
+def look() -> ViewResult:
+    """Show what the server offers; nothing is stored."""
+    chosen = request.form.get("provider", "")
+    try:
+        fields = _fields()
+        db.session.rollback()  # nothing is held while the server answers
+        rows = connection_setup.list_models(fields)
+    except Invalid as error:
+        return _start(chosen, errors=_messages(error), values=request.form), 422
+    return _choose(fields, connection_setup.choices(fields, rows))
+
+
+@blueprint.post("/admin/models/new/models")
+@admin_only
+def connect() -> ViewResult:
+    """Connect the server with the models that were ticked, once the default has answered."""
+    try:
+        fields = _fields()
+    except Invalid as error:
+        return _start(request.form.get("provider", ""), errors=_messages(error), values=request.form), 422
+    names = list(dict.fromkeys(filter(None, map(str.strip, request.form.getlist("model")))))
+    default = request.form.get("default", "")
+    default = default if default in names else (names[0] if names else "")
+    db.session.rollback()
+    rows = []
+    try:
+        rows = connection_setup.list_models(fields)
+        if not default:
+            raise Invalid.field("models", N_("Choose at least one model."))
+        result = connection_setup.examine(fields, default, rows)
+        offers = [OfferFields(model=name, is_default=name == default) for name in names]
+        row = service.create_connection(fields.model_copy(update={"models": offers}), result)
+    except (DomainError, ValidationError) as error:
+        db.session.rollback()
+        found = [
+            Choice(choice.name, choice.name in names, choice.name == default)
+            for choice in connection_setup.choices(fields, rows)
+        ]
+        return _choose(fields, found, error=_first(error)), 422
+    return _connected(row)
+
+
+@blueprint.get("/admin/models/nearby")
+@admin_only
+def look_around() -> ViewResult:
+    """The servers on this machine that could be used; nothing if a real model answers. Fetched by the start page."""
+    return "" if status().is_connected else render_template("models/_nearby.html", servers=_servers())
+
+
+@blueprint.post("/admin/models/nearby")
+@admin_only
+def use_nearby() -> ViewResult:
+    """Connect a server on this machine."""
+    places = app_settings().local_servers
+    try:
+        row = local_servers.connect(places, request.form.get("name", ""), request.form.get("model", "")[:200])
+    except DomainError as error:
+        db.session.rollback()
+        flash(_first(error), "error")
+        return redirect(url_for("conversations_pages.new"), 303)
+    return _connected(row)
+
+
+@blueprint.get("/admin/models/new/local")
+@admin_only
+def local() -> ViewResult:
+    """Show what is on this machine now; no content if the page shows that already. Fetched by the page."""
+    shown = _local()
+    return ("", 204) if request.args.get("seen") == shown["seen"] else render_template("models/_local.html", **shown)
+
+
+@blueprint.post("/admin/models/new/local/pull")
+@admin_only
+def pull() -> ViewResult:
+    """Let Ollama fetch a model, or resume that."""
+    name, model = request.form.get("name", ""), request.form.get("model", "").strip()
+    try:
+        downloads.start_pull(app_settings().local_servers, name, model)
+    except DomainError as error:
+        flash(_first(error), "error")
+    return redirect(url_for(".new", provider=LOCAL), 303)
+
+
+@blueprint.post("/admin/models/new/local/cancel")
+@admin_only
+def cancel() -> ViewResult:
+    """Stop fetching a model."""
+    downloads.cancel_pull(request.form.get("name", ""))
+    return redirect(url_for(".new", provider=LOCAL), 303)
+
+
+def _fields() -> NewConnection:
+    """The connection in the form; what it leaves out is the provider's, and the key may be one entered before."""
+    form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
+    before = unseal(form.get("sealed"))
+    try:
+        return NewConnection(
+            name=form.get("name", "").strip() or (provider.name if provider else ""),
+            base_url=form.get("base_url", "").strip() or (provider.base_url if provider else ""),
+            api_key=form.get("api_key", "").strip() or before.api_key,
+            headers=header_lines(form.get("headers", "")) or before.headers,
+        )
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _connected(row: ModelConnection) -> ViewResult:
+    """Store the connection, find out what else works where that is quick, and go where its model answers."""
+    db.session.commit()
+    if (speed_found(row.test_result, "prompt") or SLOW) >= SLOW:
+        row = run_test(row.connection_id)
+    flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
+    return redirect(url_for("conversations_pages.new"), 303)
+
+
+def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
+    provider = PROVIDERS.get(chosen)
+    here = _local() if chosen == LOCAL else {"servers": [] if errors else _servers()}
+    typed = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
+    kept = unseal((values or {}).get("sealed"))
+    key = (values or {}).get("api_key", "").strip() or kept.api_key
+    return render_template(
+        "models/connect.html",
+        tiles=PROVIDERS.values(),
+        chosen=chosen,
+        provider=provider,
+        needs_key=bool(provider and provider.keys),
+        errors=errors or {},
+        values=_defaults(provider) | {name: text for name, text in typed.items() if text},
+        sealed=seal(Secrets(key)) if key else "",
+        **here,
+    )
+
+
+def _defaults(provider: Provider | None) -> dict[str, str]:
+    return {"name": provider.name, "base_url": provider.base_url} if provider else {}
+
+
+def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") -> str:
+    return render_template(
+        "models/connect_models.html",
+        fields=fields,
+        sealed=seal(Secrets(fields.api_key, fields.headers)),
+        provider=request.form.get("provider", ""),
+        ticked=[choice for choice in choices if choice.is_offered],
+        others=[choice for choice in choices if not choice.is_offered],
+        error=error,
+    )
+
+
+def _servers() -> list[local_servers.Nearby]:
+    """The servers on this machine that are not connected yet."""
+    known = local_servers.connected_urls()
+    db.session.remove()  # nothing is held while they are contacted
+    return [found for found in local_servers.look_around(app_settings().local_servers) if found.base_url not in known]
+
+
+def _local() -> dict[str, Any]:
+    """Return what the page shows of this machine, and a digest of it."""
+    servers = _servers()
+    fetcher = next((found.name for found in servers if found.can_pull), None)
+    run = downloads.find_pull(fetcher) if fetcher else None
+    memory = recommendations.memory_of_machine()
+    shown: dict[str, Any] = {
+        "servers": [found for found in servers if found.models],
+        "fetcher": fetcher,
+        "pull": run if run and run.state != "done" else None,
+        "problems": downloads.PROBLEMS,
+        "memory": memory,
+        "offers": recommendations.fitting_models(memory, language_of(this_app()).code),
+        "programs": recommendations.programs(),
+    }
+    digest = hashlib.sha256(repr([shown["servers"], fetcher, run]).encode()).hexdigest()[:16]
+    return shown | {"seen": digest}
+
+
+def _first(error: DomainError | ValidationError) -> str:
+    if isinstance(error, ValidationError):
+        error = Invalid("", errors=field_errors(error))
+    return first_sentence(_messages(error).values()) if isinstance(error, Invalid) else _(error.detail)
+
+
+def _messages(error: Invalid) -> dict[str, str]:
+    return sentences(error, LABELS, otherwise="name" if not error.errors else "base_url")

@@ -1,0 +1,248 @@
+"""Tests a connection: what its server and a model on it can do, and why something fails."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import struct
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from webapp.i18n.marks import N_
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.complete import CompletionClient
+from webapp.llm.embeddings import OpenAIEmbedder
+from webapp.llm.errors import MalformedOutput
+from webapp.llm.prompt_speed import CHARACTERS
+from webapp.llm.sdk import sync_client
+from webapp.llm.settings import ModelSettings, is_own
+from webapp.providers.connection_errors import error_text, model_list_error_text, picture_error_text
+from webapp.providers.providers import prefers_at
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors
+from webapp.providers.windows import window_told
+
+SECONDS = 20.0
+LOCAL_SECONDS = 180.0
+"""How long a server on this machine may take to load a model and to read the test's prompt."""
+MOST_PIECES = 48
+"""Pieces of a reply after which its speed is known."""
+MOST_NAMES = 2_000
+"""The most names of a server's models that are kept; aggregators have several hundred."""
+LONGEST_NAME = 200
+_EDGE = 64
+"""Edge of the test picture: several servers refuse smaller ones."""
+MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
+NONE_MAKES_VECTORS = N_("It has no embedding model.")
+_PROSE = "The harbour was quiet that morning, and the boats lay still on the grey water beside the wall. "
+_TOOL = {
+    "type": "function",
+    "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+class Sum(BaseModel):
+    """What the test of structured answers asks for."""
+
+    total: int
+
+
+def probe(settings: ModelSettings, model: str | None, embedding_model: str | None = None) -> dict[str, Any]:
+    """Return what works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`, and the `speed`.
+
+    Each is {"ok": bool, "detail": str}. Without `model`, the most capable of the server's list is tested. Vectors are
+    asked of the given model, or of the first in the list whose name suggests them. Nothing may be held meanwhile.
+    """
+    rows: list[ListedModel] = []
+
+    def listed() -> int:
+        rows.extend(list_models(settings))
+        return len(rows)
+
+    found: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
+    found |= list_summary(rows) if found["models"]["ok"] else {"names": []}
+    names = [row.name for row in rows]
+    choices = choices_of(rows, prefers_at(settings.base_url))
+    wanted = model or next((choice.name for choice in choices if choice.is_default), None)
+    if wanted is None:
+        if names:
+            found["embeddings"] = _embeddings(settings, embedding_model, names)
+        return found
+    found["model"] = wanted
+    # A test says what it met: it does not try again what took long.
+    with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
+    seconds = _patience(settings)
+    try:
+        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=seconds).model)
+        if found["chat"]["ok"]:
+            found |= try_streaming(settings, wanted)
+            found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
+            found["structured"] = _try(lambda: _structured(with_model, wanted))
+            picture = [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": _square()}},
+            ]
+            seen = [{"role": "user", "content": picture}]
+            found["images"] = _try(lambda: _raw(settings, wanted, messages=seen), picture_error_text)
+        found["embeddings"] = _embeddings(settings, embedding_model, names)
+    finally:
+        with_model.close()
+    return found
+
+
+def list_summary(rows: Sequence[ListedModel]) -> dict[str, Any]:
+    """Return what is kept of a server's list: `names`, and the `windows` by name."""
+    rows = sorted(rows, key=lambda row: row.name)[:MOST_NAMES]
+    return {"names": [row.name for row in rows], "windows": {row.name: row.window for row in rows if row.window}}
+
+
+def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
+    """Return whether a reply arrives in pieces: `streaming`, and, for our own server, `speed`: the tokens of a `prompt`
+    that it reads a second, and of a `generation` that it writes."""
+    speed: dict[str, float] = {}
+
+    def stream() -> int:
+        return _stream(settings, model, speed)
+
+    found: dict[str, Any] = {"streaming": _try(stream)}
+    return found | ({"speed": speed} if speed and is_own(settings.base_url) else {})
+
+
+def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
+    """What a test found that a model can do; nothing if it tested another model."""
+    kinds = ("chat", "streaming", "tools", "structured", "images")
+    found = result if result and result.get("model") == model else {}
+    return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
+
+
+def _try(work: Callable[[], Any], said: Callable[[Exception], str] = error_text) -> dict[str, Any]:
+    """Whether something works, and if not, why; `count` is added if the work returns a number."""
+    try:
+        found = work()
+        if isinstance(found, int):
+            return {"ok": True, "detail": "", "count": found}
+        return {"ok": True, "detail": str(found or "")[:200]}
+    except Exception as error:  # a third-party server may answer anything
+        return {"ok": False, "detail": said(error)}
+
+
+def _square() -> str:
+    """A small green picture."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = (b"\x00" + b"\x20\x80\x40" * _EDGE) * _EDGE
+    head = struct.pack(">IIBBBBB", _EDGE, _EDGE, 8, 2, 0, 0, 0)
+    data = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
+
+
+def _say(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text}]
+
+
+def list_models(settings: ModelSettings) -> list[ListedModel]:
+    """The models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
+    with sync_client(settings) as client:
+        page = client.with_options(timeout=SECONDS).models.list()
+        if page.data is None and page.object == "list":  # Ollama without models
+            return []
+        if page.object != "list" and not isinstance(page.data, list):
+            raise TypeError("this is no list of models")
+        return [
+            ListedModel(model.id, window_told(model.model_extra or {}), _whole(getattr(model, "created", 0)))
+            for model in page
+            if len(model.id) <= LONGEST_NAME
+        ]
+
+
+def warm_up(settings: ModelSettings, model: str) -> None:
+    """Let a server of our own load a model, which is not to count as reading; whether that works, a test tells."""
+    if is_own(settings.base_url):
+        with suppress(Exception):  # a third-party server may answer anything
+            _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _patience(settings: ModelSettings) -> float:
+    return LOCAL_SECONDS if is_own(settings.base_url) else SECONDS
+
+
+def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
+    """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
+    prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
+    asked = time.perf_counter()
+    begun, pieces = 0.0, 0
+    with sync_client(settings) as client:
+        answer = client.with_options(timeout=_patience(settings)).chat.completions.create(
+            model=model, messages=[{"role": "user", "content": prompt}], stream=True
+        )
+        with answer:
+            for piece in answer:
+                delta = piece.choices[0].delta if piece.choices else None
+                if delta is None or not (delta.content or delta.model_extra):
+                    continue
+                begun = begun or time.perf_counter()
+                pieces += 1
+                if pieces >= MOST_PIECES:
+                    break
+    if not pieces:
+        raise MalformedOutput
+    ended = time.perf_counter()
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(begun - asked, 1e-3), 1)
+    speed["generation"] = round((pieces - 1 or 1) / max(ended - begun, 1e-3), 1)
+    return pieces
+
+
+def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **more: Any) -> str:
+    body = {"model": model, "messages": _say("Hi")} | more
+    with sync_client(settings) as client:
+        client.with_options(timeout=seconds).chat.completions.create(**body)
+    return ""
+
+
+def _structured(client: CompletionClient, model: str) -> str:
+    ask = _say("What is 2 + 3? Answer with the total.")
+    _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
+    return MODES[completion.mode]
+
+
+def trouble_with(settings: ModelSettings) -> str:
+    """Why a server's embedding model makes no vectors; empty if it does."""
+    found = _try(lambda: _embed(settings))
+    return "" if found["ok"] else str(found["detail"])
+
+
+def trouble_working(settings: ModelSettings, model: str) -> str:
+    """Why a server's model cannot do background work, which needs structured answers; empty if it can."""
+    client = CompletionClient(settings, Capabilities())
+    try:
+        found = _try(lambda: _structured(client, model))
+    finally:
+        client.close()
+    return "" if found["ok"] else str(found["detail"])
+
+
+def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
+    wanted = model or next((name for name in names if makes_vectors(name)), None)
+    if wanted is None:
+        return {"ok": False, "detail": NONE_MAKES_VECTORS}
+    return {**_try(lambda: _embed(settings.with_embeddings(wanted))), "model": wanted}
+
+
+def _embed(settings: ModelSettings) -> int:
+    embedder = OpenAIEmbedder(settings, Capabilities())
+    try:
+        vectors = embedder.embed_passages(["hello"])
+    finally:
+        embedder.close()
+    return len(vectors[0])

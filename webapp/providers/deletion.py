@@ -1,0 +1,97 @@
+"""Deletes a connection so that it can be undone for a minute: Redis keeps it that long, its key still encrypted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from webapp.db.base import after_commit, db
+from webapp.errors import NotFound
+from webapp.extensions import redis
+from webapp.providers import service
+from webapp.providers.models import ModelConnection
+from webapp.providers.schemas import OfferFields
+
+log = logging.getLogger(__name__)
+
+SECONDS = 60
+_COLUMNS = (
+    "name",
+    "base_url",
+    "secrets",
+    "key_set",
+    "header_names",
+    "is_enabled",
+    "builtin_tools",
+    "embedding_model",
+    "background_model",
+    "test_result",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedConnection:
+    """A connection that can still be brought back."""
+
+    connection_id: int
+    name: str
+
+
+def delete_connection(connection_id: int) -> None:
+    """Delete a connection with its models. Raises NotFound."""
+    row = service.get_connection(connection_id)
+    kept = {
+        "row": {name: getattr(row, name) for name in _COLUMNS},
+        "tested_at": row.tested_at.isoformat() if row.tested_at else None,
+        "offers": [offer.model_dump(mode="json") for offer in service.fields_of_offers(connection_id)],
+    }
+    service.delete_connection(connection_id)
+    try:
+        redis().set(_key(connection_id), json.dumps(kept), ex=SECONDS)
+    except RedisError as error:
+        log.warning("a deleted connection cannot be brought back", extra={"error": type(error).__name__})
+
+
+def find_deleted(connection_id: int) -> DeletedConnection | None:
+    """Return a connection that was deleted less than SECONDS ago."""
+    kept = _read_deleted(connection_id)
+    return DeletedConnection(connection_id, kept["row"]["name"]) if kept else None
+
+
+def undo_deletion(connection_id: int) -> ModelConnection:
+    """Bring a connection back under its id, so that conversations find its models again. Raises NotFound."""
+    kept = _read_deleted(connection_id)
+    if kept is None:
+        raise NotFound("It was deleted more than a minute ago.")
+    if (row := db.session.get(ModelConnection, connection_id)) is not None:
+        return row  # undone twice
+    after_commit(lambda: _forget(connection_id))
+    tested_at = datetime.fromisoformat(kept["tested_at"]) if kept["tested_at"] else None
+    return service.bring_back(
+        ModelConnection(connection_id=connection_id, tested_at=tested_at, **kept["row"]),
+        [OfferFields.model_validate(offer) for offer in kept["offers"]],
+    )
+
+
+def _read_deleted(connection_id: int) -> dict[str, Any] | None:
+    try:
+        stored = redis().get(_key(connection_id))
+    except RedisError:
+        return None
+    found: dict[str, Any] | None = json.loads(stored) if isinstance(stored, bytes) else None
+    return found
+
+
+def _forget(connection_id: int) -> None:
+    with suppress(RedisError):  # it ends by itself within a minute
+        redis().delete(_key(connection_id))
+
+
+def _key(connection_id: int) -> str:
+    return f"connection:deleted:{connection_id}"

@@ -1,0 +1,177 @@
+"""Lets Ollama fetch a model, and tells how far it has got; Redis knows, so that every process can say and stop it.
+
+Ollama keeps what it has fetched: to ask again for a model is to resume.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from http.client import HTTPException
+from typing import Any, Literal
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.extensions import redis
+from webapp.i18n.marks import N_
+from webapp.providers.local_servers import root_of
+
+log = logging.getLogger(__name__)
+
+ALIVE_SECONDS = 75
+"""A pull that has reported nothing for so long has died with its process."""
+SILENT_SECONDS = 60.0
+REPORT_SECONDS = 0.5
+KEPT_SECONDS = 86_400
+LONGEST_LINE = 1_000_000
+PROBLEMS = N_(
+    {
+        "unknown_model": "Ollama’s library has no model of this name.",
+        "disk_full": "The disk is full. Make room, then resume: what has been fetched is kept.",
+        "interrupted": "The download broke off. Resume to go on where it stopped.",
+        "refused": "Ollama could not fetch this model.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A model being fetched: bytes so far and altogether, and, once it has failed, one of PROBLEMS."""
+
+    model: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    completed: int = 0
+    total: int = 0
+    problem: str = ""
+
+
+def find_pull(name: str) -> Pull | None:
+    """Return the last pull on a server; one whose process has died is interrupted."""
+    stored = redis().get(_key(name))
+    if not isinstance(stored, bytes):
+        return None
+    found = Pull(**json.loads(stored))
+    if found.state == "running" and not redis().exists(_alive(name)):
+        return replace(found, state="failed", problem="interrupted")
+    return found
+
+
+def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
+    """Fetch a model, or resume that, in a thread of this process; one that is being fetched already is left alone.
+
+    Raises NotFound for a server that is not at one of these places, Conflict while it fetches another model.
+    """
+    if name not in places:
+        raise NotFound("There is no such server.")
+    if not model or len(model) > 200 or not model.isprintable():
+        raise Invalid.field("model", "is not the name of a model")
+    client, known = redis(), find_pull(name)
+    if not client.set(_alive(name), model, nx=True, ex=ALIVE_SECONDS):
+        if known is not None and known.model == model:
+            client.delete(_stop(name))  # cancelled, and not stopped yet: it goes on
+            return replace(known, state="running", problem="")
+        raise Conflict("Another model is being fetched. Wait for it, or cancel it.")
+    resumed = known if known is not None and known.model == model else Pull(model, "running")
+    pull = replace(resumed, state="running", problem="")
+    client.delete(_stop(name))
+    _store(client, name, pull)
+    run = threading.Thread(target=_run, args=(client, name, places[name], pull), name="pull", daemon=True)
+    run.start()
+    return pull
+
+
+def cancel_pull(name: str) -> None:
+    """Stop fetching, with what Ollama says next; what has been fetched is kept by Ollama."""
+    client, known = redis(), find_pull(name)
+    if known is not None and known.state in ("running", "failed"):
+        client.set(_stop(name), 1, ex=KEPT_SECONDS)
+        _store(client, name, replace(known, state="cancelled", problem=""))
+
+
+def _run(client: Redis, name: str, address: str, pull: Pull) -> None:
+    try:
+        pull = _follow(client, name, pull, lambda: _lines(address, pull.model))
+        _store(client, name, pull)
+    except RedisError as error:
+        log.warning("pull is not reported", extra={"error": type(error).__name__})
+    finally:
+        client.delete(_alive(name), _stop(name))
+
+
+def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[dict[str, Any]]]) -> Pull:
+    """Report what Ollama says until it is done; returns how that ended."""
+    layers: dict[str, tuple[int, int]] = {}
+    reported = 0.0
+    try:
+        for line in lines():
+            if "error" in line:
+                return replace(pull, state="failed", problem=_problem(str(line["error"])))
+            if line.get("status") == "success":
+                return replace(pull, state="done", completed=pull.total)
+            if isinstance(line.get("total"), int):
+                layers[str(line.get("digest"))] = (int(line.get("completed") or 0), line["total"])
+                done, total = (sum(column) for column in zip(*layers.values(), strict=True))
+                reported = reported if total == pull.total else 0.0  # a new layer is told at once
+                pull = replace(pull, completed=done, total=total)
+            if time.monotonic() - reported >= REPORT_SECONDS:
+                reported = time.monotonic()
+                if client.exists(_stop(name)):
+                    return replace(pull, state="cancelled")
+                client.expire(_alive(name), ALIVE_SECONDS)
+                _store(client, name, pull)
+    except (OSError, ValueError, HTTPException) as error:
+        log.info("pull broke off", extra={"error": type(error).__name__})
+    return replace(pull, state="failed", problem="interrupted")
+
+
+def _lines(address: str, model: str) -> Iterator[dict[str, Any]]:
+    body = json.dumps({"model": model, "stream": True}).encode()
+    asked = urllib.request.Request(  # noqa: S310 - an address of the settings
+        f"{root_of(address)}/api/pull", data=body, headers={"Content-Type": "application/json"}
+    )
+    # No proxy from the environment: this is about this machine. A refusal is an answer, too.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Refusals)
+    with closing(opener.open(asked, timeout=SILENT_SECONDS)) as answer:
+        while line := answer.readline(LONGEST_LINE):
+            found = json.loads(line)
+            if isinstance(found, dict):
+                yield found
+
+
+class _Refusals(urllib.request.HTTPErrorProcessor):
+    def http_response(self, request: urllib.request.Request, response: Any) -> Any:  # noqa: ARG002
+        """Return the answer whatever its status."""
+        return response
+
+
+def _problem(told: str) -> str:
+    """Return what Ollama's error means: its texts are the operating system's and the library's."""
+    if "no space left" in told:
+        return "disk_full"
+    if "file does not exist" in told or "not found" in told or "invalid model name" in told:
+        return "unknown_model"
+    return "refused"
+
+
+def _store(client: Redis, name: str, pull: Pull) -> None:
+    client.set(_key(name), json.dumps(asdict(pull)), ex=KEPT_SECONDS)
+
+
+def _key(name: str) -> str:
+    return f"pull:{name}"
+
+
+def _alive(name: str) -> str:
+    return f"pull:{name}:alive"
+
+
+def _stop(name: str) -> str:
+    return f"pull:{name}:stop"

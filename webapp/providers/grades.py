@@ -1,0 +1,116 @@
+"""The grades of models that write memories: whose exam is owed, and what each reached."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from webapp.background.queues import enqueue_or_find
+from webapp.db.base import db
+from webapp.errors import NotFound
+from webapp.extensions import app_settings, redis
+from webapp.llm.target import Target
+from webapp.providers import service
+from webapp.providers.catalogue import HOME_ID, background_choice, home_wins
+from webapp.providers.models import MemoryGrade
+from webapp.providers.repository import server_settings
+from webapp.providers.schemas import offer_id
+
+JOB = "exam"
+
+
+@dataclass(frozen=True, slots=True)
+class Examinee:
+    """A model as the page of grades shows it; `works` if it does the background work now."""
+
+    id: str
+    name: str
+    grade: MemoryGrade | None
+    works: bool
+
+
+def worker() -> Target:
+    """Return the model that does background work now."""
+    return background_choice() or _home()
+
+
+def target_of(model_id: str) -> Target:
+    """Return a model by the id under which it is chosen; the environment's is its model for background work.
+
+    Raises NotFound.
+    """
+    if model_id == HOME_ID:
+        return _home()
+    number = model_id.partition("/")[0]
+    known = _targets(int(number)) if number.isdecimal() and len(number) < 10 else []
+    target = next((target for target in known if target.id == model_id), None)
+    if target is None:
+        raise NotFound("There is no such model.")
+    return target
+
+
+def grade_of(target: Target) -> MemoryGrade | None:
+    """Return what a model reached in the exam; None if it has not been examined."""
+    return db.session.get(MemoryGrade, key_of(target))
+
+
+def grades_of(targets: Sequence[Target]) -> dict[str, MemoryGrade]:
+    """Return the grades of those models that have one, by the model's id."""
+    keys = {target.id: key_of(target) for target in targets}
+    rows = db.session.scalars(select(MemoryGrade).where(MemoryGrade.model_key.in_(set(keys.values()))))
+    found = {row.model_key: row for row in rows}
+    return {model_id: found[key] for model_id, key in keys.items() if key in found}
+
+
+def key_of(target: Target) -> str:
+    """Return what identifies a model on its server: 64 hexadecimal digits.
+
+    Memories are written by the model for background work of the environment's server, whoever replies there.
+    """
+    server = target.settings
+    model = server.background_model if target.id == HOME_ID else target.model
+    return hashlib.sha256(f"{server.base_url.rstrip('/')}\n{model}".encode()).hexdigest()
+
+
+def models_to_examine() -> list[str]:
+    """Return the id of the model that does background work if it has no grade; the demonstration needs none."""
+    target = worker()
+    is_real = target.id != HOME_ID or not app_settings().offline_model
+    return [target.id] if is_real and grade_of(target) is None else []
+
+
+def request_exam(model_id: str) -> str:
+    """Queue an exam from its first paper; return the id of its job, or of one already waiting. Raises NotFound."""
+    redis().delete(progress_key(target_of(model_id)))
+    return enqueue_or_find(JOB, model=model_id)
+
+
+def progress_key(target: Target) -> str:
+    """Return where the marks of the papers done so far are kept until there is a grade."""
+    return f"exam:{key_of(target)}"
+
+
+def examinees(connection_id: int | None = None) -> list[Examinee]:
+    """Return the models of a connection that may write memories, or that of the environment if it names one."""
+    if connection_id is not None:
+        targets = _targets(connection_id)
+    else:
+        targets = [_home()] if home_wins(app_settings()) else []
+    found, at_work = grades_of(targets), worker().id
+    return [Examinee(t.id, t.model, found.get(t.id), works=t.id == at_work) for t in targets]
+
+
+def _targets(connection_id: int) -> list[Target]:
+    """Return the models of a connection: the one for background work first, then those that it offers."""
+    row = service.get_connection(connection_id)
+    names = [row.background_model, *(offer.model for offer in service.offers_of(connection_id))]
+    server = server_settings(row, app_settings().model)
+    return [Target(offer_id(connection_id, name), name, server) for name in dict.fromkeys(names) if name]
+
+
+def _home() -> Target:
+    home = app_settings().model
+    return Target(HOME_ID, home.background_model, home)

@@ -1,0 +1,43 @@
+"""The stored keys of model servers: encrypted under a key of their own, derived from the installation's secret."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from flask import current_app
+
+from webapp.db import encryption
+
+PURPOSE = b"model connections"
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What a connection must not reveal."""
+
+    api_key: str = field(default="", repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+def seal(secrets: Secrets) -> str:
+    """Secrets as they are stored."""
+    return encryption.seal(PURPOSE, json.dumps({"k": secrets.api_key, "h": secrets.headers}))
+
+
+def unseal(stored: str | None) -> Secrets:
+    """Stored secrets; empty if the installation's secret has since changed, so that they must be entered again."""
+    if not stored:
+        return Secrets()
+    return _opened(current_app.config["SECRET_KEY"], stored)
+
+
+@lru_cache(maxsize=256)
+def _opened(_secret: str, stored: str) -> Secrets:
+    """The decrypted text, cached, so that each stored text is decrypted only once for each secret."""
+    opened = encryption.unseal(PURPOSE, stored)
+    if opened is None:
+        return Secrets()
+    found = json.loads(opened)
+    return Secrets(found["k"], found["h"])

@@ -1,0 +1,115 @@
+"""Model servers that answer on their usual ports on this machine, to be used with one click."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.db.base import db
+from webapp.errors import Invalid, NotFound
+from webapp.providers import connection_setup, service
+from webapp.providers.models import ModelConnection
+from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields
+from webapp.providers.server_models import ListedModel, choices_of
+
+SECONDS = 0.8
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """A server that answers, its chat models, the most capable first, and whether it can fetch more (Ollama)."""
+
+    name: str
+    base_url: str
+    models: list[str]
+    can_pull: bool = False
+
+
+def look_around(places: Mapping[str, str]) -> list[Nearby]:
+    """Those of these addresses, by name, whose servers answer within SECONDS; no transaction may be open."""
+    if not places:
+        return []
+    with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
+        return [found for found in pool.map(lambda place: _look_at(*place), places.items()) if found is not None]
+
+
+def connected_urls() -> set[str]:
+    """Return the addresses of the servers that are connected."""
+    return set(db.session.scalars(select(ModelConnection.base_url)))
+
+
+def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
+    """Connect a nearby server with its chat models, this one as the default; if it is connected, change its default.
+
+    Raises NotFound if it is not at one of these places or does not answer, Invalid for a model it does not have.
+    """
+    if name not in places:
+        raise NotFound("There is no such server.")
+    fields = NewConnection(name=name, base_url=places[name])
+    known_id = db.session.scalar(
+        select(ModelConnection.connection_id).where(ModelConnection.base_url == fields.base_url).limit(1)
+    )
+    db.session.rollback()  # nothing is held while the server answers
+    try:
+        rows = connection_setup.list_models(fields)
+    except Invalid:
+        raise NotFound("The server is no longer answering.") from None
+    found = connection_setup.choices(fields, rows)
+    if all(choice.name != model for choice in found):
+        raise Invalid.field("model", "is not one of this server's models")
+    if known_id is not None:
+        return _choose(service.get_connection(known_id), model)
+    result = connection_setup.examine(fields, model, rows)
+    offered = [choice.name for choice in found if choice.is_offered or choice.name == model]
+    offers = [OfferFields(model=other, is_default=other == model) for other in offered]
+    return service.create_connection(fields.model_copy(update={"models": offers}), result)
+
+
+def _choose(row: ModelConnection, model: str) -> ModelConnection:
+    """Make a model the default of a server that is connected already."""
+    offers = service.fields_of_offers(row.connection_id)
+    if all(offer.model != model for offer in offers):
+        offers.append(OfferFields(model=model))
+    chosen = [offer.model_copy(update={"is_default": offer.model == model}) for offer in offers]
+    return service.update_connection(row.connection_id, ConnectionChanges(models=chosen, is_enabled=True))
+
+
+def _look_at(name: str, address: str) -> Nearby | None:
+    """A server and its chat models; None if nothing answers like one."""
+    found = fetch(f"{address}/models")
+    try:
+        rows = [ListedModel(str(row["id"])) for row in found["data"] or ()]
+    except (KeyError, TypeError):
+        return None
+    rows = [row for row in rows if 0 < len(row.name) <= 200]
+    models = [choice.name for choice in choices_of(rows)]
+    return Nearby(name, address, models, can_pull=_is_ollama(address))
+
+
+def _is_ollama(address: str) -> bool:
+    found = fetch(f"{root_of(address)}/api/version")
+    return isinstance(found, dict) and "version" in found
+
+
+def root_of(address: str) -> str:
+    """Return the address of a server's own API, beside the one that all servers speak."""
+    return address.removesuffix("/v1")
+
+
+def fetch(url: str) -> Any:
+    """Return the JSON at an address on this machine; None if there is none within SECONDS."""
+    # No proxy from the environment: this is about this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=SECONDS) as answer:
+            return json.loads(answer.read(MOST_BYTES))
+    except (OSError, ValueError, RecursionError, HTTPException):
+        return None

@@ -1,0 +1,80 @@
+"""What the caller may choose, chose last and likes most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.accounts.auth import current_identity, current_user_id
+from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
+from webapp.accounts.service import update_account
+from webapp.errors import Invalid
+from webapp.llm.parameters import Parameters
+from webapp.providers.catalogue import is_offered_id, models_for_user
+from webapp.providers.repository import OfferedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The models a person may choose, their favourites first, and the one to start with."""
+
+    favourites: list[OfferedModel]
+    others: list[OfferedModel]
+    begins_with: str
+
+
+def choices() -> list[OfferedModel]:
+    """The models that the caller may choose."""
+    identity = current_identity()
+    return models_for_user(current_user_id(), is_admin=bool(identity and identity.is_admin))
+
+
+def choice() -> Choice:
+    """The caller's choice. If what they chose last no longer exists, it is the default."""
+    found, settings = choices(), _settings()
+    likes = {name: place for place, name in enumerate(settings.favourite_models)}
+    liked = sorted((o for o in found if o.target.id in likes), key=lambda offered: likes[offered.target.id])
+    ids = {offered.target.id for offered in found}
+    default = next((offered.target.id for offered in found if offered.is_default), "")
+    begins_with = settings.last_model if settings.last_model in ids else default
+    return Choice(liked, [offered for offered in found if offered.target.id not in likes], begins_with)
+
+
+def check_choice(wish: str | None) -> None:
+    """Raise Invalid for the id of a model that is missing or not for the caller; other names are up to the server."""
+    if wish and is_offered_id(wish) and not any(offered.target.id == wish for offered in choices()):
+        raise Invalid.field("model", "is not one of the models you can choose")
+
+
+def remember_choice(wish: str | None) -> None:
+    """Start the caller's next conversation with this model. Costs nothing if it would anyway."""
+    if wish and wish != _settings().last_model:
+        _change(SettingsChanges(last_model=wish[:220]))
+
+
+def remembered_parameters() -> Parameters:
+    """What the caller last chose for a model, which their next conversation starts with."""
+    return _settings().last_parameters
+
+
+def remember_parameters(chosen: Parameters) -> None:
+    """Start the caller's next conversation with these."""
+    if chosen != _settings().last_parameters:
+        _change(SettingsChanges(last_parameters=chosen))
+
+
+def like(wish: str, *, likes: bool) -> None:
+    """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
+    known = _settings().favourite_models
+    if likes and not any(offered.target.id == wish for offered in choices()):
+        raise Invalid.field("model", "is not one of the models you can choose")
+    kept = [name for name in known if name != wish]
+    _change(SettingsChanges(favourite_models=[*kept, wish][-50:] if likes else kept))
+
+
+def _settings() -> UserSettings:
+    identity = current_identity()
+    return UserSettings.of(identity.settings if identity else None)
+
+
+def _change(changes: SettingsChanges) -> None:
+    update_account(current_user_id(), AccountChanges(settings=changes))

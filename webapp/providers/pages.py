@@ -1,0 +1,269 @@
+"""The admin's pages of connections and models."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import admin_only, login_required
+from webapp.accounts.groups import list_groups
+from webapp.db.base import db
+from webapp.errors import Invalid
+from webapp.extensions import app_settings
+from webapp.http.forms import first_sentence, sentences
+from webapp.http.paging import PageQuery
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.llm.parameters import Effort
+from webapp.providers import deletion, grades, service
+from webapp.providers.api import change_connection, run_test
+from webapp.providers.api import choices as model_choices
+from webapp.providers.catalogue import environment_embeds, environment_works, home_wins
+from webapp.providers.model_choice import choice, like
+from webapp.providers.models import ModelConnection, ModelOffer
+from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
+from webapp.providers.status import state_of
+from webapp.providers.windows import budget, speed_found, window_found
+
+blueprint = Blueprint("models_pages", __name__)
+
+LABELS = N_(
+    {
+        "name": "The name",
+        "base_url": "The address",
+        "api_key": "The key",
+        "headers": "The headers",
+        "embedding_model": "This model",
+        "background_model": "This model",
+    }
+)
+
+
+@blueprint.app_context_processor
+def _picker() -> dict[str, Any]:
+    """Return what the composer of any page, and the grades on the pages of models, may need."""
+    return {"load_choice": choice, "load_grades": grades.examinees}
+
+
+@blueprint.get("/models")
+@login_required
+def mine() -> ViewResult:
+    """The models the user can choose: what they can do, what they cost, and which come first."""
+    return render_template("models/mine.html", models=model_choices(), choice=choice())
+
+
+@blueprint.post("/models/favourites")
+@login_required
+def favour() -> ViewResult:
+    """Make a model a favourite, or stop doing so."""
+    try:
+        like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
+    except Invalid as error:
+        flash(first_sentence(_said(error).values()), "error")
+    db.session.commit()
+    return redirect(url_for(".mine"), 303)
+
+
+@blueprint.get("/admin/models")
+@admin_only
+def index() -> ViewResult:
+    """Connections to model servers."""
+    return _page()
+
+
+@blueprint.post("/admin/models/exam")
+@admin_only
+def examine() -> ViewResult:
+    """Examine how well a model writes memories."""
+    model_id = request.form.get("model", "")[:220]
+    grades.request_exam(model_id)
+    flash(_("The exam has begun. Its result will be here in a few minutes."), "message")
+    connection_id, _slash, name = model_id.partition("/")
+    return redirect(url_for(".show", connection_id=connection_id) if name else url_for(".index"), 303)
+
+
+@blueprint.get("/admin/models/<int:connection_id>")
+@admin_only
+def show(connection_id: int) -> ViewResult:
+    """One connection: what works, and which of its models are offered."""
+    return _connection(connection_id)
+
+
+@blueprint.post("/admin/models/<int:connection_id>")
+@admin_only
+def change(connection_id: int) -> ViewResult:
+    """Change a connection."""
+    given: dict[str, Any] = {
+        "name": request.form.get("name", "").strip(),
+        "base_url": request.form.get("base_url", "").strip(),
+        "is_enabled": request.form.get("is_enabled") == "1",
+        "builtin_tools": request.form.get("builtin_tools") == "1",
+    }
+    if request.form.get("api_key", "").strip() or "remove_key" in request.form:
+        given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
+    if request.form.get("headers", "").strip() or "remove_headers" in request.form:
+        given["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
+    try:
+        service.update_connection(connection_id, ConnectionChanges(**given))
+    except ValidationError as error:
+        return _connection(connection_id, errors=_said(Invalid("", errors=field_errors(error)))), 422
+    except Invalid as error:
+        return _connection(connection_id, errors=_said(error)), 422
+    db.session.commit()
+    flash(_("Saved."), "message")
+    return redirect(url_for(".show", connection_id=connection_id), 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/offers")
+@admin_only
+def offer(connection_id: int) -> ViewResult:
+    """Set which models of a connection people can choose."""
+    try:
+        kept = {row.model: row.parameters for row in service.offers_of(connection_id)}
+        names = [name.strip() for name in request.form.getlist("model") if name.strip()]
+        models = [_offer(name, kept.get(name, {})) for name in names]
+        service.update_connection(connection_id, ConnectionChanges(models=models))
+    except ValidationError:
+        return _connection(
+            connection_id, errors={"models": "Numbers only for windows, prices, temperature and length."}
+        ), 422
+    except Invalid as error:
+        return _connection(connection_id, errors={"models": error.detail}), 422
+    db.session.commit()
+    flash(_("Saved."), "message")
+    return redirect(url_for(".show", connection_id=connection_id) + "#offers", 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/embeddings")
+@admin_only
+def embed(connection_id: int) -> ViewResult:
+    """Let a model of this connection make the vectors of the whole site, or none of them."""
+    return _let(connection_id, "embedding_model", "embeddings")
+
+
+@blueprint.post("/admin/models/<int:connection_id>/background")
+@admin_only
+def work(connection_id: int) -> ViewResult:
+    """Let a model of this connection do the background work of the whole site, or none of them."""
+    return _let(connection_id, "background_model", "background")
+
+
+def _let(connection_id: int, role: str, place: str) -> ViewResult:
+    wanted = request.form.get(role, "").strip()
+    try:
+        change_connection(connection_id, ConnectionChanges.model_validate({role: wanted}))
+    except (ValidationError, Invalid) as error:
+        db.session.rollback()
+        invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
+        return _connection(connection_id, errors=_said(invalid), typed={role: wanted}), 422
+    db.session.commit()
+    flash(_("Saved."), "message")
+    return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/test")
+@admin_only
+def test(connection_id: int) -> ViewResult:
+    """Test a connection."""
+    run_test(connection_id)
+    return redirect(url_for(".show", connection_id=connection_id) + "#test", 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/delete")
+@admin_only
+def delete(connection_id: int) -> ViewResult:
+    """Delete a connection, which can be undone for a minute."""
+    deletion.delete_connection(connection_id)
+    db.session.commit()
+    return redirect(url_for(".index", deleted=connection_id), 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/restore")
+@admin_only
+def restore(connection_id: int) -> ViewResult:
+    """Undo the deletion of a connection."""
+    row = deletion.undo_deletion(connection_id)
+    db.session.commit()
+    flash(_("“%(name)s” is back.", name=row.name), "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
+    """A model from the form, keeping parameters that only the API can set."""
+    form = request.form
+
+    def value(field: str) -> str | None:
+        return form.get(f"{field}:{name}", "").strip() or None
+
+    fields = {"max_tokens": "max_tokens", "effort": "reasoning_effort", "system": "system"}
+    given = {parameter: value(field) for field, parameter in fields.items() if f"{field}:{name}" in form}
+    given["temperature"] = value("temperature")
+    return OfferFields.model_validate(
+        {
+            "model": name,
+            "label": value("label"),
+            "icon": value("icon"),
+            "audience": value("audience") or "everyone",
+            "group_ids": form.getlist(f"group:{name}"),
+            "context_window": value("window"),
+            "parameters": Parameters.model_validate(kept | given),
+            "input_price": value("input"),
+            "output_price": value("output"),
+            "is_default": form.get("default") == name,
+            "fallback_rank": value("fallback"),
+        }
+    )
+
+
+def _said(error: Invalid) -> dict[str, str]:
+    return sentences(error, LABELS, otherwise="name")
+
+
+def _page() -> str:
+    rows = service.list_connections(PageQuery(limit=100)).items
+    return render_template(
+        "models/index.html",
+        connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
+        home=app_settings() if home_wins(app_settings()) else None,
+        deleted=deletion.find_deleted(request.args.get("deleted", 0, type=int)),
+    )
+
+
+def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
+    """The tokens used with a model that is too slow for its window; None if it reads all of that."""
+    found = window_found(row.test_result, offer.model)
+    used = budget(found, speed_found(row.test_result, "prompt"))
+    return used if used != found and not offer.context_window else None
+
+
+def _connection(
+    connection_id: int, *, errors: dict[str, str] | None = None, typed: dict[str, str] | None = None
+) -> str:
+    row = service.get_connection(connection_id)
+    offers = service.offers_of(connection_id)
+    chosen = {offer.model for offer in offers}
+    all_names = (row.test_result or {}).get("names", [])
+    names = [name for name in all_names if name not in chosen]
+    error = first_sentence((errors or {}).values())
+    return render_template(
+        "models/connection.html",
+        efforts=get_args(Effort),
+        row=row,
+        offers=offers,
+        names=names,
+        all_names=all_names,
+        windows=(row.test_result or {}).get("windows") or {},
+        speed={kind: speed_found(row.test_result, kind) for kind in ("prompt", "generation")},
+        budgets={offer.model: _budget(row, offer) for offer in offers},
+        roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
+        | (typed or {}),
+        fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
+        error=error,
+        silence=round(app_settings().first_token_seconds),
+        groups=[group for group, _ in list_groups()],
+        chosen_groups=service.groups_of_offers(connection_id),
+    )

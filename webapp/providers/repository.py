@@ -1,0 +1,125 @@
+"""Reads connections and the models they offer from the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func, select, true
+
+from webapp.db.base import db
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+from webapp.providers.key_encryption import Secrets, unseal
+from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
+from webapp.providers.providers import provider_at
+from webapp.providers.schemas import offer_id
+from webapp.providers.windows import budget, speed_found, window_found
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedModel:
+    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
+
+    target: Target
+    label: str
+    connection_id: int | None
+    for_admins: bool
+    is_default: bool
+    fallback_rank: int | None
+    input_price: float | None
+    output_price: float | None
+    icon: str | None = None
+    groups: frozenset[int] = frozenset()
+    """The groups whose members, besides admins, may choose it if it is for admins."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConnections:
+    """What the enabled connections offer, their servers, and what was chosen for vectors and for background work."""
+
+    offered: list[OfferedModel]
+    servers: list[ModelSettings]
+    embeddings: ModelSettings | None
+    background: Target | None
+
+
+def load(home: ModelSettings) -> LoadedConnections:
+    """What the enabled connections offer now; what a server does not set comes from the environment."""
+    groups = select(func.group_concat(ModelOfferGroup.group_id)).where(ModelOfferGroup.offer_id == ModelOffer.offer_id)
+    rows = db.session.execute(
+        select(ModelConnection, ModelOffer, groups.scalar_subquery())
+        .outerjoin(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
+        .where(ModelConnection.is_enabled == true())
+        .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
+    ).all()
+    servers: dict[int, ModelSettings] = {}
+    offered: list[OfferedModel] = []
+    embeddings = background = None
+    for connection, offer, group_ids in rows:
+        server = servers.get(connection.connection_id)
+        if server is None:
+            server = servers[connection.connection_id] = server_settings(connection, home)
+            if connection.embedding_model:
+                embeddings = server.with_embeddings(connection.embedding_model)
+            if name := connection.background_model:
+                background = Target(offer_id(connection.connection_id, name), name, server)
+        if offer is not None:
+            offered.append(
+                _offered(connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ())))
+            )
+    return LoadedConnections(offered, list(servers.values()), embeddings, background)
+
+
+def _offered(
+    connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]
+) -> OfferedModel:
+    speed = speed_found(connection.test_result, "prompt")
+    target = Target(
+        offer_id(connection.connection_id, offer.model),
+        offer.model,
+        server,
+        {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
+        offer.context_window or budget(window_found(connection.test_result, offer.model), speed),
+        connection.builtin_tools,
+        _sees(connection, offer.model),
+        str(offer.parameters.get("system") or ""),
+        None if server.first_token_is_set else speed,
+    )
+    return OfferedModel(
+        target,
+        offer.label,
+        connection.connection_id,
+        offer.audience == "admins",
+        offer.is_default,
+        offer.fallback_rank,
+        offer.input_price,
+        offer.output_price,
+        offer.icon,
+        groups,
+    )
+
+
+def _sees(connection: ModelConnection, model: str) -> bool | None:
+    """Whether a model accepts images; None if the test of its connection used another one, or could not tell."""
+    result = connection.test_result or {}
+    found = result.get("images") if result.get("model") == model else None
+    return bool(found.get("ok")) if isinstance(found, dict) else None
+
+
+def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
+    """How to reach the server of a connection; time limits are those of the environment's server."""
+    return settings_at(connection.base_url, unseal(connection.secrets), home)
+
+
+def settings_at(base_url: str, secrets: Secrets, home: ModelSettings) -> ModelSettings:
+    """Return how to reach the server at an address with its key, and the headers its provider wants."""
+    provider = provider_at(base_url)
+    headers = {**(provider.headers_with(secrets.api_key) if provider else {}), **secrets.headers}
+    return replace(
+        home,
+        base_url=base_url,
+        api_key=secrets.api_key,
+        headers=tuple(sorted(headers.items())),
+        embedding_base_url="",
+        embedding_api_key="",
+    )

@@ -1,0 +1,260 @@
+"""Requests and responses for connections and models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.http.validation import Amount, Flag, Id, Instant, Line, Whole
+from webapp.i18n.marks import say
+from webapp.llm.parameters import Parameters as Parameters
+from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
+
+_OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
+
+
+def server_address(value: str) -> str:
+    """The address of a server, cleaned up. Raises ValueError."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must begin with http:// or https://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("may contain only a host and a path; keys and headers have their own fields")
+    return value.rstrip("/")
+
+
+def _headers(value: dict[str, str]) -> dict[str, str]:
+    for name, content in value.items():
+        if not name.isascii() or not name.replace("-", "").isalnum() or name.lower() in _OURS:
+            raise ValueError(say("%(name)s is not a header you can set here", name=f"{name}"))
+        if not content.isprintable() or not content.isascii():
+            raise ValueError(say("the value of %(name)s has characters that a header cannot hold", name=name))
+    return value
+
+
+Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+
+
+def header_lines(text: str) -> dict[str, str]:
+    """Return the headers in a form's text, one `Name: value` a line."""
+    pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, _colon, value in pairs}
+
+
+Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
+Name = Annotated[Line, Field(min_length=1, max_length=100)]
+ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
+WORKS = (
+    "Its model that does the background work (titles, memories, summaries) for the site: one connection does that, "
+    "or else the default model."
+)
+EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
+
+
+class ConnectionPath(BaseModel):
+    connection_id: Id
+
+
+class ModelPath(BaseModel):
+    model_id: Line = Field(max_length=220, description="The id of a model.")
+
+
+class OfferFields(BaseModel):
+    """A model that people can choose."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName = Field(description="Its name on the server.")
+    label: Line | None = Field(None, max_length=100, description="Its name here.")
+    icon: Line | None = Field(None, max_length=8, description="Shown before its name, such as an emoji.")
+    audience: Literal["everyone", "admins"] = "everyone"
+    group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
+    context_window: Whole | None = Field(None, ge=512, le=100_000_000)
+    parameters: Parameters = Parameters()
+    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
+    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
+    is_default: Flag = Field(
+        False, description="Used when nobody has chosen; the environment's model takes precedence."
+    )
+    fallback_rank: Whole | None = Field(
+        None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
+    )
+
+
+class NewConnection(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    base_url: Address
+    api_key: Line = Field("", max_length=2_000)
+    headers: Headers = {}
+    is_enabled: Flag = True
+    builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
+    embedding_model: ModelName | None = Field(None, description=EMBEDS)
+    background_model: ModelName | None = Field(None, description=WORKS)
+    models: list[OfferFields] | None = Field(
+        None,
+        max_length=200,
+        description="Left out: what the server lists, the most capable as the default, once a test of it has passed.",
+    )
+
+
+class ConnectionChanges(BaseModel):
+    """Only the given fields are changed. An empty key removes it; `models` replaces all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name | None = None
+    base_url: Address | None = None
+    api_key: Line | None = Field(None, max_length=2_000)
+    headers: Headers | None = None
+    is_enabled: Flag | None = None
+    builtin_tools: Flag | None = None
+    embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Empty: none of it any more.")
+    background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Empty: none of it any more.")
+    models: list[OfferFields] | None = Field(None, max_length=200)
+
+
+class OfferOut(OfferFields):
+    id: str = Field(description="What to pass as `model` in other requests.")
+
+    @classmethod
+    def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
+        return cls(
+            id=offer_id(row.connection_id, row.model),
+            model=row.model,
+            label=row.label,
+            icon=row.icon,
+            audience=row.audience,
+            group_ids=group_ids,
+            context_window=row.context_window,
+            parameters=Parameters(**row.parameters),
+            input_price=row.input_price,
+            output_price=row.output_price,
+            is_default=row.is_default,
+            fallback_rank=row.fallback_rank,
+        )
+
+
+class ConnectionOut(BaseModel):
+    connection_id: int
+    name: str
+    base_url: str
+    key_set: bool = Field(description="Whether there is a key. The key itself is never returned.")
+    header_names: list[str]
+    is_enabled: bool
+    builtin_tools: bool
+    embedding_model: str | None = Field(description=EMBEDS)
+    background_model: str | None = Field(description=WORKS)
+    models: list[OfferOut]
+    test_result: dict[str, Any] | None
+    tested_at: Instant | None
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: ModelConnection, offers: list[ModelOffer], groups: dict[int, list[int]]) -> ConnectionOut:
+        return cls(
+            connection_id=row.connection_id,
+            name=row.name,
+            base_url=row.base_url,
+            key_set=row.key_set,
+            header_names=row.header_names,
+            is_enabled=row.is_enabled,
+            builtin_tools=row.builtin_tools,
+            embedding_model=row.embedding_model,
+            background_model=row.background_model,
+            models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers],
+            test_result=row.test_result,
+            tested_at=row.tested_at,
+            created_at=row.created_at,
+        )
+
+
+class ConnectionList(BaseModel):
+    connections: list[ConnectionOut]
+    next_cursor: str | None
+
+
+class Price(BaseModel):
+    input: float | None = Field(description="Dollars per million input tokens.")
+    output: float | None = Field(description="Dollars per million output tokens.")
+
+
+class MemoryGradeOut(BaseModel):
+    """What a model reached in the exam of those that write memories."""
+
+    recall: float = Field(description="The share of right statements that it finds.")
+    false_share: float = Field(description="The share of wrong ones that it makes.")
+    policy: Literal["trusted", "own_words"] = Field(
+        description="How memories are worded: by a trusted model, or in people's own words."
+    )
+    examined_at: Instant
+
+    @classmethod
+    def of(cls, grade: MemoryGrade | None) -> MemoryGradeOut | None:
+        if grade is None:
+            return None
+        return cls(
+            recall=grade.recall,
+            false_share=grade.false_share,
+            policy="trusted" if grade.is_trusted else "own_words",
+            examined_at=grade.examined_at,
+        )
+
+
+class ModelOut(BaseModel):
+    id: str
+    name: str
+    icon: str | None
+    connection_id: int | None
+    context_window: int | None
+    capabilities: list[str]
+    price: Price | None
+    is_default: bool
+    memory_grade: MemoryGradeOut | None = Field(
+        description="For admins: what it reached in the exam of models that write memories, if it was examined."
+    )
+
+
+class ExamQueued(BaseModel):
+    job_id: str
+
+
+class ModelList(BaseModel):
+    models: list[ModelOut]
+
+
+def offer_id(connection_id: int, model: str) -> str:
+    """The id by which a model of a connection is chosen."""
+    return f"{connection_id}/{model}"
+
+
+class LocalServerPath(BaseModel):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class LocalServer(BaseModel):
+    name: str
+    base_url: str
+    models: list[str] = Field(description="Its chat models, the most capable first.")
+    can_pull: bool = Field(description="Whether it can fetch models.")
+
+
+class LocalServerList(BaseModel):
+    servers: list[LocalServer]
+
+
+class PullRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName = Field(description="Its name in Ollama's library, such as qwen3:1.7b.")
+
+
+class PullOut(BaseModel):
+    model: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    completed: int = Field(description="Bytes fetched so far.")
+    total: int = Field(description="Bytes altogether, as far as known.")
+    problem: str = Field(description="Why it failed: unknown_model, disk_full, interrupted, refused; else empty.")

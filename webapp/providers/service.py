@@ -1,0 +1,214 @@
+"""Connections to model servers, as admins manage them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from webapp.accounts.models import UserGroup
+from webapp.db.base import after_commit, db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.i18n.marks import say
+from webapp.providers.catalogue import catalogue
+from webapp.providers.key_encryption import Secrets, seal, unseal
+from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
+from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields, OfferOut
+
+MOST_CONNECTIONS = 100
+
+
+def get_connection(connection_id: int) -> ModelConnection:
+    """A connection. Raises NotFound."""
+    row = db.session.get(ModelConnection, connection_id)
+    if row is None:
+        raise NotFound("There is no such connection.")
+    return row
+
+
+def offers_of(connection_id: int) -> list[ModelOffer]:
+    """The models of a connection in their order."""
+    mine = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
+    return list(db.session.scalars(mine))
+
+
+def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
+    """The groups that a connection's models are for, by the offer's id."""
+    found: dict[int, list[int]] = {}
+    rows = db.session.execute(
+        select(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
+        .join(ModelOffer, ModelOffer.offer_id == ModelOfferGroup.offer_id)
+        .where(ModelOffer.connection_id == connection_id)
+        .order_by(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
+    )
+    for offer_id, group_id in rows:
+        found.setdefault(offer_id, []).append(group_id)
+    return found
+
+
+def fields_of_offers(connection_id: int) -> list[OfferFields]:
+    """The models of a connection as they can be set again."""
+    groups = groups_of_offers(connection_id)
+    rows = (OfferOut.of_row(row, groups.get(row.offer_id, [])) for row in offers_of(connection_id))
+    return [OfferFields(**row.model_dump(exclude={"id"})) for row in rows]
+
+
+def list_connections(query: PageQuery) -> Page[ModelConnection]:
+    """All connections, oldest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("connections", query, int)
+    statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
+    if query.cursor:
+        (last_id,) = keyset.position()
+        statement = statement.where(ModelConnection.connection_id > last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.connection_id,))
+
+
+def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
+    """A new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
+    twice."""
+    there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
+    if len(there) >= MOST_CONNECTIONS:
+        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MOST_CONNECTIONS))
+    row = ModelConnection(
+        name=fields.name,
+        base_url=fields.base_url,
+        secrets=seal(Secrets(fields.api_key, fields.headers)),
+        key_set=bool(fields.api_key),
+        header_names=sorted(fields.headers),
+        is_enabled=fields.is_enabled,
+        builtin_tools=fields.builtin_tools,
+    )
+    db.session.add(row)
+    db.session.flush()
+    _take_roles(row, fields)
+    _set_offers(row.connection_id, fields.models or [])
+    if result is not None:
+        row.test_result, row.tested_at = result, now()
+    db.session.flush()
+    after_commit(catalogue.forget)
+    return row
+
+
+def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
+    """Change the given fields only; a new address drops what a test found. Raises NotFound, Invalid."""
+    row = get_connection(connection_id)
+    moves = changes.base_url is not None and changes.base_url != row.base_url
+    secrets = secrets_after(row, changes)
+    for name in ("name", "base_url", "is_enabled", "builtin_tools"):
+        value: Any = getattr(changes, name)
+        if value is not None:
+            setattr(row, name, value)
+    if moves:
+        row.test_result = row.tested_at = None
+    row.secrets, row.key_set, row.header_names = seal(secrets), bool(secrets.api_key), sorted(secrets.headers)
+    _take_roles(row, changes)
+    if changes.models is not None:
+        _set_offers(connection_id, changes.models)
+    row.updated_at = now()
+    db.session.flush()
+    after_commit(catalogue.forget)
+    return row
+
+
+def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
+    """Return the key and headers of a connection after some changes.
+
+    Raises Invalid if it moves and they are not given again: no other server may be sent them.
+    """
+    moves = changes.base_url is not None and changes.base_url != row.base_url
+    for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
+        if moves and is_stored and getattr(changes, name) is None:
+            raise Invalid.field(name, "must be entered again when the address changes: a key belongs to one server")
+    held = unseal(row.secrets)
+    return Secrets(
+        held.api_key if changes.api_key is None else changes.api_key,
+        held.headers if changes.headers is None else changes.headers,
+    )
+
+
+def delete_connection(connection_id: int) -> None:
+    """Delete a connection with its models. Raises NotFound."""
+    get_connection(connection_id)
+    db.session.execute(delete(ModelOffer).where(ModelOffer.connection_id == connection_id))
+    db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
+    db.session.expire_all()
+    after_commit(catalogue.forget)
+
+
+def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
+    """Store a deleted connection again, with its models; groups that have gone stay away, and a role or a default that
+    another connection has taken stays there."""
+    for role in ("embedding_model", "background_model"):
+        if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
+            setattr(row, role, None)
+    db.session.add(row)
+    db.session.flush()
+    groups = set(db.session.scalars(select(UserGroup.group_id)))
+    is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
+    offers = []
+    for fields in models:
+        still = [number for number in fields.group_ids if number in groups]
+        offers.append(fields.model_copy(update={"group_ids": still, "is_default": fields.is_default and is_free}))
+    _set_offers(row.connection_id, offers)
+    after_commit(catalogue.forget)
+    return row
+
+
+def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
+    """Store what a test of a connection found at this address, and the windows found before if it found none now.
+
+    Nothing is stored if the connection has another address by now. Raises NotFound.
+    """
+    row = get_connection(connection_id)
+    if row.base_url != base_url:
+        return row
+    before = {name: found for name, found in (row.test_result or {}).items() if name == "windows"}
+    row.test_result, row.tested_at = before | result, now()
+    db.session.flush()
+    return row
+
+
+def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
+    """Let this connection's models make the vectors and do the background work instead of any other's; an empty field
+    ends it for this connection."""
+    for role in ("embedding_model", "background_model"):
+        model = getattr(fields, role)
+        if model is None:
+            continue
+        if model:
+            for other in db.session.scalars(select(ModelConnection).where(getattr(ModelConnection, role).is_not(None))):
+                setattr(other, role, None)
+        setattr(row, role, model or None)
+        db.session.flush()
+
+
+def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
+    """Make these the connection's models; the ids of those that stay do not change, because they derive from names."""
+    names = [fields.model for fields in models]
+    if len(set(names)) < len(names):
+        raise Invalid.field("models", "names a model twice")
+    chosen = {fields.model: set(fields.group_ids) if fields.audience == "admins" else set() for fields in models}
+    wanted = set().union(*chosen.values())
+    if wanted - set(db.session.scalars(select(UserGroup.group_id).where(UserGroup.group_id.in_(wanted)))):
+        raise Invalid.field("models", "names a group that does not exist")
+    if any(fields.is_default for fields in models):
+        for other in db.session.scalars(select(ModelOffer).where(ModelOffer.is_default)):
+            other.is_default = False
+    known = {offer.model: offer for offer in offers_of(connection_id)}
+    for name, offer in known.items():
+        if name not in names:
+            db.session.delete(offer)
+    for fields in models:
+        row = known.get(fields.model) or ModelOffer(connection_id=connection_id, model=fields.model)
+        row.label, row.icon = fields.label or fields.model[:100], fields.icon or None
+        row.audience, row.context_window = fields.audience, fields.context_window
+        row.parameters = fields.parameters.model_dump(exclude_none=True)
+        row.input_price, row.output_price = fields.input_price, fields.output_price
+        row.is_default, row.fallback_rank = fields.is_default, fields.fallback_rank
+        db.session.add(row)
+        db.session.flush()
+        db.session.execute(delete(ModelOfferGroup).where(ModelOfferGroup.offer_id == row.offer_id))
+        db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in chosen[fields.model])
+    db.session.flush()

@@ -1,0 +1,1 @@
+"""Redis: clients, URLs, time-outs."""

@@ -1,0 +1,57 @@
+"""Announces whose passages or memories have changed, to the web processes that keep some of them in memory.
+
+What is shared in a space is in the indexes of all its members. Only the space is announced: each process knows which of
+those it keeps an index for are in it, so nobody has to look up the members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from webapp.background.events import Kind, happened
+from webapp.db.base import after_commit, db, pending_actions
+from webapp.extensions import redis
+from webapp.spaces.versions import raised
+
+CHANNEL, SPACES = CHANNELS = "changed", "changed:spaces"
+"""Their messages are ids of users, or of spaces, with commas between them. Nothing depends on them: every look-up asks
+the tables whether it is up to date."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Announcement:
+    """Announces users, or spaces, when called."""
+
+    channel: str
+    ids: tuple[int, ...]
+
+    def __call__(self) -> None:
+        with suppress(RedisError):
+            redis().publish(self.channel, ",".join(map(str, self.ids)))
+
+
+def announce(user_id: int) -> None:
+    """Announce, once the current transaction is committed, that what the user can find has changed."""
+    announcement = _Announcement(CHANNEL, (user_id,))
+    if announcement not in pending_actions(db.session()):
+        after_commit(announcement)
+
+
+def init_announcing() -> None:
+    """Announce changes of memories and of spaces; those of passages are announced where they are noted."""
+    happened.connect(_happened)
+    raised.connect(_raised)
+
+
+def _happened(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
+    if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
+        announce(user_id)
+
+
+def _raised(_sender: object, *, space_ids: Sequence[int]) -> None:
+    after_commit(_Announcement(SPACES, tuple(space_ids)))

@@ -1,0 +1,290 @@
+"""Rows into passages: the one place that defines what is searched for a user."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from sqlalchemy import BindParameter, Row, Select, bindparam, case, false, func, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
+from webapp.db.index_hints import use_primary_key
+from webapp.memories.models import Memory
+from webapp.retrieval.blocks import Block
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
+from webapp.retrieval.passages import Key, Passage
+from webapp.retrieval.scope import NOBODY
+from webapp.spaces.models import DocumentChunk, SpaceDocument
+from webapp.text.message_pieces import pieces_of
+
+BLOCK = 500
+"""Rows read at a time: a large user's data must not be in memory all at once."""
+CHUNKS_ONLY = 2**31 - 1
+"""The `from_id` of a change of a conversation that affects none of its messages."""
+_IN_PIECES = (Message.message_id, MessageEmbedding.piece)
+FINISHED = ("complete", "stopped", "interrupted")
+"""States of messages that are searched; one that failed, or is being written, is not."""
+
+
+def usable_memories() -> Select[*tuple[Any, ...]]:
+    """Memories that may be found: not closed, not archived, not waiting in review."""
+    return select(Memory).where(
+        Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
+    )
+
+
+def searchable_messages() -> Select[*tuple[Any, ...]]:
+    """Messages that may be found, joined to their conversation: current, finished, in nothing hidden or temporary."""
+    return (
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(
+            Message.superseded_by_id.is_(None),
+            Message.status.in_(FINISHED),
+            Message.content != "",
+            Conversation.deleted_at.is_(None),
+            Conversation.is_temporary == false(),
+        )
+    )
+
+
+def searchable_chunks() -> Select[*tuple[Any, ...]]:
+    """Chunks that may be found, joined to their conversation."""
+    return (
+        select(ConversationChunk)
+        .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
+        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary == false(), ConversationChunk.level == 0)
+    )
+
+
+def load_user(user_id: int) -> Iterator[Block]:
+    """Everything of the user's own that they can find, block by block."""
+    yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
+    yield from load_conversations(Conversation.user_id == user_id)
+
+
+def load_space(user_id: int, space_id: int) -> Iterator[Block]:
+    """What others share with a user in a space, and its documents, block by block."""
+    shared = _memories(Memory.user_id != user_id, Memory.space_id == space_id, Memory.visibility == "shared")
+    yield from _blocks(shared, Memory.memory_id, _memory)
+    documents = select(
+        DocumentChunk.document_chunk_id,
+        DocumentChunk.content,
+        DocumentChunk.space_id,
+        DocumentChunk.document_id,
+        SpaceDocument.created_at,
+        DocumentChunk.embedding_model,
+        DocumentChunk.embedding,
+    ).join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
+    yield from _blocks(documents.where(DocumentChunk.space_id == space_id), DocumentChunk.document_chunk_id, _document)
+
+
+def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
+    """The user's usable memories: those with these ids, or all."""
+    if memory_ids is None:
+        yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
+    else:
+        changed = {"user": user_id, "changed": sorted(memory_ids)}
+        yield _block(map(_memory, db.session.execute(_changed_memories(), changed)))
+
+
+def load_conversations(*conditions: Any) -> Iterator[Block]:
+    """Chunks and messages of the conversations that meet the conditions."""
+    yield from _blocks(_chunks().where(*conditions), ConversationChunk.chunk_id, _chunk)
+    yield from _message_blocks(_messages().where(*conditions))
+
+
+def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
+    """What changed in some of the user's conversations: messages from an id on, by conversation, and chunks.
+
+    Three statements at most, however many conversations. Some messages before those ids may be included.
+    """
+    if with_chunks:
+        where = {"user": user_id, "conversations": sorted(with_chunks)}
+        yield _block(map(_chunk, db.session.execute(_changed_chunks(), where)))
+    whole = [number for number, from_id in tails.items() if not from_id]
+    ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
+    for conversations in filter(None, (whole, ends)):
+        where = {
+            "user": user_id,
+            "conversations": sorted(conversations),
+            "from": min(tails[number] for number in conversations),
+        }
+        yield _with_vectors(db.session.execute(_changed_messages(), where))
+
+
+# Building a statement costs about as much as sending it: those of every reply are built once.
+@cache
+def _changed_chunks() -> Select[*tuple[Any, ...]]:
+    return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
+
+
+@cache
+def _changed_memories() -> Select[*tuple[Any, ...]]:
+    changed: BindParameter[int] = bindparam("changed", expanding=True)
+    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(changed))
+    return use_primary_key(statement.order_by(Memory.memory_id), Memory)
+
+
+@cache
+def _changed_messages() -> Select[*tuple[Any, ...]]:
+    return (
+        _messages()
+        .where(*_changed(), Message.message_id >= bindparam("from"))
+        .order_by(Message.message_id, MessageEmbedding.piece)
+    )
+
+
+def _changed() -> tuple[Any, ...]:
+    numbers: BindParameter[int] = bindparam("conversations", expanding=True)
+    return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
+
+
+def _chunks() -> Select[*tuple[Any, ...]]:
+    return searchable_chunks().with_only_columns(
+        ConversationChunk.chunk_id,
+        ConversationChunk.content,
+        Conversation.user_id,
+        Conversation.space_id,
+        Conversation.conversation_id,
+        ConversationChunk.created_at,
+        ConversationChunk.embedding_model,
+        ConversationChunk.embedding,
+    )
+
+
+def _messages() -> Select[*tuple[Any, ...]]:
+    """One row per piece that has a vector; one row for a message without any."""
+    return (
+        searchable_messages()
+        .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
+        .with_only_columns(
+            Message.message_id,
+            # The text only once, with its first piece: a long message has many.
+            case((func.coalesce(MessageEmbedding.piece, 0) == 0, Message.content), else_="").label("content"),
+            Conversation.user_id,
+            Conversation.space_id,
+            Conversation.conversation_id,
+            Message.created_at,
+            Message.role,
+            MessageEmbedding.piece,
+            MessageEmbedding.from_char,
+            MessageEmbedding.to_char,
+            MessageEmbedding.model,
+            MessageEmbedding.embedding,
+        )
+    )
+
+
+def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
+    """The words of the questions for which the user called a passage not relevant, by passage."""
+    found: dict[Key, list[frozenset[str]]] = defaultdict(list)
+    for kind, passage_id, terms in db.session.execute(
+        select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.terms).where(
+            PassageVerdict.user_id == user_id, PassageVerdict.verdict == "not_relevant"
+        )
+    ):
+        found[kind, passage_id].append(frozenset(terms))
+    return dict(found)
+
+
+def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
+    return (
+        usable_memories()
+        .with_only_columns(
+            Memory.memory_id,
+            Memory.content,
+            Memory.user_id,
+            Memory.space_id,
+            Memory.visibility,
+            Memory.created_at,
+            Memory.fact_value,
+            Memory.embedding_model,
+            Memory.embedding,
+        )
+        .where(*conditions)
+    )
+
+
+def _memory(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
+    memory_id, content, owner, space_id, visibility, at, value, model, vector = row
+    if value and value.casefold() not in content.casefold():
+        content = f"{content} {value}"
+    return Passage("memory", memory_id, content, owner, at, space_id, visibility == "shared"), model, vector
+
+
+def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
+    chunk_id, content, owner, space_id, conversation_id, at, model, vector = row
+    return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
+
+
+def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
+    """A message as its pieces."""
+    return [
+        Passage(
+            "message",
+            row.message_id,
+            row.content[start:end],
+            row.user_id,
+            row.created_at,
+            row.space_id,
+            group_id=row.conversation_id,
+            piece=number,
+            start=start,
+            end=end,
+            speaker=row.role,
+        )
+        for number, (start, end) in enumerate(pieces_of(row.content))
+    ]
+
+
+def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
+    """A block from rows of messages with their pieces' vectors, in the order of message and piece."""
+    block = Block()
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for row in rows:
+        if not row.piece:
+            pieces = _pieces(row)
+            block.passages += pieces
+            spans = {row.message_id: [(piece.start, piece.end) for piece in pieces]}
+        places = spans.get(row.message_id, ())
+        # A vector of a text that was cut differently represents something else.
+        if row.piece is not None and row.piece < len(places) and places[row.piece] == (row.from_char, row.to_char):
+            block.put_vector(("message", row.message_id, row.piece), row.model, row.embedding)
+    return block
+
+
+def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
+    """Like `_blocks`, for messages: all pieces of one are in one block."""
+    keys = sorted(set(db.session.scalars(statement.with_only_columns(Message.message_id))))
+    for start in range(0, len(keys), BLOCK):
+        some = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
+        yield _with_vectors(db.session.execute(some.order_by(*_IN_PIECES)))
+
+
+def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
+    chunk_id, content, space_id, document_id, at, model, vector = row
+    passage = Passage("document", chunk_id, content, NOBODY, at, space_id, True, group_id=document_id)
+    return passage, model, vector
+
+
+def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
+    """The rows of a statement in the order of its key.
+
+    First only the keys: sorting all rows with their texts and vectors again for every page is slow, and takes more than
+    the sort buffer of a database holds.
+    """
+    keys = sorted(db.session.scalars(statement.with_only_columns(key)))
+    for start in range(0, len(keys), BLOCK):
+        some = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
+        yield _block(map(convert, db.session.execute(some)))
+
+
+def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
+    block = Block()
+    for passage, model, raw in found:
+        block.put(passage, model, raw)
+    return block

@@ -1,0 +1,182 @@
+"""Vectors of queries, in time or not at all: a turn never waits for an embedder that is slow or unreachable."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass, replace
+
+from webapp.config import Settings
+from webapp.extensions import Part
+from webapp.llm.embedder_choice import Embeddings, present
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
+from webapp.llm.errors import ModelError
+from webapp.providers.clients import packaged_embedder
+from webapp.retrieval.blocks import generation, model_of
+
+log = logging.getLogger(__name__)
+
+THREADS = 4
+KEPT = 256
+MAX_CHARS = 2_000
+FAILURES = 3
+"""Failures in a row after which the embedder is left alone for REST_SECONDS."""
+REST_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class PendingQuery:
+    """A query whose vector is being made: its `text`, the model, when it was asked for, and the future vector."""
+
+    text: str
+    model: str
+    started: float
+    future: Future[Vector] | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.future is None or self.future.done()
+
+
+class QueryVectors:
+    """A small cache of query vectors, with a deadline for the embedder; `make` gives an embedder for an older model.
+
+    Thread-safe. While the embedder fails it is tried only once in a while, so that nobody waits for it.
+    """
+
+    def __init__(self, current: Embedder | Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
+        self._embedders: dict[str, Embedder | None] = {}
+        self._current = current
+        self._model = ""  # known once somebody asks: the application chooses the model
+        self._seconds = seconds
+        self._make = make
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._asked: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._failures = 0
+        self._rests_until = 0.0
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the embedder has failed repeatedly: search then goes by words alone."""
+        return self._failures >= FAILURES
+
+    def start(self, text: str) -> PendingQuery:
+        """Start making a query's vector, unless it is being made, the embedder rests, or the query is empty."""
+        text = " ".join(text.split())[:MAX_CHARS]
+        model = self._chosen()
+        started, future = self._submit(model, text) if text else (time.monotonic(), None)
+        return PendingQuery(text, model, started, future)
+
+    def _chosen(self) -> str:
+        """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
+        current = present(self._current)
+        with self._lock:
+            if current.model != self._model:
+                self._model, self._failures = current.model, 0
+            self._embedders[current.model] = current
+        return current.model
+
+    def result(self, asked: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
+        """The query's vectors by generation, as far as they arrive within the deadline.
+
+        The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
+        vectors of an older model, the query is embedded by that model too.
+        """
+        futures: dict[str, Future[Vector]] = {}
+        if asked.future is not None:
+            futures[asked.model] = asked.future
+            older = {model_of(name) for name in generations} - {asked.model}
+            futures |= {
+                model: future
+                for model in sorted(older)[:2]
+                if (future := self._submit(model, asked.text)[1]) is not None
+            }
+        left = asked.started + self._seconds - time.monotonic()
+        done, late = wait_for(futures.values(), timeout=max(0.0, left))
+        if late:
+            self._failed("late")
+        vectors = [(model, future) for model, future in futures.items() if future in done and not future.exception()]
+        return {generation(model, len(future.result())): future.result() for model, future in vectors}
+
+    def _submit(self, model: str, text: str) -> tuple[float, Future[Vector] | None]:
+        """When the vector was first asked for, and the vector to come, if there will be one."""
+        now = time.monotonic()
+        with self._lock:
+            kept = self._kept.get((model, text))
+            if kept is not None:
+                self._kept.move_to_end((model, text))
+                ready: Future[Vector] = Future()
+                ready.set_result(kept)
+                return now, ready
+            if (asked := self._asked.get((model, text))) is not None:
+                return asked
+            if self._failures >= FAILURES and now < self._rests_until:
+                return now, None
+            if self._failures >= FAILURES:  # one tries; the others continue without it until there is an answer
+                self._rests_until = now + REST_SECONDS
+            if self._pool is None or self._pool[0] != os.getpid():
+                self._asked.clear()
+                self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
+            future = self._pool[1].submit(self._embed, model, text)
+            self._asked[model, text] = now, future
+        future.add_done_callback(lambda _done: self._answered(model, text))
+        return now, future
+
+    def _answered(self, model: str, text: str) -> None:
+        with self._lock:
+            self._asked.pop((model, text), None)
+
+    def _embed(self, model: str, text: str) -> Vector:
+        try:
+            if model not in self._embedders:
+                self._embedders[model] = self._make(model)
+            embedder = self._embedders[model]
+            if embedder is None:
+                raise ModelError
+            # After the deadline the answer still serves anyone who asks the same again, but not for long.
+            vector = embedder.embed_query(text, timeout=max(1.0, 4 * self._seconds))
+        except ModelError as error:
+            if model == self._model:
+                self._failed(error.code)
+            else:
+                self._embedders[model] = None  # an older model that is no longer served
+            raise
+        with self._lock:
+            if model == self._model:
+                self._failures = 0
+            self._kept[model, text] = vector
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return vector
+
+    def _failed(self, why: str) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures == FAILURES:
+                self._rests_until = time.monotonic() + REST_SECONDS
+                log.warning("embedder left alone for a while", extra={"code": why})
+
+
+def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> QueryVectors:
+    """The query vectors of a process."""
+
+    def older(model: str) -> Embedder | None:
+        if isinstance(current, Embeddings) and ((found := current.named(model)) is not None or "@" in model):
+            return found
+        if settings.embedder == "server":
+            return OpenAIEmbedder(replace(settings.model, embedding_model=model))
+        return packaged_embedder(model)
+
+    return QueryVectors(current, settings.embedding_query_seconds, older)
+
+
+query_vectors: Part[QueryVectors] = Part("query_vectors")

@@ -1,0 +1,278 @@
+"""What the templates of receipts and search show: lines with their reason, quote and age, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+from sqlalchemy import Select, bindparam, case, func, or_, select
+
+from webapp.conversations.messages import order_by_index
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.search import find
+from webapp.db.base import db
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import ngettext
+from webapp.memories.store import history
+from webapp.memories.store.history import QuotedEvidence
+from webapp.retrieval import receipts, service
+from webapp.retrieval.excerpt import excerpt, without_marks
+from webapp.retrieval.models import TurnReceipt
+from webapp.retrieval.passages import FoundPassage
+from webapp.retrieval.receipts import Line
+from webapp.spaces.models import DocumentChunk
+
+DONE = N_(
+    {
+        "wrong": "Set aside as wrong",
+        "outdated": "Marked as no longer true",
+        "not_relevant": "Noted: it will count less for questions like this one",
+        "forget": "Forgotten for good",
+    }
+)
+
+KINDS = N_({"memory": "Memory", "message": "Past message", "chunk": "Conversation summary", "document": "Document"})
+
+_REASONS = N_(
+    {
+        "profile": "Your profile",
+        "pinned": "Pinned by you",
+        "fact": "Important fact",
+        "instruction": "Standing instruction",
+        "space": "Fact of this space",
+        "recent": "Learned recently",
+        "earlier part of this conversation": "An earlier part of this conversation",
+        "words": "Has the same words",
+        "words nearby": "Next to the same words",
+        "meaning": "Similar in meaning",
+        "words and meaning": "Same words, similar meaning",
+        "words nearby and meaning": "Similar in meaning, next to the same words",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedCounts:
+    """How much a reply saw: what was found for the question, documents, and what every reply sees."""
+
+    relevant: int = 0
+    documents: int = 0
+    always: int = 0
+
+    @property
+    def label(self) -> str:
+        """For the line under the reply: what was found, else what every reply sees; empty when it saw nothing."""
+        found = [_("%(n)s relevant", n=self.relevant)] if self.relevant else []
+        if self.documents:
+            found.append(ngettext("%(num)s document", "%(num)s documents", self.documents))
+        return " · ".join(found) or (_("%(n)s always on", n=self.always) if self.always else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """A line of a receipt with the quotes of its memory."""
+
+    line: Line
+    evidence: Sequence[QuotedEvidence] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why it was there, as a sentence."""
+        return _REASONS.get(self.line.reason) or self.line.reason[:1].upper() + self.line.reason[1:]
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return KINDS[self.line.kind]
+
+    @property
+    def is_found(self) -> bool:
+        """Return whether it was found for the question, not only what every reply sees."""
+        return self.line.stage == receipts.FOUND or self.line.reason in receipts.FOUND_BY
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReceipt:
+    """What the reply saw, in the groups of UsedCounts, and what was considered and left out."""
+
+    relevant: list[ShownItem] = field(default_factory=list)
+    documents: list[ShownItem] = field(default_factory=list)
+    always: list[ShownItem] = field(default_factory=list)
+    passed_over: list[ShownItem] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.relevant or self.documents or self.always or self.passed_over)
+
+
+def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
+    """Lines in their groups, each thing once."""
+    lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
+    ids = [line.id for line in lines if line.kind == "memory"]
+    quotes = history.evidence_of(user_id, ids) if ids else {}
+    found = ShownReceipt()
+    for line in lines:
+        item = ShownItem(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
+        if not line.injected:
+            found.passed_over.append(item)
+        elif line.kind == "document":
+            found.documents.append(item)
+        else:
+            (found.relevant if item.is_found else found.always).append(item)
+    return found
+
+
+def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, ShownReceipt]:
+    """The newest reply of a conversation that used something, with its receipt."""
+    if conversation is None:
+        return None, ShownReceipt()
+    message_id = db.session.scalar(
+        order_by_index(select(Message.message_id))
+        .where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.role == "assistant",
+            Message.superseded_by_id.is_(None),
+            Message.status != "streaming",
+        )
+        .order_by(Message.message_id.desc())
+        .limit(1)
+    )
+    if message_id is None:
+        return None, ShownReceipt()
+    return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
+
+
+def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
+    """How much each of some replies used; the caller has checked whose they are."""
+    rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
+    used: dict[int, UsedCounts] = {}
+    for message_id, kind, found, rest, documents in rows:
+        seen = used.get(message_id, UsedCounts())
+        relevant, always = (0, 0) if kind == "document" else (found, rest)
+        used[message_id] = UsedCounts(seen.relevant + relevant, seen.documents + documents, seen.always + always)
+    return used
+
+
+@cache
+def _used_counts() -> Select[*tuple[Any, ...]]:
+    # A memory that every reply sees has one line, which says so even if it was found as well.
+    found = or_(TurnReceipt.stage == receipts.FOUND, TurnReceipt.reason.in_(receipts.FOUND_BY))
+    numbers = (case((which, TurnReceipt.passage_id)) for which in (found, ~found))
+    of_document = (TurnReceipt.kind == "document") & (DocumentChunk.document_chunk_id == TurnReceipt.passage_id)
+    counts = (func.count(number.distinct()) for number in (*numbers, DocumentChunk.document_id))
+    return (
+        select(TurnReceipt.message_id, TurnReceipt.kind, *counts)
+        .outerjoin(DocumentChunk, of_document)
+        .where(TurnReceipt.message_id.in_(bindparam("ids", expanding=True)), TurnReceipt.injected)
+        .group_by(TurnReceipt.message_id, TurnReceipt.kind)
+    )
+
+
+def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
+    """A text with its spans as <mark>."""
+    html, at = Markup(""), 0
+    for start, end in spans:
+        html += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start:end])
+        at = end
+    return html + escape(text[at:])
+
+
+FILTERS = N_(
+    {
+        "": "Everything",
+        "conversation": "Conversations",
+        "message": "Messages",
+        "memory": "Memories",
+        "chunk": "Summaries",
+        "document": "Documents",
+    }
+)
+SPEAKERS = N_({"": "Anyone", "user": "You", "assistant": "Assistant"})
+MOST = 24
+EXCERPT = 160
+TITLES = 4
+NEARLY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResult:
+    """A search result: `memory_id` for a memory; otherwise it opens a conversation, at a message if there is one."""
+
+    kind: str
+    title: Markup | str
+    excerpt: Markup | None
+    at: datetime
+    conversation_id: int | None = None
+    message_id: int | None = None
+    memory_id: int | None = None
+    passage: str = ""
+
+    @property
+    def fragment(self) -> str:
+        """Takes a browser to the words in a long message: a text fragment, for after the `#`."""
+        words = self.passage.split()
+        return ":~:text=" + quote(" ".join(words[:8]), safe="").replace("-", "%2D") if words else ""
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        return {"conversation": "Conversation", **KINDS, "message": "Message"}[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Groups in the order of `FILTERS`; whether only words were searched for, and whether an index is being built."""
+
+    groups: list[tuple[str, list[ShownResult]]] = field(default_factory=list)
+    words_only: bool = False
+    is_preparing: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+
+def search(
+    user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
+) -> Results:
+    """What a person searches for: conversations by title or words, then memories, messages, summaries, documents.
+
+    With days or a speaker given, only what has a day or a speaker is searched.
+    """
+    if not q:
+        return Results()
+    found: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
+    by_title = kind in ("", "conversation") and not (since or until or speaker)
+    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
+        found["conversation"].append(
+            ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
+        )
+    words_only = is_preparing = False
+    if kind != "conversation":
+        kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
+        passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MOST)
+        is_preparing = not passages.indexed
+        words_only = passages.indexed and not passages.with_meaning
+        best = max((item.score for item in passages.items), default=0.0)
+        there = {result.message_id for result in found["conversation"]}
+        for item in passages.items:
+            said = item.content if item.kind == "memory" else without_marks(item.content)
+            part = excerpt(said, q, EXCERPT, prefix=q[-1:].isalnum())
+            # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
+            is_close = bool(part.spans) or item.score >= NEARLY * best
+            if is_close and (item.message_id not in there or item.kind != "message"):
+                found[item.kind].append(_result(item, mark_spans(part.text, part.spans)))
+    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only, is_preparing)
+
+
+def _result(item: FoundPassage, text: Markup) -> ShownResult:
+    if item.kind == "memory":
+        return ShownResult("memory", text, None, item.at, memory_id=item.id)
+    title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
+    # For a message longer than a page: the piece that was found, so that the browser can scroll to it.
+    passage = item.content if item.kind == "message" and item.start else ""
+    return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)

@@ -1,0 +1,294 @@
+"""Makes vectors in the background, in batches: of messages after a watermark, of chunks and of memories.
+
+No connection is held while the embedder works; what it cannot do now it does later, since the watermark stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Row, Select, Update, insert, or_, select, true, update
+
+from webapp.accounts.models import User
+from webapp.background.time_slices import Slice
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, reads_only, rows_changed, write_transaction
+from webapp.db.index_hints import use_primary_key
+from webapp.llm.embeddings import Embedder
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.store.versions import current_version
+from webapp.providers.clients import embedder
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.message_vectors import (
+    drop_other_pieces,
+    message_pieces,
+    pieces_without_vector,
+    store_message_vectors,
+)
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
+from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
+from webapp.spaces.versions import touch
+
+BATCH = 64
+"""Messages that are looked at together."""
+MAX_CHARS = 8_000
+MANY_CHARS = 200_000
+"""Characters of messages that are cut into pieces together; a longer message is cut alone."""
+FEW_CHANGES = 500
+"""Up to this number, the memories that may be owed a vector are named one by one."""
+FEW_NOTED = 125
+"""Up to this number, the memories that got one are."""
+
+
+@dataclass(slots=True)
+class IndexedCounts:
+    """Vectors made, by kind (for messages, those of their pieces), and whether some are still owed."""
+
+    messages: int = 0
+    chunks: int = 0
+    memories: int = 0
+    more: bool = False
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.messages + self.chunks + self.memories
+
+
+def index_user(user_id: int, turn: Slice | None = None) -> IndexedCounts:
+    """Make the vectors owed to a user's memories, chunks and messages, as far as a slice goes. Raises ModelError after
+    storing what was finished. Safe to run twice, even at once."""
+    with reads_only():
+        done = IndexedCounts()
+        done.more = not _index_all(user_id, embedder(), done, turn or Slice())
+        with write_transaction():
+            changes.prune(user_id)
+        return done
+
+
+def _index_all(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+    """Make vectors until none is owed, or the slice is over; returns whether it came to the end."""
+    if not _index_memories(user_id, client, done, turn):
+        return False
+    due = (
+        select(Conversation.conversation_id)
+        .where(Conversation.user_id == user_id, Conversation.index_due == true())
+        .order_by(Conversation.updated_at.desc())
+        .limit(BATCH)
+    )
+    seen: set[int] = set()
+    while True:
+        new = db.session.scalars(due.where(Conversation.conversation_id.not_in(seen)) if seen else due).all()
+        for conversation_id in new:
+            if not _index_chunks(conversation_id, client, done, turn):
+                return False
+            while _index_messages(conversation_id, client, done, turn):
+                if not turn.goes_on() or embedder().model != client.model:
+                    return False
+        seen.update(new)
+        if len(new) < BATCH:
+            return True
+
+
+def _index_messages(conversation_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+    """Index a conversation's next messages; returns whether there may be more, or more of them."""
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or not conversation.index_due:
+        db.session.rollback()
+        return False
+    if conversation.is_temporary or conversation.deleted_at is not None:
+        with write_transaction():
+            db.session.execute(_conversation(conversation_id).values(index_due=False))
+        return False
+    user_id, after = conversation.user_id, conversation.indexed_through or 0
+    rows = _first_batch(_finished_messages(db.session.execute(_messages(conversation_id, after)).all()))
+    wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
+    pieces = [piece for row in wanted for piece in message_pieces(row.message_id, row.content)]
+    parts = pieces_without_vector(client.model, pieces) if len(pieces) > turn.portion else pieces
+    db.session.remove()  # no connection is held while the embedder works
+    texts = {row.message_id: row.content for row in wanted}
+    while True:
+        part, parts = parts[: turn.portion], parts[turn.portion :]
+        vectors = client.embed_passages([piece.of(texts[piece.message_id]) for piece in part]) if part else ()
+        with write_transaction():
+            conversation = db.session.get(Conversation, conversation_id, with_for_update=True)
+            if conversation is None:
+                return False
+            if (conversation.indexed_through or 0) != after or embedder().model != client.model:
+                return True  # somebody else was here, messages came back, or another model was chosen: check again
+            are_all = len(part) == len(pieces)
+            store_message_vectors(user_id, client.model, part, vectors, are_some=not are_all)
+            done.messages += len(part)
+            if not parts:
+                if not are_all:
+                    drop_other_pieces(pieces)
+                if wanted:
+                    changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
+                conversation.indexed_through = rows[-1].message_id if rows else after or None
+                # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
+                conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
+                # Messages after a reply that is still being written stay owed, and have to wait for it.
+                return conversation.index_due and bool(rows)
+        if not turn.goes_on():
+            return True
+
+
+def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
+    """The messages after the watermark, each with the model that has made all its vectors: one statement, and so one
+    state of all of them. The vector of the first piece is made last, and shows that the others are there."""
+    return (
+        select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
+        .outerjoin(
+            MessageEmbedding, (MessageEmbedding.message_id == Message.message_id) & (MessageEmbedding.piece == 0)
+        )
+        .where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.message_id > after
+        )
+        .order_by(Message.message_id)
+        .limit(BATCH)
+    )
+
+
+def _finished_messages(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The first messages, up to one that is still being written."""
+    return list(takewhile(lambda row: row.status != "streaming", rows))
+
+
+def _has_more(conversation_id: int, after: int) -> bool:
+    """Whether a conversation has finished messages after the watermark."""
+    behind = select(Message.message_id).where(
+        Message.conversation_id == conversation_id,
+        Message.message_id > after,
+        Message.superseded_by_id.is_(None),
+        Message.status.in_(FINISHED),
+        Message.content != "",
+    )
+    return db.session.scalar(behind.limit(1)) is not None
+
+
+def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The first messages of a batch, as many as fit MANY_CHARS, but at least one."""
+    size = 0
+    for number, row in enumerate(rows):
+        size += len(row.content)
+        if size > MANY_CHARS and number:
+            return rows[:number]
+    return rows
+
+
+def _index_chunks(conversation_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+    """Make vectors of the chunks of a conversation that have none by this model; returns whether all have one now."""
+    rows = db.session.execute(
+        select(ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.user_id)
+        .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
+        .where(
+            ConversationChunk.conversation_id == conversation_id,
+            ~(Conversation.is_temporary | (ConversationChunk.level > 0)),
+            or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != client.model),
+        )
+    ).all()
+    db.session.remove()
+    while rows:
+        batch, rows = rows[: turn.portion], rows[turn.portion :]
+        vectors = client.embed_passages([row.content[:MAX_CHARS] for row in batch])
+        with write_transaction():
+            for row, vector in zip(batch, vectors, strict=True):
+                db.session.execute(
+                    update(ConversationChunk)
+                    .where(ConversationChunk.chunk_id == row.chunk_id)
+                    .values(embedding=_bytes(vector), embedding_model=client.model)
+                )
+            changes.note(batch[0].user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
+        done.chunks += len(batch)
+        if not turn.goes_on():
+            return False
+    return True
+
+
+def _index_memories(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+    """Make vectors of the memories that changed since the last time and have none by this model; returns whether all
+    have one now."""
+    through = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
+    newest = current_version(user_id)
+    owed = select(Memory.memory_id, Memory.content, Memory.revision, Memory.space_id, Memory.visibility).where(
+        Memory.user_id == user_id, or_(Memory.embedding.is_(None), Memory.embedding_model != client.model)
+    )
+    if newest <= (through or 0):
+        return True
+    if through is not None:
+        changed = _changed_memories(user_id, through)
+        if changed is not None:
+            owed = use_primary_key(owed.where(Memory.memory_id.in_(changed)), Memory)
+    last, is_complete = 0, False
+    while not is_complete:
+        most = turn.portion
+        rows = db.session.execute(owed.where(Memory.memory_id > last).order_by(Memory.memory_id).limit(most)).all()
+        db.session.remove()
+        vectors = client.embed_passages([row.content[:MAX_CHARS] for row in rows]) if rows else ()
+        is_complete = len(rows) < most
+        with write_transaction():
+            if db.session.get(User, user_id) is None:
+                return True
+            for row, vector in zip(rows, vectors, strict=True):
+                # A memory whose content has changed in the meantime gets its vector from the next run.
+                db.session.execute(
+                    update(Memory)
+                    .where(Memory.memory_id == row.memory_id, Memory.revision == row.revision)
+                    .values(embedding=_bytes(vector), embedding_model=client.model)
+                    .execution_options(synchronize_session=False)
+                )
+            if rows:
+                few = [Change("memories", row.memory_id) for row in rows]
+                changes.note(user_id, *(few if done.memories < FEW_NOTED else [Change("memories")]))
+                for row in rows:
+                    if row.visibility == "shared":
+                        touch(row.space_id)  # it is in the indexes of others, without this vector
+            if is_complete and embedder().model == client.model:
+                _set_memories_through(user_id, through, newest)
+        done.memories += len(rows)
+        if rows:
+            last = rows[-1].memory_id
+            if not turn.goes_on():
+                return False
+    return True
+
+
+def _changed_memories(user_id: int, through: int) -> set[int] | None:
+    """The memories that changed after a version; None if they are many, when checking all is no more work."""
+    sets = select(MemoryChangeSet.changes).where(
+        MemoryChangeSet.user_id == user_id, MemoryChangeSet.memory_version > through
+    )
+    changed: set[int] = set()
+    for number, changes_of_set in enumerate(db.session.scalars(sets.limit(FEW_CHANGES + 1))):
+        changed |= {entry["memory_id"] for entry in changes_of_set}
+        if number == FEW_CHANGES or len(changed) > FEW_CHANGES:
+            return None
+    return changed
+
+
+def _set_memories_through(user_id: int, before: int | None, version: int) -> None:
+    """Advance the mark, unless vectors by another model have been owed since it was read."""
+    moved = rows_changed(
+        update(PassageVersion)
+        .where(PassageVersion.user_id == user_id, PassageVersion.memories_through.is_not_distinct_from(before))
+        .values(memories_through=version)
+    )
+    if not moved and db.session.get(PassageVersion, user_id) is None:
+        db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=version))
+
+
+def _conversation(conversation_id: int) -> Update:
+    return (
+        update(Conversation)
+        .where(Conversation.conversation_id == conversation_id)
+        .values(updated_at=Conversation.updated_at)
+    )
+
+
+def _bytes(vector: np.ndarray) -> bytes:
+    return np.asarray(vector, np.float32).tobytes()

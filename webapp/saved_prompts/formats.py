@@ -1,0 +1,142 @@
+"""Saved prompts as JSON: our own format, and what Open WebUI exports. Pure.
+
+Open WebUI: a list of `{command, title | name, content, …}`; its variables may carry a type and properties
+(`{{tone | select:options=["warm","dry"]:default="dry"}}`), which become our defaults and choices.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FORMAT = "commonplace-prompts"
+VERSION = 1
+LONGEST_NAME = 100
+LONGEST_DESCRIPTION = 255
+LONGEST_CONTENT = 15_000
+MOST_AT_ONCE = 500
+
+_TYPED = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49})[ \t]*\|[ \t]*([a-z-]+)((?::[^{}\n]*)?)\}\}")
+_OPTIONS = re.compile(r":options=(\[[^\[\]\n]*\])")
+_DEFAULT = re.compile(r':default=(?:"((?:[^"\\]|\\.)*)"|([^:\s]+))')
+_MARKS = re.compile(r"[|{}\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPrompt:
+    """A prompt from a file."""
+
+    name: str
+    content: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItem:
+    """An item of a file that is not a prompt: its position, from 1, and why."""
+
+    place: int
+    name: str
+    reason: str
+
+
+def items_of(text: str) -> list[Any]:
+    """The items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("This file is not JSON.") from None
+    if isinstance(found, dict):
+        found = found.get("prompts", [found] if "content" in found else None)
+    if not isinstance(found, list):
+        raise ValueError("There are no prompts in this file.")
+    return found
+
+
+def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
+    """The prompts among the items of a file, and the items that are refused."""
+    prompts, refused = [], []
+    for place, item in enumerate(items, 1):
+        try:
+            prompts.append(_read_one(item))
+        except ValueError as error:
+            name = item.get("name") if isinstance(item, dict) else None
+            shown = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
+            refused.append(RejectedItem(place, shown, str(error)))
+    return prompts, refused
+
+
+def write_prompts(prompts: Iterable[ReadPrompt]) -> dict[str, Any]:
+    """Prompts as a file in our format."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "prompts": [{"name": p.name, "description": p.description, "content": p.content} for p in prompts],
+    }
+
+
+def _read_one(item: Any) -> ReadPrompt:
+    if not isinstance(item, Mapping):
+        raise ValueError("It is not an object.")
+    command = str(item.get("command") or "").strip().lstrip("/")
+    name = _line(item.get("name") or item.get("title") or command)
+    content = item.get("content")
+    if not name:
+        raise ValueError("It has no name.")
+    if not isinstance(content, str) or not content.strip():
+        raise ValueError("It has no text.")
+    if "\x00" in content or not _is_text(content) or not _is_text(name):
+        raise ValueError("It holds characters that are not text.")
+    if "command" in item:
+        content = _TYPED.sub(_untyped, content)
+    if len(content) > LONGEST_CONTENT:
+        raise ValueError(f"Its text is longer than {LONGEST_CONTENT:,} characters.")
+    about = item.get("description")
+    if not about and isinstance(item.get("meta"), Mapping):
+        about = item["meta"].get("description")
+    description = _line(about) if _is_text(str(about)) else ""
+    return ReadPrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
+
+
+def _untyped(match: re.Match[str]) -> str:
+    name, kind, properties = match[1], match[2], match[3]
+    quoted = _DEFAULT.search(properties)
+    default = _value(quoted[1] or quoted[2] or "") if quoted else ""
+    choices = [choice for choice in map(_value, _options(properties)) if choice]
+    if kind == "checkbox":
+        choices, default = ["true", "false"], default or "false"
+    if len(choices) > 1:
+        first = [default] if default in choices else []
+        return "{{" + f"{name}: {' | '.join(dict.fromkeys(first + choices))}" + "}}"
+    if not default and ":required" in properties:
+        return "{{" + name + "}}"
+    return "{{" + f"{name}: {default}".rstrip() + "}}"
+
+
+def _options(properties: str) -> list[str]:
+    found = _OPTIONS.search(properties)
+    try:
+        listed = json.loads(found[1]) if found else []
+    except (ValueError, RecursionError):
+        return []
+    return [str(value) for value in listed]
+
+
+def _value(text: str) -> str:
+    """A text without the marks that our variables do not allow inside them."""
+    return _MARKS.sub(" ", text.replace('\\"', '"')).strip()
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in value

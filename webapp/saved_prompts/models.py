@@ -1,0 +1,32 @@
+"""Saved prompts. Members of its space can see a prompt; it still belongs to the person who created it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.db.base import Base, Timestamp, current_timestamp, now
+
+
+class SavedPrompt(Base):
+    """A text to start messages with; it contains the variables to fill in (webapp/saved_prompts/variables.py)."""
+
+    __tablename__ = "saved_prompts"
+    __table_args__ = (
+        Index("ix_saved_prompts_listing", "user_id", "name", "saved_prompt_id"),
+        Index("ix_saved_prompts_space_id", "space_id"),
+        Base.__table_args__,
+    )
+
+    saved_prompt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    description: Mapped[str] = mapped_column(String(255), default="")
+    content: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
+    )

@@ -1,0 +1,224 @@
+"""Pages of the prompt library, and what the composer asks of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations.pages import render_new
+from webapp.db.base import db
+from webapp.errors import DomainError, Invalid
+from webapp.http.forms import read_form, sentences
+from webapp.http.validation import parse_id
+from webapp.http.views import ViewResult, wants_partial
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext, ngettext
+from webapp.rendering import reader_zone
+from webapp.saved_prompts import formats, service
+from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
+from webapp.saved_prompts.variables import Variable, variables_to_fill
+from webapp.spaces.current_space import spaces_to_choose
+
+blueprint = Blueprint("library_pages", __name__)
+
+LABELS = N_({"name": "The name", "description": "The description", "content": "The text", "space_id": "The space"})
+
+
+@blueprint.get("/prompts")
+@login_required
+def index() -> ViewResult:
+    """The user's own prompts, and those of their spaces."""
+    return _index()
+
+
+@blueprint.get("/prompts/choose")
+@login_required
+def choose() -> ViewResult:
+    """What `/` in the composer offers."""
+    if not wants_partial():
+        return redirect(url_for(".index"), 303)
+    return render_template("library/_choose.html", **_listed())
+
+
+@blueprint.get("/prompts/new")
+@login_required
+def new() -> ViewResult:
+    """A new prompt."""
+    return _form({"content": request.args.get("content", "")[: formats.LONGEST_CONTENT]})
+
+
+@blueprint.post("/prompts/new")
+@login_required
+def create() -> ViewResult:
+    """Save a new prompt."""
+    try:
+        found = service.create_prompt(current_user_id(), _fields())
+    except Invalid as error:
+        return _form(request.form, errors=sentences(error, LABELS)), 422
+    db.session.commit()
+    flash(gettext("Saved “%(name)s”. Type / in a message to use it.", name=found.prompt.name), "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.get("/prompts/<int:saved_prompt_id>")
+@login_required
+def show(saved_prompt_id: int) -> ViewResult:
+    """A prompt, to read or change."""
+    found = service.get_prompt(current_user_id(), saved_prompt_id)
+    return _form(_values(found.prompt), found=found)
+
+
+@blueprint.post("/prompts/<int:saved_prompt_id>")
+@login_required
+def save(saved_prompt_id: int) -> ViewResult:
+    """Save changes to a prompt."""
+    found = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
+    try:
+        given = _fields().model_dump()
+        if found.prompt.user_id != current_user_id():
+            del given["space_id"]
+        service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**given))
+    except Invalid as error:
+        return _form(request.form, found=found, errors=sentences(error, LABELS)), 422
+    db.session.commit()
+    flash(gettext("Saved."), "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
+@login_required
+def duplicate(saved_prompt_id: int) -> ViewResult:
+    """Copy a prompt into the user's own, and open the copy."""
+    made = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
+    db.session.commit()
+    return redirect(url_for(".show", saved_prompt_id=made), 303)
+
+
+@blueprint.post("/prompts/<int:saved_prompt_id>/delete")
+@login_required
+def delete(saved_prompt_id: int) -> ViewResult:
+    """Delete a prompt."""
+    name = service.delete_prompt(current_user_id(), saved_prompt_id)
+    db.session.commit()
+    flash(gettext("Deleted “%(name)s”.", name=name), "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.get("/prompts/<int:saved_prompt_id>/use")
+@login_required
+def use(saved_prompt_id: int) -> ViewResult:
+    """The form for a prompt's variables; a prompt without any starts a conversation at once."""
+    found = service.get_prompt(current_user_id(), saved_prompt_id)
+    variables = variables_to_fill(found.prompt.content)
+    if not variables and not wants_partial():
+        return render_new(content=_filled(saved_prompt_id, []))
+    return _questions(found.prompt, variables, {}, {})
+
+
+@blueprint.post("/prompts/<int:saved_prompt_id>/use")
+@login_required
+def filled(saved_prompt_id: int) -> ViewResult:
+    """The filled text: as it is for the composer, otherwise at the start of a conversation."""
+    found = service.get_prompt(current_user_id(), saved_prompt_id)
+    variables = variables_to_fill(found.prompt.content)
+    try:
+        text = _filled(saved_prompt_id, variables)
+    except Invalid as error:
+        wrong = sentences(error, {variable.name: variable.name for variable in variables})
+        return _questions(found.prompt, variables, request.form, wrong), 422
+    if wants_partial():
+        return Response(text, mimetype="text/plain")
+    return render_new(content=text)
+
+
+@blueprint.get("/prompts/export")
+@login_required
+def export() -> ViewResult:
+    """The user's own prompts as a file."""
+    response = Response(json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2))
+    response.mimetype = "application/json"
+    response.headers["Content-Disposition"] = 'attachment; filename="prompts.json"'
+    return response
+
+
+@blueprint.post("/prompts/import")
+@login_required
+def take_in() -> ViewResult:
+    """Import a file of prompts."""
+    file = request.files.get("file")
+    try:
+        text = file.stream.read().decode("utf-8-sig") if file else ""
+        items = formats.items_of(text)
+        done = service.import_prompts(current_user_id(), items, space_id=parse_id(request.form.get("space")))
+    except UnicodeDecodeError:
+        return _index(error="This file is not text."), 422
+    except (ValueError, DomainError) as error:
+        return _index(error=getattr(error, "detail", "") or str(error)), 422
+    db.session.commit()
+    imported, skipped, refused = done
+    flash(_account(imported, skipped), "message")
+    if refused:
+        return _index(refused=refused)
+    return redirect(url_for(".index"), 303)
+
+
+def _fields() -> NewSavedPrompt:
+    body = read_form(NewSavedPrompt, {"space_id": ""})
+    return body.model_copy(update={"space_id": parse_id(request.form.get("space"))})
+
+
+def _index(**more: Any) -> str:
+    shown = {"error": "", "refused": [], "spaces": spaces_to_choose(current_user_id()), **_listed(), **more}
+    return render_template("library/index.html", **shown)
+
+
+def _listed() -> dict[str, Any]:
+    """Prompts in groups, the user's own first, then by space; with the variables they ask for."""
+    names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
+    groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
+    for found in service.all_prompts(current_user_id()):
+        groups.setdefault(found.prompt.space_id, []).append((found, variables_to_fill(found.prompt.content)))
+    order = sorted(groups, key=lambda space_id: (space_id is not None, names.get(space_id or 0, "").casefold()))
+    return {"groups": [(space_id, names.get(space_id or 0, ""), groups[space_id]) for space_id in order]}
+
+
+def _form(values: Any, *, found: service.PromptForReader | None = None, errors: dict[str, str] | None = None) -> str:
+    return render_template(
+        "library/prompt.html",
+        values=values,
+        found=found,
+        is_yours=found is None or found.prompt.user_id == current_user_id(),
+        spaces=spaces_to_choose(current_user_id()),
+        longest=formats.LONGEST_CONTENT,
+        errors=errors or {},
+    )
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return {"name": row.name, "description": row.description, "content": row.content, "space": str(row.space_id or "")}
+
+
+def _questions(prompt: Any, variables: list[Variable], values: Any, errors: dict[str, str]) -> str:
+    fields = [(at, v, values.get(f"v{at}", v.default or ""), errors.get(v.name, "")) for at, v in enumerate(variables)]
+    template = "_use.html" if wants_partial() else "use.html"
+    return render_template(f"library/{template}", prompt=prompt, fields=fields)
+
+
+def _filled(saved_prompt_id: int, variables: list[Variable]) -> str:
+    given = {
+        variable.name: request.form[f"v{at}"].replace("\r\n", "\n").replace("\x00", "")
+        for at, variable in enumerate(variables)
+        if f"v{at}" in request.form
+    }
+    return service.fill_prompt(current_user_id(), saved_prompt_id, given, datetime.now(reader_zone()))
+
+
+def _account(imported: int, skipped: int) -> str:
+    said: str = ngettext("%(num)s prompt imported.", "%(num)s prompts imported.", imported)
+    if skipped:
+        said += " " + ngettext("%(num)s was already here.", "%(num)s were already here.", skipped)
+    return said

@@ -1,0 +1,138 @@
+"""What comes in and goes out about saved prompts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from webapp.http.paging import PageQuery
+from webapp.http.validation import Id, Instant, Line, SearchText
+from webapp.saved_prompts.formats import LONGEST_CONTENT, LONGEST_DESCRIPTION, LONGEST_NAME, MOST_AT_ONCE
+from webapp.saved_prompts.models import SavedPrompt
+from webapp.saved_prompts.variables import LONGEST_VALUE, variables_to_fill
+
+
+def _one_line(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("must be one line of text")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    return value
+
+
+Name = Annotated[Line, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_one_line)]
+Description = Annotated[Line, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_one_line)]
+Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(_not_blank)]
+
+
+class SavedPromptPath(BaseModel):
+    saved_prompt_id: Id
+
+
+class SavedPromptQuery(PageQuery):
+    q: Line | None = Field(None, max_length=200, description="Words to look for in names and descriptions.")
+    space_id: Id | None = Field(None, description="Only those of this space.")
+
+
+class NewSavedPrompt(BaseModel):
+    name: Name
+    content: Content = Field(description="With `{{name}}`, `{{name: default}}` or `{{name: one | two}}` to fill in.")
+    description: Description = ""
+    space_id: Id | None = Field(None, description="Share it with the members of this space.")
+
+
+class SavedPromptChanges(BaseModel):
+    """Only the fields that are given are changed."""
+
+    name: Name | None = None
+    content: Content | None = None
+    description: Description | None = None
+    space_id: Id | None = Field(None, description="Share it in this space, or, with null, with nobody.")
+
+
+class Values(BaseModel):
+    values: dict[
+        Annotated[SearchText, Field(max_length=400)], Annotated[SearchText, Field(max_length=LONGEST_VALUE)]
+    ] = Field({}, description="What to put in, by the names of the variables.")
+
+
+class PromptsToImport(BaseModel):
+    prompts: list[dict[str, Any]] = Field(
+        max_length=MOST_AT_ONCE, description="As exported from here, or as Open WebUI exports them."
+    )
+    space_id: Id | None = Field(None, description="Share them with the members of this space.")
+
+
+class VariableOut(BaseModel):
+    name: str
+    default: str | None = Field(description="Null where a value is required.")
+    choices: list[str]
+
+
+class SavedPromptOut(BaseModel):
+    saved_prompt_id: int
+    name: str
+    description: str
+    content: str
+    variables: list[VariableOut]
+    space_id: int | None
+    is_yours: bool
+    can_edit: bool
+    created_at: Instant
+    updated_at: Instant
+
+    @classmethod
+    def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> SavedPromptOut:
+        return cls(
+            saved_prompt_id=row.saved_prompt_id,
+            name=row.name,
+            description=row.description,
+            content=row.content,
+            variables=[
+                VariableOut(name=variable.name, default=variable.default, choices=list(variable.choices))
+                for variable in variables_to_fill(row.content)
+            ],
+            space_id=row.space_id,
+            is_yours=row.user_id == user_id,
+            can_edit=can_edit,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+        )
+
+
+class SavedPromptList(BaseModel):
+    prompts: list[SavedPromptOut]
+    next_cursor: str | None
+
+
+class FilledPrompt(BaseModel):
+    text: str
+
+
+class ExportedPrompt(BaseModel):
+    name: str
+    description: str
+    content: str
+
+
+class PromptExport(BaseModel):
+    format: str
+    version: int
+    prompts: list[ExportedPrompt]
+
+
+class RefusedPrompt(BaseModel):
+    place: int = Field(description="Its position in what was sent, from 1.")
+    name: str
+    reason: str
+
+
+class PromptsImported(BaseModel):
+    imported: int
+    skipped: int = Field(description="Those that already existed with the same name and text.")
+    refused: list[RefusedPrompt]

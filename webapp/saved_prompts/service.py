@@ -1,0 +1,231 @@
+"""Saved prompts: create, find, change, fill, import and export. Other people's are treated as unknown.
+
+Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
+
+from webapp.accounts.models import User
+from webapp.db.base import db
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.http.paging import Keyset, Page
+from webapp.saved_prompts import formats
+from webapp.saved_prompts.formats import ReadPrompt, RejectedItem
+from webapp.saved_prompts.models import SavedPrompt
+from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges, SavedPromptQuery
+from webapp.saved_prompts.variables import InvalidValues, fill
+from webapp.spaces.models import Space, SpaceMember
+from webapp.spaces.service import require_member, spaces_of
+from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
+
+MOST_PROMPTS = 1_000
+"""The most prompts of one person."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForReader:
+    """A prompt as one person sees it."""
+
+    prompt: SavedPrompt
+    can_edit: bool
+
+
+def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> PromptForReader:
+    """A prompt of the user's or of their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
+    row = db.session.execute(_shown(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such prompt.")
+    found = PromptForReader(row.SavedPrompt, bool(row.can_edit))
+    if edit and not found.can_edit:
+        raise Forbidden("Only the person who created this prompt and the owner of its space can change it.")
+    return found
+
+
+def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
+    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
+    keyset = Keyset("saved prompts", query, str, int, within=user_id)
+    statement = _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
+    if query.space_id is not None:
+        require_member(user_id, query.space_id)
+        statement = statement.where(SavedPrompt.space_id == query.space_id)
+    for word in (query.q or "").split():
+        like = f"%{word.replace('!', '!!').replace('%', '!%').replace('_', '!_')}%"
+        statement = statement.where(
+            or_(SavedPrompt.name.like(like, escape="!"), SavedPrompt.description.like(like, escape="!"))
+        )
+    if query.cursor:
+        name, last_id = keyset.position()
+        same = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)
+        statement = statement.where(or_(SavedPrompt.name > name, same))
+    rows = db.session.execute(statement.limit(query.limit + 1)).all()
+    found = [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
+    return keyset.page(found, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
+
+
+def all_prompts(user_id: int) -> list[PromptForReader]:
+    """Everything the user can use, by name, up to MOST_PROMPTS."""
+    rows = db.session.execute(
+        _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
+    )
+    return [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
+
+
+def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
+    """A new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
+    _require_room(user_id, 1)
+    if fields.space_id is not None:
+        require_member(user_id, fields.space_id)
+    row = SavedPrompt(user_id=user_id, **fields.model_dump())
+    db.session.add(row)
+    db.session.flush()
+    return PromptForReader(row, True)
+
+
+def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> PromptForReader:
+    """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
+    found = get_prompt(user_id, saved_prompt_id, edit=True)
+    given = changes.model_dump(exclude_unset=True)
+    for name in ("name", "content", "description"):
+        if name in given and given[name] is None:
+            raise Invalid.field(name, "cannot be null")
+    if "space_id" in given and given["space_id"] != found.prompt.space_id:
+        if found.prompt.user_id != user_id:
+            raise Forbidden("Only the person who created this prompt can decide where it is shared.")
+        if given["space_id"] is not None:
+            require_member(user_id, given["space_id"])
+    for name, value in given.items():
+        setattr(found.prompt, name, value)
+    db.session.flush()
+    return found
+
+
+def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
+    """Delete a prompt; returns its name. Raises NotFound, Forbidden."""
+    row = get_prompt(user_id, saved_prompt_id, edit=True).prompt
+    name = row.name
+    db.session.delete(row)
+    db.session.flush()
+    return name
+
+
+def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
+    """A copy for the user alone. Raises NotFound, Conflict if there are too many."""
+    row = get_prompt(user_id, saved_prompt_id).prompt
+    name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
+    return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
+
+
+def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], at: datetime) -> str:
+    """The text of a prompt with its variables filled; `at` is the user's local time. Raises NotFound, Invalid."""
+    row = get_prompt(user_id, saved_prompt_id).prompt
+    name = db.session.scalar(select(User.name).where(User.user_id == user_id))
+    ready = {
+        "CURRENT_DATE": at.strftime("%Y-%m-%d"),
+        "CURRENT_TIME": at.strftime("%H:%M"),
+        "CURRENT_DATETIME": at.strftime("%Y-%m-%d %H:%M"),
+        "CURRENT_WEEKDAY": at.strftime("%A"),
+        "USER_NAME": name or "",
+    }
+    try:
+        return fill(row.content, values, ready)
+    except InvalidValues as error:
+        raise Invalid(str(error), errors=[{"loc": [n], "msg": wrong} for n, wrong in error.errors.items()]) from None
+
+
+def export_prompts(user_id: int) -> dict[str, Any]:
+    """The prompts the user created, as a file."""
+    rows = db.session.scalars(
+        select(SavedPrompt)
+        .where(SavedPrompt.user_id == user_id)
+        .order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
+    )
+    return formats.write_prompts(ReadPrompt(row.name, row.content, row.description) for row in rows)
+
+
+def import_prompts(
+    user_id: int, items: Collection[Any], *, space_id: int | None = None
+) -> tuple[int, int, list[RejectedItem]]:
+    """Import the prompts of a file: returns how many are new, how many existed already, and what could not be read.
+
+    Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
+    """
+    if len(items) > formats.MOST_AT_ONCE:
+        raise Invalid.field("prompts", f"are more than {formats.MOST_AT_ONCE}")
+    if space_id is not None:
+        require_member(user_id, space_id)
+    prompts, refused = formats.read(items)
+    have = {
+        (name, content)
+        for name, content in db.session.execute(
+            select(SavedPrompt.name, SavedPrompt.content).where(
+                SavedPrompt.user_id == user_id,
+                SavedPrompt.space_id.is_(None) if space_id is None else SavedPrompt.space_id == space_id,
+            )
+        )
+    }
+    new = [prompt for prompt in _once(prompts) if (prompt.name, prompt.content) not in have]
+    _require_room(user_id, len(new))
+    for prompt in new:
+        db.session.add(
+            SavedPrompt(
+                user_id=user_id,
+                space_id=space_id,
+                name=prompt.name,
+                description=prompt.description,
+                content=prompt.content,
+            )
+        )
+    db.session.flush()
+    return len(new), len(prompts) - len(new), refused
+
+
+def init_library() -> None:
+    """React to memberships of spaces that end."""
+    membership_ends.connect(_membership_ends, weak=False)
+    consequences_asked.connect(_consequences, weak=False)
+
+
+def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
+    """What a member shared goes with them: it is theirs alone again or, if they say so, deleted."""
+    mine = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
+    if forget:
+        db.session.execute(delete(SavedPrompt).where(*mine))
+    else:
+        db.session.execute(update(SavedPrompt).where(*mine).values(space_id=None))
+
+
+def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
+    count = db.session.scalar(
+        select(func.count()).where(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
+    )
+    if not count:
+        return []
+    what = "1 prompt" if count == 1 else f"{count} prompts"
+    return [Consequence("prompts", count, f"{what} that you share here will be yours alone again.")]
+
+
+def _shown(user_id: int) -> Select[SavedPrompt, bool]:
+    owned = select(SpaceMember.space_id).where(
+        SpaceMember.user_id == user_id, SpaceMember.role == "owner", SpaceMember.status == "active"
+    )
+    mine: ColumnElement[bool] = SavedPrompt.user_id == user_id
+    shared = SavedPrompt.space_id.in_(spaces_of(user_id))
+    can_edit = or_(mine, func.coalesce(SavedPrompt.space_id.in_(owned), False)).label("can_edit")
+    return select(SavedPrompt, can_edit).where(or_(and_(mine, SavedPrompt.space_id.is_(None)), shared))
+
+
+def _require_room(user_id: int, more: int) -> None:
+    count = db.session.scalar(select(func.count()).where(SavedPrompt.user_id == user_id)) or 0
+    if count + more > MOST_PROMPTS:
+        raise Conflict(f"Nobody can keep more than {MOST_PROMPTS:,} prompts. Delete some first.")
+
+
+def _once(prompts: Iterable[ReadPrompt]) -> list[ReadPrompt]:
+    return list({(prompt.name, prompt.content): prompt for prompt in prompts}.values())

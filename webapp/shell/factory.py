@@ -1,0 +1,177 @@
+"""Wires what every process needs: settings, extensions, signals. What is served is in routes.py."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from flask import Flask
+from flask.json.provider import DefaultJSONProvider
+from flask_openapi3 import Info, OpenAPI
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from webapp import rendering
+from webapp.accounts.setup import init_accounts
+from webapp.audit.setup import init_audit
+from webapp.chat.turns.runtime import init_chat
+from webapp.chat.turns.start_queue import init_gate
+from webapp.cli.launch.privacy import keep_private
+from webapp.config import ConfigError, Settings
+from webapp.conversations.current_messages import is_answering
+from webapp.db.base import db, init_after_commit, init_sessions
+from webapp.db.conflicts import init_conflicts
+from webapp.db.engine import engine_options, prepare_engine
+from webapp.digests.redaction import init_digest_forgetting
+from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
+from webapp.files.documents import init_documents
+from webapp.files.service import init_files
+from webapp.files.storage import init_storage
+from webapp.http import problems, security_headers
+from webapp.http.compression import init_compression
+from webapp.http.views import BoundedRequest, Problem
+from webapp.journeys.setup import init_journeys
+from webapp.legacies.setup import init_spaces
+from webapp.memories.showing import prompt_blocks  # noqa: F401  (says what placeholders stand for)
+from webapp.memories.store.dependents import init_dependents
+from webapp.providers.clients import init_models
+from webapp.retrieval.setup import init_retrieval
+from webapp.saved_prompts.service import init_library
+from webapp.sharing.memory_links import init_uses
+from webapp.summaries.service import init_summaries
+from webapp.telemetry import logs
+from webapp.telemetry.request_spans import init_tracing
+from webapp.templating import Tongues
+from webapp.transfer.setup import init_transfer
+from webapp.usage.records import record_background
+from webapp.webhooks.service import init_webhooks
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def build(settings: Settings | None = None) -> OpenAPI:
+    """An application without routes; opens no connections."""
+    settings = settings or Settings.from_env()
+    _keep_private(settings)
+    app = OpenAPI(
+        "webapp",
+        info=Info(title="Commonplace", version="1.0.0", summary="A chat workspace whose assistant remembers."),
+        security_schemes={
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": "session"},
+        },
+        validation_error_status=422,
+        validation_error_model=Problem,
+        validation_error_callback=problems.validation_problem,
+        doc_ui=False,
+        template_folder=str(ROOT / "templates"),
+        static_folder=str(ROOT / "static"),
+        instance_path=str(settings.var_dir.absolute()),
+    )
+    app.jinja_environment = Tongues  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
+    _configure(app, settings)
+    _extend(app, settings)
+    return app
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    app_settings.put(app, settings)
+    app.config.update(
+        SECRET_KEY=settings.secret_key or _stored_secret(settings),
+        SQLALCHEMY_DATABASE_URI=settings.sqlalchemy_url,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(
+            settings.sqlalchemy_url, settings.database_pool, settings.database_seconds
+        ),
+        MAX_CONTENT_LENGTH=settings.max_request_bytes,
+        MAX_FILE_BYTES=settings.max_file_bytes + 65_536,
+        MAX_IMPORT_BYTES=settings.max_import_bytes,
+        MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
+        PERMANENT_SESSION_LIFETIME=timedelta(days=settings.session_days),
+        SESSION_COOKIE_NAME="session",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=settings.session_cookie_secure,
+        WTF_CSRF_TIME_LIMIT=None,
+        WTF_CSRF_CHECK_DEFAULT=False,
+        RATELIMIT_ENABLED=settings.rate_limits,
+        RATELIMIT_STORAGE_URI="redis://",  # whichever ours is: _extend gives it our connections
+        RATELIMIT_SWALLOW_ERRORS=True,
+    )
+    assert isinstance(app.json, DefaultJSONProvider)
+    app.json.sort_keys = False
+    if settings.trusted_proxies:
+        hops = settings.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+
+
+def _extend(app: Flask, settings: Settings) -> None:
+    init_tracing(app, settings)  # first: a request's span is around all that is done for it
+    db.init_app(app)
+    init_sessions(app)
+    problems.init_retry_after(app)  # before the limiter, so that it runs after it
+    with app.app_context():
+        prepare_engine(db.engine)
+        # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
+        os.register_at_fork(after_in_child=lambda engine=db.engine: engine.dispose(close=False))
+    login.init_app(app, add_context_processor=False)
+    csrf.init_app(app)
+    htmx.init_app(app)
+    app.request_class = BoundedRequest  # after htmx-flask, which puts its own in place
+    client = redis.put(app, make_redis(settings.redis_url))
+    app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
+    limiter.init_app(app)
+    init_models(app, settings, observe=record_background, is_answering=is_answering)
+    init_after_commit()
+    init_conflicts(app)
+    init_retrieval(app, settings)
+    init_summaries()
+    init_dependents()
+    init_spaces(app)
+    init_library()
+    init_journeys(app)
+    init_storage(app, settings)
+    init_files()
+    init_documents()
+    init_uses(app)
+    init_transfer()
+    init_digest_forgetting()
+    init_webhooks()
+    init_gate(app)
+    logs.init_logs(app, settings)
+    problems.init_errors(app)
+    security_headers.init_security(app)
+    init_accounts(app, settings)
+    init_audit(app)
+    rendering.init_rendering(app)
+    init_compression(app)
+    init_chat(app, settings)
+
+
+def _keep_private(settings: Settings) -> None:
+    """Keep other users of the machine from the data; without write access the error appears where it matters."""
+    with suppress(OSError):
+        _, _, path = settings.sqlalchemy_url.partition("sqlite:///")
+        keep_private(settings.var_dir.absolute(), *([Path(path.partition("?")[0])] if path else []))
+
+
+def _stored_secret(settings: Settings) -> str:
+    """The installation's own secret, created at the first start and kept in `var_dir`."""
+    path = settings.var_dir / "secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ConfigError(f"SECRET_KEY is not set and {path} cannot be read: {error.strerror}") from error
+    secret = hashlib.sha256(os.urandom(64)).hexdigest()
+    try:
+        settings.var_dir.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secret)
+    except FileExistsError:
+        return path.read_text().strip()
+    except OSError as error:
+        raise ConfigError(f"SECRET_KEY is not set and {path} cannot be written: {error.strerror}") from error
+    return secret

@@ -1,0 +1,203 @@
+"""Wires what is served: endpoints, pages and commands, none of which a worker process needs."""
+
+from __future__ import annotations
+
+from flask_openapi3 import OpenAPI
+
+from webapp.accounts.api import blueprint as accounts_api
+from webapp.accounts.cli import register_commands as accounts_commands
+from webapp.accounts.passkeys_api import blueprint as passkeys_api
+from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
+from webapp.admin.cli import register_commands as admin_commands
+from webapp.admin.feedback import blueprint as admin_feedback
+from webapp.admin.groups import blueprint as groups_api
+from webapp.admin.groups import pages as admin_groups
+from webapp.admin.jobs_pages import blueprint as admin_jobs
+from webapp.admin.journeys import blueprint as admin_journeys
+from webapp.admin.pages import blueprint as admin_pages
+from webapp.admin.prompts import blueprint as admin_prompts
+from webapp.audit.api import blueprint as audit_api
+from webapp.audit.pages import blueprint as audit_pages
+from webapp.chat.api import blueprint as chat_api
+from webapp.chat.asking_pages import blueprint as asking_pages
+from webapp.chat.branch_pages import blueprint as branch_pages
+from webapp.chat.frames import blueprint as frames
+from webapp.chat.inspector_pages import blueprint as inspector_pages
+from webapp.chat.pages import blueprint as chat_pages
+from webapp.chat.parameter_pages import blueprint as parameter_pages
+from webapp.chat.points_api import blueprint as chat_points_api
+from webapp.chat.points_pages import blueprint as chat_points_pages
+from webapp.chat.start_pages import blueprint as start_pages
+from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.bulk_pages import blueprint as organising_pages
+from webapp.conversations.feedback_api import blueprint as feedback_api
+from webapp.conversations.feedback_pages import blueprint as feedback_pages
+from webapp.conversations.folders_api import blueprint as folders_api
+from webapp.conversations.pages import blueprint as conversations_pages
+from webapp.db.migrations import init_migrations
+from webapp.digests.api import blueprint as digests_api
+from webapp.digests.api import init_digests
+from webapp.digests.pages import blueprint as digests_pages
+from webapp.files.api import blueprint as files_api
+from webapp.files.cli import register_commands as files_commands
+from webapp.files.document_pages import blueprint as document_files
+from webapp.files.pages import blueprint as files_pages
+from webapp.gateway.api import init_gateway
+from webapp.installing import blueprint as installing
+from webapp.internal.api import blueprint as internal_api
+from webapp.journeys.answers_api import blueprint as point_answers_api
+from webapp.journeys.api import blueprint as journeys_api
+from webapp.journeys.api import points_blueprint as journey_points_api
+from webapp.journeys.authoring_api import blueprint as journey_authoring_api
+from webapp.journeys.authoring_pages import blueprint as journey_authoring_pages
+from webapp.journeys.cli import register_commands as journeys_commands
+from webapp.journeys.pages import blueprint as journeys_pages
+from webapp.legacies.api import blueprint as legacies_api
+from webapp.legacies.pages import blueprint as legacies_pages
+from webapp.mcp_server.setup import init_mcp
+from webapp.memories.cli import register_commands as memories_commands
+from webapp.memories.web.activity_pages import blueprint as memory_activity_pages
+from webapp.memories.web.api import blueprint as memories_api
+from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
+from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
+from webapp.memories.web.pages import blueprint as memories_pages
+from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
+from webapp.memories.web.proposals_api import blueprint as proposals_api
+from webapp.memories.web.scope_pages import blueprint as memory_scope_pages
+from webapp.oauth.setup import init_oauth
+from webapp.openapi.docs import init_docs
+from webapp.prompts.api import blueprint as prompts_api
+from webapp.providers.api import blueprint as models_api
+from webapp.providers.connect_pages import blueprint as connect_pages
+from webapp.providers.local_api import blueprint as local_models_api
+from webapp.providers.pages import blueprint as models_pages
+from webapp.retrieval.api import blueprint as retrieval_api
+from webapp.retrieval.cli import register_commands as retrieval_commands
+from webapp.retrieval.pages import blueprint as retrieval_pages
+from webapp.saved_prompts.api import blueprint as library_api
+from webapp.saved_prompts.pages import blueprint as library_pages
+from webapp.sharing.api import blueprint as sharing_api
+from webapp.sharing.pages import blueprint as sharing_pages
+from webapp.shell import service_endpoints
+from webapp.spaces.api import blueprint as spaces_api
+from webapp.spaces.document_pages import blueprint as documents_pages
+from webapp.spaces.pages import blueprint as spaces_pages
+from webapp.tasks.api import blueprint as tasks_api
+from webapp.tools.setup import init_tools
+from webapp.transfer.account_deletion_pages import blueprint as leaving_pages
+from webapp.transfer.api import blueprint as transfer_api
+from webapp.transfer.cli import register_commands as transfer_commands
+from webapp.transfer.pages import blueprint as transfer_pages
+from webapp.transfer.proposal_pages import blueprint as proposal_pages
+from webapp.usage.api import blueprint as usage_api
+from webapp.usage.pages import blueprint as usage_pages
+from webapp.webhooks import events_api
+from webapp.webhooks.api import blueprint as webhooks_api
+from webapp.webhooks.pages import blueprint as webhooks_pages
+
+APIS = (
+    accounts_api,
+    passkeys_api,
+    audit_api,
+    chat_api,
+    chat_points_api,
+    conversations_api,
+    digests_api,
+    feedback_api,
+    files_api,
+    folders_api,
+    internal_api,
+    journey_authoring_api,
+    journey_points_api,
+    journeys_api,
+    legacies_api,
+    library_api,
+    memories_api,
+    proposals_api,
+    models_api,
+    local_models_api,
+    groups_api,
+    point_answers_api,
+    prompts_api,
+    retrieval_api,
+    sharing_api,
+    spaces_api,
+    tasks_api,
+    transfer_api,
+    usage_api,
+    webhooks_api,
+)
+PAGES = (
+    *ACCOUNT_PAGES,
+    admin_feedback,
+    admin_jobs,
+    admin_journeys,
+    admin_pages,
+    admin_prompts,
+    admin_groups,
+    asking_pages,
+    audit_pages,
+    branch_pages,
+    chat_pages,
+    parameter_pages,
+    chat_points_pages,
+    conversations_pages,
+    digests_pages,
+    document_files,
+    documents_pages,
+    feedback_pages,
+    files_pages,
+    frames,
+    inspector_pages,
+    installing,
+    journey_authoring_pages,
+    journeys_pages,
+    leaving_pages,
+    proposal_pages,
+    legacies_pages,
+    library_pages,
+    memories_pages,
+    memory_activity_pages,
+    memory_bulk_pages,
+    memory_extraction_pages,
+    memory_proposal_pages,
+    memory_scope_pages,
+    models_pages,
+    connect_pages,
+    organising_pages,
+    retrieval_pages,
+    service_endpoints.blueprint,
+    sharing_pages,
+    spaces_pages,
+    start_pages,
+    transfer_pages,
+    usage_pages,
+    webhooks_pages,
+)
+COMMANDS = (
+    accounts_commands,
+    admin_commands,
+    files_commands,
+    journeys_commands,
+    memories_commands,
+    retrieval_commands,
+    transfer_commands,
+)
+
+
+def register(app: OpenAPI) -> None:
+    """Register everything that people and programs can reach, and the commands."""
+    app.extensions["end_event_streams"] = events_api.end_all
+    for api in APIS:
+        app.register_api(api)
+    init_digests(app)
+    for pages in PAGES:
+        app.register_blueprint(pages)
+    init_gateway(app)
+    init_mcp(app)
+    init_tools(app)
+    init_oauth(app)
+    init_docs(app)
+    init_migrations(app)
+    for register_commands in COMMANDS:
+        register_commands(app)

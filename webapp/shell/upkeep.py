@@ -1,0 +1,97 @@
+"""Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete
+
+from webapp.accounts import deletion, mails, sessions
+from webapp.accounts.models import IdempotencyKey
+from webapp.audit import service as audit
+from webapp.background.queues import enqueue_owed
+from webapp.chat.turns.recovery import recover_all
+from webapp.conversations import service as conversations
+from webapp.db.base import db, now, rows_changed, write_transaction
+from webapp.extensions import app_settings, redis
+from webapp.journeys.due_summaries import conversations_awaiting_report
+from webapp.journeys.reports import purge_reports
+from webapp.memories.learning.requests import due_extractions
+from webapp.memories.store import dependents, history
+from webapp.memories.store.conversation_memory import flush_uses
+from webapp.oauth import service as oauth
+from webapp.prompts import service as prompts
+from webapp.providers.catalogue import has_worker
+from webapp.providers.grades import models_to_examine
+from webapp.retrieval.due_vectors import notice_model, users_awaiting_vectors
+from webapp.spaces.documents import documents_awaiting_index
+from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
+from webapp.transfer import export_jobs, import_jobs, import_learning, import_undo
+from webapp.webhooks import delivery
+from webapp.webhooks import service as webhooks
+
+OWED_DAYS = 7
+IDEMPOTENCY_HOURS = 24
+TEMPORARY_HOURS = 24
+READ_BY_A_MODEL = ("extract", "summary", "learn")
+"""Work that stays owed while no model is connected; a title is then the first words."""
+
+
+def sweep() -> dict[str, int]:
+    """Finish turns whose process died, queue what is owed, write counted uses and shipped prompts."""
+    recovered = recover_all()
+    with write_transaction():
+        notice_model()
+    owed: dict[str, Sequence[int | str]] = {
+        "title": conversations.conversations_without_title(since=now() - timedelta(days=OWED_DAYS)),
+        "extract": due_extractions(),
+        "summary": owed_summaries(),
+        "index": users_awaiting_vectors(),
+        "index_document": documents_awaiting_index(),
+        "journey_report": conversations_awaiting_report(),
+        "look_at_import": import_jobs.imports_to_resume("reading"),
+        "import": import_jobs.imports_to_resume("running"),
+        "undo_import": import_undo.undos_to_resume(),
+        "export": export_jobs.exports_to_resume(),
+        "learn": import_learning.learning_to_resume(),
+        "delete_account": deletion.due_deletions(),
+        "mail": mails.overdue_mails(),
+        "deliver": delivery.due_webhooks(),
+        "exam": models_to_examine(),
+    }
+    if not has_worker():
+        owed |= dict.fromkeys(READ_BY_A_MODEL, ())
+    db.session.rollback()
+    queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
+    with write_transaction():
+        used = flush_uses(redis())
+    if not prompts.defaults_are_stored():
+        with write_transaction():
+            prompts.store_defaults()
+    return {"recovered": recovered, "titles": queued["title"], "extractions": queued["extract"], "memories_used": used}
+
+
+def purge() -> dict[str, int]:
+    """Delete hidden and temporary conversations and idempotency keys that are past their time."""
+    at = now()
+    resting: list[int] = []
+    with write_transaction():
+        gone = conversations.purge_conversations(
+            deleted_before=at - timedelta(seconds=conversations.UNDO_SECONDS),
+            temporary_before=at - timedelta(hours=TEMPORARY_HOURS),
+            before=lambda ids: resting.extend(dependents.dependent_ids(ids)),
+        )
+        history.recount(resting)
+        reports = purge_reports()
+        export_jobs.purge(at)
+        deletion.purge(at)
+        sessions.purge()
+        mails.purge()
+        oauth.purge(at)
+        webhooks.purge()
+        audit.purge(app_settings().audit_days)
+        keys = rows_changed(
+            delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
+        )
+    return {"conversations": gone, "idempotency_keys": keys, "reports": reports}

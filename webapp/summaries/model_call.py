@@ -1,0 +1,55 @@
+"""The model call of a summary: a cut-off answer counts as far as it goes, and facts it lost are restored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.llm.errors import CutOffAnswer, MalformedOutput
+from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.providers.clients import completions
+from webapp.summaries.fidelity import restore_details
+from webapp.summaries.prompt import (
+    NAME,
+    SUMMARY_CHARS,
+    ConversationSummary,
+    LegacySummary,
+    answer_tokens,
+    build_messages,
+    salvage,
+    tidy,
+)
+
+TEMPERATURE = 0.0
+APPENDED = 3
+"""What is restored takes up at most one part in this many of what the user said."""
+
+
+def ask(
+    said: Sequence[TranscriptMessage], earlier: str, instructions: str, *, with_facts: bool
+) -> tuple[ConversationSummary, str]:
+    """The summary of these messages, in a legacy with its facts, and the model's name; no connection may be held.
+
+    Raises ModelError with nothing half-done.
+    """
+    messages = build_messages(said, earlier, instructions=instructions)
+    shape = LegacySummary if with_facts else ConversationSummary
+    model = ""
+    answer: ConversationSummary
+    try:
+        answer, completion = completions().complete_structured(
+            messages, shape, NAME, max_tokens=answer_tokens(said, with_facts), temperature=TEMPERATURE
+        )
+        model = completion.model
+    except CutOffAnswer as cut:
+        rest = salvage(cut.text, with_facts)
+        if rest is None:
+            raise
+        answer = rest
+    text = tidy(answer.summary)
+    if not text:
+        raise MalformedOutput
+    own = [item.content for item in said if item.role == "user"]
+    # A summary must stay shorter than what it covers, however much has to be restored.
+    room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in said))
+    whole = restore_details(text, own, min(SUMMARY_CHARS, room))
+    return answer.model_copy(update={"summary": whole}), model

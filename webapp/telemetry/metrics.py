@@ -1,0 +1,188 @@
+"""Measurements of jobs, turns, the database and Redis, in numbers that all processes share.
+
+Each process adds up what it measures and hands it to a hash in Redis now and then: the web from a thread of its own,
+a job at its end, because its process ends with it. `/metrics` reports the sums over all processes, whichever one is
+asked. Emptying Redis sets them to zero, which Prometheus takes for a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+KEY = "metrics"
+FLUSH_SECONDS = 5.0
+_SEPARATOR = "\x1f"
+
+_WAITS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 5.0)
+_TURNS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
+_JOBS = (0.05, 0.2, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One metric: a histogram of seconds or, without buckets, a counter."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+JOB = Measure("commonplace_job_seconds", "One try of a job; outcome: done, again, failed", ("job", "outcome"), _JOBS)
+QUEUE_WAIT = Measure("commonplace_job_wait_seconds", "From a queue to the start of a job", ("queue",), _JOBS)
+TURN = Measure("commonplace_turn_seconds", "A turn, from its start to its last word", ("status",), _TURNS)
+FIRST_TOKEN = Measure("commonplace_turn_first_token_seconds", "From the start of a turn to its first word", (), _TURNS)
+MODEL_TIME = Measure("commonplace_turn_model_seconds", "What a turn waited for its model calls", (), _TURNS)
+RETRIEVAL = Measure("commonplace_turn_retrieval_seconds", "What a turn spent on finding what to remember", (), _WAITS)
+TOKENS = Measure("commonplace_turn_tokens", "Tokens of replies, as models report them", ("kind",))
+DATABASE = Measure("commonplace_database_seconds", "One statement of the database", (), _WAITS)
+REDIS = Measure("commonplace_redis_seconds", "One command or pipeline of Redis", (), _WAITS)
+ALL = {
+    measure.name: measure
+    for measure in (JOB, QUEUE_WAIT, TURN, FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, DATABASE, REDIS)
+}
+
+Key = tuple[str, ...]
+"""A measure's name and the values of its labels."""
+
+
+class Recorder:
+    """What this process has measured since it last handed on its numbers: count, sum and count per bucket, by key."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: dict[Key, list[float]] = {}
+        os.register_at_fork(after_in_child=self._begin_anew)
+
+    def observe(self, measure: Measure, seconds: float, *labels: str) -> None:
+        """Note how long something took."""
+        with self._lock:
+            numbers = self._numbers(measure, labels)
+            numbers[0] += 1
+            numbers[1] += seconds
+            numbers[2 + bisect_left(measure.buckets, seconds)] += 1
+
+    def count(self, measure: Measure, amount: float, *labels: str) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._numbers(measure, labels)[0] += amount
+
+    def flush(self, client: Redis) -> None:
+        """Hand everything on, in one round trip; if Redis is away, keep it."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+        if not pending:
+            return
+        try:
+            with client.pipeline(transaction=False) as pipe:
+                for key, numbers in pending.items():
+                    for place, number in enumerate(numbers):
+                        if number:
+                            pipe.hincrbyfloat(KEY, _SEPARATOR.join((*key, str(place))), number)
+                pipe.execute()
+        except RedisError:
+            self._take_back(pending)
+
+    def _numbers(self, measure: Measure, labels: tuple[str, ...]) -> list[float]:
+        key = (measure.name, *labels)
+        numbers = self._pending.get(key)
+        if numbers is None:
+            numbers = self._pending[key] = [0.0] * (3 + len(measure.buckets) if measure.buckets else 1)
+        return numbers
+
+    def _take_back(self, pending: dict[Key, list[float]]) -> None:
+        with self._lock:
+            for key, numbers in pending.items():
+                now = self._pending.setdefault(key, [0.0] * len(numbers))
+                self._pending[key] = [a + b for a, b in zip(now, numbers, strict=True)]
+
+    def _begin_anew(self) -> None:
+        """In a forked child: the parent reports its own measurements."""
+        self._lock = threading.Lock()
+        self._pending = {}
+
+
+recorder = Recorder()
+
+
+def keep_flushing(client: Redis) -> None:
+    """Hand on this process's measurements every few seconds, for as long as it lives."""
+
+    def work() -> None:
+        while True:
+            time.sleep(FLUSH_SECONDS)
+            try:
+                recorder.flush(client)
+            except Exception:
+                log.exception("measures were not handed on")
+
+    threading.Thread(target=work, name="measures", daemon=True).start()
+
+
+class GatheredMetrics(Collector):
+    """Metrics gathered already."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = list(metrics)
+
+    def collect(self) -> Iterator[Metric]:
+        """Those metrics."""
+        return iter(self._metrics)
+
+
+def shared_metrics(client: Redis) -> list[Metric]:
+    """The sums of all processes, for `/metrics`; no samples while Redis is away."""
+    recorder.flush(client)
+    try:
+        stored = cast(dict[bytes, bytes], client.hgetall(KEY))
+    except RedisError:
+        stored = {}
+    return list(families({field.decode(): float(value) for field, value in stored.items()}))
+
+
+def families(stored: dict[str, float]) -> Iterator[Metric]:
+    """The fields of the hash as metrics, without those that match no measure of this version."""
+    found: dict[Key, list[float]] = {}
+    for name, value in stored.items():
+        *key, place = name.split(_SEPARATOR)
+        measure = ALL.get(key[0])
+        if measure is not None and len(key) == 1 + len(measure.labels):
+            size = 3 + len(measure.buckets) if measure.buckets else 1
+            numbers = found.setdefault(tuple(key), [0.0] * size)
+            if int(place) < size:
+                numbers[int(place)] = value
+    for measure in ALL.values():
+        of_it = [(key[1:], numbers) for key, numbers in found.items() if key[0] == measure.name]
+        yield _histogram(measure, of_it) if measure.buckets else _counter(measure, of_it)
+
+
+def _histogram(measure: Measure, found: Iterable[tuple[Key, list[float]]]) -> Metric:
+    family = HistogramMetricFamily(measure.name, measure.help, labels=measure.labels)
+    for labels, (_, total, *counts) in found:
+        so_far, buckets = 0.0, []
+        for edge, count in zip((*map(str, measure.buckets), "+Inf"), counts, strict=True):
+            so_far += count
+            buckets.append((edge, so_far))
+        family.add_metric(labels, buckets, total)
+    return family
+
+
+def _counter(measure: Measure, found: Iterable[tuple[Key, list[float]]]) -> Metric:
+    family = CounterMetricFamily(measure.name, measure.help, labels=measure.labels)
+    for labels, (value,) in found:
+        family.add_metric(labels, value)
+    return family

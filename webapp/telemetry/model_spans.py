@@ -1,0 +1,85 @@
+"""The model clients with a span around each call: which model, how many tokens, how it ended; never what was said."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from webapp.llm.background import BackgroundClient
+from webapp.llm.complete import Completion, SchemaT
+from webapp.llm.events import Event, Finish
+from webapp.llm.pool import ChatPool, ModelSwitched
+from webapp.llm.target import Target
+from webapp.telemetry import tracing
+
+Events = AsyncGenerator[Event | ModelSwitched, None]
+
+
+class TracedChat(ChatPool):
+    """For turns. If nothing is traced, events pass straight through."""
+
+    def stream(self, *args: Any, **wishes: Any) -> Events:
+        """As `ChatPool.stream`."""
+        events = super().stream(*args, **wishes)
+        return _traced(events, wishes.get("targets") or ()) if tracing.is_on() else events
+
+
+async def _traced(events: Events, targets: Sequence[Target]) -> Events:
+    # Never the current span: what a generator sets as current would apply to whoever asks it for the next event.
+    made = tracing.begin("chat", "client")
+    model = targets[0].model if targets else None
+    made.set({"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
+    try:
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, ModelSwitched):
+                    made.set({"gen_ai.request.model": event.target.model, "commonplace.switched": event.because})
+                elif isinstance(event, Finish):
+                    usage = event.usage
+                    made.set(
+                        {
+                            "gen_ai.response.model": event.model,
+                            "gen_ai.response.finish_reasons": event.reason,
+                            "gen_ai.usage.input_tokens": usage.prompt_tokens if usage else None,
+                            "gen_ai.usage.output_tokens": usage.completion_tokens if usage else None,
+                        }
+                    )
+                yield event
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):  # the listener simply stopped listening
+            made.fail(type(error).__name__)
+        raise
+    finally:
+        tracing.end(made)
+
+
+class TracedCompletions(BackgroundClient):
+    """For background work."""
+
+    def complete_text(self, messages: Any, **wishes: Any) -> Completion:
+        """As `CompletionClient.complete_text`."""
+        with tracing.span("complete", "client"):
+            return _noted(super().complete_text(messages, **wishes), "text")
+
+    def complete_structured(
+        self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
+    ) -> tuple[SchemaT, Completion]:
+        """As `CompletionClient.complete_structured`."""
+        with tracing.span("complete", "client"):
+            parsed, completion = super().complete_structured(messages, schema, name, **wishes)
+            return parsed, _noted(completion, name)
+
+
+def _noted(completion: Completion, name: str) -> Completion:
+    tracing.note(
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.output.type": name,
+            "gen_ai.request.model": completion.model,
+            "gen_ai.response.finish_reasons": completion.finish_reason,
+            "gen_ai.usage.input_tokens": completion.usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": completion.usage.completion_tokens,
+        }
+    )
+    return completion

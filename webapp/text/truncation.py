@@ -1,0 +1,105 @@
+"""Shortening texts to fit, always with a visible mark where something is missing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from webapp.text.tokens import Count, estimate_tokens
+
+MARK = " […] "
+"""Marks where the middle of a text is missing."""
+_SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)[\"')\]]*|[。！？]|\n")
+
+
+def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sentences: bool = False) -> str:
+    """Shorten a text to at most `limit` tokens, keeping its head and its tail around a visible mark.
+
+    A text that fits is returned unchanged. With `whole_sentences` only the head is kept, up to the end of a sentence or
+    line if there is one. If not even the mark fits, an ellipsis stands for it.
+    """
+    if count(text) <= limit:
+        return text
+
+    def attempt(kept: int) -> str:
+        head = _cut_end(text, kept if whole_sentences else kept - kept // 3, whole_sentences)
+        tail = "" if whole_sentences else _cut_start(text, kept // 3)
+        mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
+        return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
+
+    # No tokenizer makes much longer tokens; this limits the search in a huge text to what can fit.
+    low, high, best = 0, min(len(text) - 1, limit * 16), ""
+    while low <= high:
+        middle = (low + high) // 2
+        candidate = attempt(middle)
+        if count(candidate) <= limit:
+            low, best = middle + 1, candidate
+        else:
+            high = middle - 1
+    if best:
+        return best
+    return next((cut for cut in (f"{text[:size]}…" for size in range(limit, -1, -1)) if count(cut) <= limit), "")
+
+
+def without_middle(text: str, limit: int) -> str:
+    """A text without its middle if it is longer than `limit` characters; cut at word boundaries if there are any."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
+    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
+
+
+def first_words(text: str, limit: int, count: Count) -> str:
+    """The first words of a text, with an ellipsis if it continues."""
+    if count(text) <= limit:
+        return text
+    words = text.split()
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
+    return " ".join(words[:low]) + " …" if low else shorten(text, limit, count)
+
+
+def _cut_end(text: str, length: int, whole_sentences: bool) -> str:
+    """Return at most the first `length` characters, ended at a sentence, a word or at least a grapheme."""
+    if length <= 0:
+        return ""
+    head = text[:length]
+    ends = [found.end() for found in _SENTENCE_END.finditer(head)]
+    if ends and (whole_sentences or ends[-1] > length * 0.7):
+        return head[: ends[-1]]
+    space = max(head.rfind(" "), head.rfind("\n"))
+    if space > length * 0.7:
+        return head[:space]
+    while length > 0 and _joins_previous(text, length):
+        length -= 1
+    return text[:length]
+
+
+def _cut_start(text: str, length: int) -> str:
+    """Return at most the last `length` characters, begun at a line, a word or at least a grapheme."""
+    if length <= 0:
+        return ""
+    start = len(text) - length
+    for boundary in ("\n", " "):
+        found = text.find(boundary, start, start + max(1, length * 3 // 10))
+        if found >= 0:
+            return text[found + 1 :]
+    while start < len(text) and _joins_previous(text, start):
+        start += 1
+    return text[start:]
+
+
+def _joins_previous(text: str, position: int) -> bool:
+    """Tell whether the character at a position belongs to the grapheme of the one before it."""
+    if position >= len(text):
+        return False
+    here, before = text[position], text[position - 1]
+    return (
+        bool(unicodedata.combining(here))
+        or here in "\u200d\ufe0f\u20e3"
+        or before == "\u200d"
+        or ("\U0001f3fb" <= here <= "\U0001f3ff")
+    )

@@ -1,0 +1,180 @@
+"""Tools that the requesting program brings along: offered to the model beside ours and called by that program; and the
+format in which it wants the answer; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webapp.llm.events import ToolCall
+from webapp.text.tokens import estimate_tokens
+from webapp.text.truncation import shorten
+from webapp.tools.calls import ToolRun, parse_arguments, storable
+from webapp.tools.toolset import Tool, Toolset
+
+CLIENT = "client"
+"""Who carries out a call, as its record says."""
+WAITING = {"status": "waiting"}
+"""The output of a call that was handed over and not yet answered."""
+MOST_HANDED = 64
+"""The most calls handed over at once; more are not passed on."""
+MOST_RESULT = 100_000
+"""The most characters kept of the result of a client's call."""
+NOT_ANSWERED = "This call was not answered."
+_PREFIX = "client_"
+_LONGEST_NAME = 64
+_ARGUMENTS = 1_000_000
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTools:
+    """What a request brings along for the model, in the protocol's terms: tools, and the format of the answer.
+
+    `choice`, `parallel` and `form` (a `response_format`) go to the model unchanged; with `alone`, none of our tools are
+    offered, because one of these must be called.
+    """
+
+    definitions: Sequence[dict[str, Any]] = ()
+    choice: str | dict[str, Any] | None = None
+    parallel: bool | None = None
+    alone: bool = False
+    form: dict[str, Any] | None = None
+
+
+def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
+    """The tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
+
+    A client's tool with the name of one of ours is offered as `client_…`; the client still gets its own name.
+    """
+    if theirs is None:
+        return ours
+    asks = {"response_format": theirs.form} if theirs.form else {}
+    if not theirs.definitions:
+        return replace(ours, parameters={**ours.parameters, **asks}) if asks else ours
+    kept = [] if theirs.alone else list(ours.tools)
+    taken = {tool.name for tool in ours.tools} | {str(named["function"]["name"]) for named in theirs.definitions}
+    added, names = [], {}
+    for definition in theirs.definitions:
+        name = own = str(definition["function"]["name"])
+        if ours.get(own) is not None:
+            name = _free(own, taken)
+            taken.add(name)
+            definition = {**definition, "function": {**definition["function"], "name": name}}
+        names[own] = name
+        added.append(Tool(definition, "client", title=own))
+    parameters: dict[str, Any] = asks
+    if theirs.choice is not None:
+        parameters["tool_choice"] = _renamed(theirs.choice, names)
+    if theirs.parallel is not None:
+        parameters["parallel_tool_calls"] = theirs.parallel
+    return Toolset([*kept, *added], ours.now, parameters)
+
+
+def _free(own: str, taken: set[str]) -> str:
+    name = (_PREFIX + own)[:_LONGEST_NAME]
+    number = 2
+    while name in taken:
+        name = f"{(_PREFIX + own)[: _LONGEST_NAME - 4]}_{number}"
+        number += 1
+    return name
+
+
+def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
+    if isinstance(choice, str):
+        return choice
+    return {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
+
+
+def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
+    """The record of a call that is handed to the client, under an id of ours: those from servers repeat."""
+    return ToolRun(waiting_record(tool.title, call.arguments, call_id(turn_id, number)))
+
+
+def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
+    """The record of a call that waits for the client's answer.
+
+    `arguments` is kept beside `input` only if the model did not write a JSON object.
+    """
+    raw = arguments[:_ARGUMENTS] or "{}"
+    given = parse_arguments(raw, most=_ARGUMENTS)
+    record: dict[str, Any] = {"tool_name": name, "input": given, "output": dict(WAITING)}
+    record |= {"by": CLIENT, "call_id": own_id}
+    if not given and raw.strip() != "{}":
+        record["arguments"] = raw
+    return storable(record)
+
+
+def call_id(turn_id: int, number: int) -> str:
+    """The id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
+    value = int.from_bytes(hashlib.sha256(f"{turn_id}/{number}".encode()).digest()[:8], "big")
+    letters = []
+    for _ in range(8):
+        value, place = divmod(value, len(_ALPHABET))
+        letters.append(_ALPHABET[place])
+    return "c" + "".join(letters)
+
+
+def arguments_of(record: Mapping[str, Any]) -> str:
+    """The arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
+    return str(record.get("arguments") or json.dumps(record.get("input") or {}, ensure_ascii=False))
+
+
+def result_of(text: str) -> dict[str, Any]:
+    """The result of a call as its record keeps it: bounded, with a mark if something is missing."""
+    text = text.replace("\x00", "")
+    if len(text) > MOST_RESULT:
+        text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
+    return {"text": text}
+
+
+def rounds_as_prompt(
+    rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
+) -> list[dict[str, Any]]:
+    """What follows the question in the prompt: for each earlier part of the reply (its id, text and calls) the model's
+    message and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in all.
+    """
+    rounds = list(rounds)
+    told = [[_told(call) for call in calls] for _, _, calls in rounds]
+    most = _most([estimate_tokens(text) for texts in told for text in texts], limit)
+    prompt: list[dict[str, Any]] = []
+    for (turn_id, text, calls), answers in zip(rounds, told, strict=True):
+        ids = [str(call.get("call_id") or call_id(turn_id, number)) for number, call in enumerate(calls)]
+        asked: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if calls:
+            asked["tool_calls"] = [
+                {
+                    "id": name,
+                    "type": "function",
+                    "function": {"name": call["tool_name"], "arguments": arguments_of(call)},
+                }
+                for name, call in zip(ids, calls, strict=True)
+            ]
+        prompt.append(asked)
+        prompt += [
+            {"role": "tool", "tool_call_id": name, "content": shorten(answer, most) if most else answer}
+            for name, answer in zip(ids, answers, strict=True)
+        ]
+    return prompt
+
+
+def _told(call: Mapping[str, Any]) -> str:
+    output = call.get("output") or {}
+    if call.get("by") != CLIENT:
+        return json.dumps(output, ensure_ascii=False)
+    return NOT_ANSWERED if output == WAITING else str(output.get("text", ""))
+
+
+def _most(sizes: Sequence[int], limit: int) -> int:
+    """The most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
+    left, many = limit, len(sizes)
+    if sum(sizes) <= limit:
+        return 0
+    for size in sorted(sizes):
+        if size * many > left:
+            break
+        left, many = left - size, many - 1
+    return max(1, left // max(1, many))

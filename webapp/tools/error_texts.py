@@ -1,0 +1,45 @@
+"""Why a server or the search could not be used, in the reader's language.
+
+It is kept, and told to programs, in English; what a server says itself stays as it is. A new text that a person may see
+is one more line here. What a call in a conversation came to is for the model, and shown as the model was told it.
+"""
+
+from __future__ import annotations
+
+from webapp.i18n.marks import N_
+from webapp.i18n.stored_texts import retold
+
+TEXTS: tuple[str, ...] = N_(
+    (
+        "The engine did not answer in time.",
+        "The engine answered but found nothing for a common word.",
+        "It works. First of %(number)s found: %(address)s",
+        "No search engine is set up; addresses that people write are read.",
+        "This is not a web address.",
+        "Only addresses that begin with http:// or https:// can be opened.",
+        "Addresses with a name and password in them are not opened.",
+        "The token or key for %(name)s has characters that cannot be sent.",
+        "The answer is compressed in a way that is not known here.",
+        "The answer is broken.",
+        "The answer is larger than %(number)s MB.",
+        "%(name)s refused: it does not say why",
+        "%(name)s refused: %(reason)s",
+        "%(name)s did not accept the token.",
+        "%(name)s did not answer in time.",
+        "%(name)s could not be reached.",
+        "%(name)s is not known.",
+        "%(name)s is an address inside the network. Those are not opened.",
+        "%(name)s redirects too many times.",
+        "%(name)s answered with an error (%(number)s).",
+        "%(name)s answered with something that is not JSON.",
+        "%(name)s answered in a way that is not understood.",
+        "%(name)s asked a question back, which cannot be answered here.",
+        "%(name)s does not speak any version of the protocol that is known here.",
+    )
+)
+"""In the order in which they are tried: a name may hold anything."""
+
+
+def translate_result(text: str) -> str:
+    """What came of trying something out, in the reader's language; as it is where nobody knows it."""
+    return retold(text, TEXTS) or text

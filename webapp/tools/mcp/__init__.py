@@ -1,1 +1,0 @@
-"""Tools of MCP servers: the client's side of the protocol whose server is `webapp/mcp`."""

@@ -1,0 +1,181 @@
+"""Asks an MCP server over HTTP which tools it has, and calls them. No connection outlives a call."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.tools.mcp_client import wire
+from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
+from webapp.tools.remote_calls import RemoteRequest, send_request
+from webapp.tools.secret_masking import keys_in, mask
+from webapp.tools.toolset import Output, ToolFailed
+
+MOST_PAGES = 5
+LIST_SECONDS = 20.0
+_FOREIGN = re.compile(r"[^A-Za-z0-9]+")
+_LONGEST_NAME = 56
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An MCP server: its name for messages, its address, and the revision it is known to speak, if any."""
+
+    name: str
+    url: str
+    token: str = field(default="", repr=False)
+    inside: bool = False
+    age: str = ""
+
+
+class _Older(Exception):
+    """The server does not accept requests that stand alone."""
+
+
+@dataclass(slots=True)
+class _Talk:
+    """What has been agreed with a server for one call."""
+
+    server: Server
+    age: str
+    session: str = ""
+    number: int = 0
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request. Raises ToolFailed, and _Older."""
+        self.number += 1
+        body = wire.request(self.number, method, params, self.age)
+        headers = wire.headers(method, params, self.age, self.server.token, self.session)
+        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)
+        async with send_request(wish) as opened:
+            if opened.status in (401, 403):
+                raise ToolFailed(f"{self.server.name} did not accept the token.")
+            if opened.status >= 300 and self.age == STATELESS:
+                raise _Older
+            if opened.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
+            session = opened.headers.get("mcp-session-id", "")
+            if session.isascii() and session.isprintable() and len(session) <= 500:
+                self.session = session or self.session
+            answer = await self._answer(opened.kind, opened.pieces, keys_in(headers))
+        if self.age == STATELESS and method == "tools/list" and "error" in answer:
+            raise _Older
+        return wire.result_of(answer, self.server.name)
+
+    async def tell(self, method: str) -> None:
+        """Send a notification."""
+        headers = wire.headers(method, {}, self.age, self.server.token, self.session)
+        body = wire.request(None, method, {}, self.age)
+        async with send_request(RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)) as opened:
+            if opened.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
+
+    async def leave(self) -> None:
+        """End a session, if there is one; what the server answers does not matter."""
+        if not self.session:
+            return
+        headers = wire.headers("", {}, self.age, self.server.token, self.session)
+        with suppress(ToolFailed, TimeoutError):
+            async with (
+                asyncio.timeout(2),
+                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.inside)),
+            ):
+                pass
+
+    async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        """The answer without `keys`, as soon as it is there: a stream may stay open after it."""
+        data = bytearray()
+        streams = kind == "text/event-stream"
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    data += piece.replace(b"\r", b"") if streams else piece
+                    if streams and (end := data.rfind(b"\n\n")) >= 0:
+                        found = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
+                        if found is not None:
+                            return dict(mask(found, keys))
+                        del data[: end + 2]  # each event is looked at only once
+            answer = mask(await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number), keys)
+        except (ValueError, RecursionError):
+            answer = None
+        if answer is None:
+            raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
+        return dict(answer)
+
+
+async def tools(server: Server) -> tuple[str, list[ListedTool]]:
+    """The revision that a server speaks, and its tools. Raises ToolFailed."""
+    try:
+        async with asyncio.timeout(LIST_SECONDS):
+            talk = _Talk(server, STATELESS)
+            try:
+                return STATELESS, await _listed(talk)
+            except _Older:
+                talk = await _shaken(server)
+            try:
+                return talk.age, await _listed(talk)
+            finally:
+                await talk.leave()
+    except TimeoutError:
+        raise ToolFailed(f"{server.name} did not answer in time.") from None
+
+
+async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
+    """A tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
+    if server.age == STATELESS:
+        try:
+            talk = _Talk(server, STATELESS)
+            return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+        except _Older:
+            raise ToolFailed(
+                f"{server.name} now speaks another version of the protocol. Test it again in the settings."
+            ) from None
+    talk = await _shaken(server)
+    try:
+        return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+    finally:
+        await talk.leave()
+
+
+def name_for(server: str, tool: str, taken: set[str]) -> str:
+    """The name by which a model calls a server's tool: one that every model server accepts, and not taken yet."""
+    plain, own = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
+    name = "_".join(filter(None, (plain, own)))
+    is_cut = not own or len(name) > _LONGEST_NAME
+    name = (name if name[:1].isalpha() else f"tool_{name}")[:_LONGEST_NAME]
+    offered, number = name, 0
+    # What is left of two names may be the same; of one in another script nothing is left.
+    while offered in taken or (is_cut and number == 0):
+        number += 1
+        offered = f"{name}_{hashlib.sha256(f'{number}/{server}/{tool}'.encode()).hexdigest()[:6]}"
+    taken.add(offered)
+    return offered
+
+
+async def _shaken(server: Server) -> _Talk:
+    """A conversation with a server of the older age, after the handshake."""
+    talk = _Talk(server, HANDSHAKE[0])
+    found = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
+    version = found.get("protocolVersion")
+    if version not in HANDSHAKE:
+        raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
+    talk.age = str(version)
+    await talk.tell("notifications/initialized")
+    return talk
+
+
+async def _listed(talk: _Talk) -> list[ListedTool]:
+    found: dict[str, ListedTool] = {}
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
+        for tool in wire.tools_of(result):
+            found.setdefault(tool.name, tool)
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor or len(found) >= wire.MOST_TOOLS:
+            break
+    return list(found.values())[: wire.MOST_TOOLS]

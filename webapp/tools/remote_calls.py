@@ -1,0 +1,197 @@
+"""Requests to other servers on somebody's behalf: bounded in time and size and, unless told otherwise, never inside
+this network. The address that was checked is the one that is connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from webapp.http.ip_addresses import is_public
+from webapp.tools.secret_masking import keys_in, mask
+from webapp.tools.toolset import ToolFailed
+from webapp.tools.urls import UrlRejected, check_url, is_address
+
+AGENT = "Commonplace/1.0 (reads pages for its user)"
+CONNECT_SECONDS = 5.0
+SILENCE_SECONDS = 15.0
+MOST_BYTES = 2 * 1024**2
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRequest:
+    """What to request. `inside` allows addresses in this network, which an admin may name."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Any = field(default=None, repr=False)
+    inside: bool = False
+    redirects: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteResponse:
+    """The head of a response, and its body in pieces, decompressed; reading beyond MOST_BYTES raises ToolFailed."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    pieces: AsyncGenerator[bytes, None]
+
+    @property
+    def kind(self) -> str:
+        """Its media type."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def whole(self) -> bytes:
+        """All of it."""
+        found = bytearray()
+        async with aclosing(self.pieces) as pieces:
+            async for piece in pieces:
+                found += piece
+        return bytes(found)
+
+
+@asynccontextmanager
+async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
+    """The response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
+    import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
+
+    tls = await asyncio.to_thread(_tls)
+    timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+    url, host = wish.url, _name(wish.url)
+    try:
+        async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
+            for left in reversed(range(wish.redirects + 1)):
+                url, host = check_url(url), _name(url)
+                where = None if wish.inside else await _place(url)
+                request = _request(client, wish, url, where)
+                async with _closing(await client.send(request, stream=True)) as response:
+                    target = response.headers.get("location", "")
+                    if wish.redirects and response.status_code in _REDIRECTS and target:
+                        if not left:
+                            raise ToolFailed(f"{host} redirects too many times.")
+                        url = urljoin(url, target)
+                        continue
+                    headers = {name.lower(): value for name, value in response.headers.items()}
+                    yield RemoteResponse(url, response.status_code, headers, _unpacked(response, headers))
+                    return
+    except UrlRejected as error:
+        raise ToolFailed(str(error)) from None
+    except httpx2.TimeoutException:
+        raise ToolFailed(f"{host} did not answer in time.") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ssl.SSLError):
+        raise ToolFailed(f"{host} could not be reached.") from None
+
+
+async def json_of(wish: RemoteRequest) -> Any:
+    """The JSON of a response. Raises ToolFailed if it is an error or not JSON."""
+    async with send_request(wish) as opened:
+        if opened.status >= 300:
+            raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
+        data = await opened.whole()
+    try:
+        return mask(await asyncio.to_thread(json.loads, data), keys_in(wish.headers))
+    except (ValueError, RecursionError):
+        raise ToolFailed(f"{_name(wish.url)} answered with something that is not JSON.") from None
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    import httpx2  # noqa: PLC0415 - as above
+
+    return httpx2.create_ssl_context()
+
+
+@asynccontextmanager
+async def _closing(response: Any) -> AsyncIterator[Any]:
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+async def _place(url: str) -> str:
+    """The IP address to connect to. Raises ToolFailed if any of the host's addresses is not on the open internet."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").partition("%")[0]
+    try:
+        name = host if ":" in host else host.encode("idna").decode()
+        found = (
+            [host] if is_address(host) else await resolve(name, parts.port or (443 if parts.scheme == "https" else 80))
+        )
+    except (OSError, UnicodeError):
+        raise ToolFailed(f"{_name(url)} is not known.") from None
+    if not found or not all(map(may_reach, found)):
+        raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
+    return found[0]
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The IP addresses of a host. Raises OSError."""
+    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(row[4][0]) for row in rows))
+
+
+def may_reach(address: str) -> bool:
+    """Whether an IP address may be connected to."""
+    return is_public(address)
+
+
+def _request(client: Any, wish: RemoteRequest, url: str, where: str | None) -> Any:
+    """The request; with `where`, to that very address, whatever the name resolves to by then.
+
+    Raises ToolFailed for a header that cannot be sent.
+    """
+    import httpx2  # noqa: PLC0415 - as above
+
+    if not all(value.isascii() for value in wish.headers.values()):
+        raise ToolFailed(f"The token or key for {_name(wish.url)} has characters that cannot be sent.")
+    target = httpx2.URL(url)
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
+    extensions: dict[str, Any] = {}
+    if where is not None:
+        headers["Host"] = target.netloc.decode()
+        extensions = {"sni_hostname": target.raw_host.decode()}
+        target = target.copy_with(host=where)
+    body = {} if wish.body is None else {"json": wish.body}
+    return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
+
+
+async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+    """The body, decompressed by hand: a small compressed one may be huge."""
+    packed = headers.get("content-encoding", "identity").strip().lower()
+    if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise ToolFailed("The answer is compressed in a way that is not known here.")
+    box = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in ("", "identity") else None
+    size = 0
+    async for piece in response.aiter_raw():
+        if box is not None:
+            try:
+                piece = box.decompress(piece, MOST_BYTES + 1 - size)  # noqa: PLW2901
+            except zlib.error:
+                raise ToolFailed("The answer is broken.") from None
+        size += len(piece)
+        if size > MOST_BYTES or (box is not None and box.unconsumed_tail):
+            raise ToolFailed(f"The answer is larger than {MOST_BYTES // 1024**2} MB.")
+        yield piece
+
+
+def _name(url: str) -> str:
+    """The host of an address, for messages: never the rest, which may contain a key."""
+    try:
+        return (urlsplit(url).hostname or "The address")[:100]
+    except ValueError:
+        return "The address"

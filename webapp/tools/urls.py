@@ -1,0 +1,69 @@
+"""What a web address may look like, and where it may come from; pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+LONGEST = 2_000
+# Scheme, host and the rest; a host without a dot is never reached.
+_LOOKS_LIKE_ONE = re.compile(r"(?<!\w)(?:https?://)?\w[\w-]{0,62}(?:\.[\w-]{1,63})+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
+_MOST_SIGNS = 6
+_BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
+
+
+class UrlRejected(ValueError):
+    """An address that may not be reached; the message is a sentence."""
+
+
+def is_address(text: str) -> bool:
+    """Whether a host is already an IP address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_url(url: str) -> str:
+    """A web address that may be requested, without its fragment. Raises Refused."""
+    if len(url) > LONGEST or _BREAKS.search(url):
+        raise UrlRejected("This is not a web address.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise UrlRejected("This is not a web address.") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UrlRejected("Only addresses that begin with http:// or https:// can be opened.")
+    if parts.username is not None or parts.password is not None:
+        raise UrlRejected("Addresses with a name and password in them are not opened.")
+    if port == 0:
+        raise UrlRejected("This is not a web address.")
+    return parts._replace(fragment="").geturl()
+
+
+def is_known(url: str, words: Iterable[str]) -> bool:
+    """Whether an address occurs in one of some texts, with or without its scheme.
+
+    An address that the model put together itself might leak what it was told.
+    """
+    wanted = _bare(url)
+    return any(wanted in _addresses(text) for text in words)
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """What looks like an address, each also without trailing characters that may belong to the sentence."""
+    for found in _LOOKS_LIKE_ONE.findall(text):
+        for _ in range(_MOST_SIGNS):
+            yield _bare(found)
+            if not found or found[-1] not in ")]}>'*_.,;:!?":
+                break
+            found = found[:-1]
+
+
+def _bare(url: str) -> str:
+    host, slash, path = re.sub(r"^(?:https?://)?(?:www\.)?", "", url.strip(), flags=re.IGNORECASE).partition("/")
+    return f"{host.lower()}{slash}{path}".removesuffix("/")

@@ -1,0 +1,118 @@
+"""The two tools of the web, and their settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from webapp.tools.calls import failure
+from webapp.tools.definitions import definition_of
+from webapp.tools.remote_calls import MOST_REDIRECTS, RemoteRequest, json_of, send_request
+from webapp.tools.toolset import Output, Surroundings, Tool, ToolFailed
+from webapp.tools.urls import is_known
+from webapp.tools.web import plain_text
+from webapp.tools.web.providers import PROVIDERS, Hit, hits, result_list
+
+_ROOT = Path(__file__).resolve().parents[3]
+UNKNOWN = "Only addresses that the user wrote or that a search found can be read. Search for the page, or ask for it."
+
+
+class WebSearch(BaseModel):
+    """Search the web. Say where facts come from."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    query: str = Field(min_length=1, max_length=300)
+
+
+class ReadPage(BaseModel):
+    """The text of a page that the user named or a search found."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    url: str = Field(min_length=4, max_length=2_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A search engine as set up: one of PROVIDERS, its address, and its key."""
+
+    provider: str
+    address: str
+    key: str = field(default="", repr=False)
+
+    async def search(self, query: str) -> list[Hit]:
+        """The results of a search. Raises ToolFailed."""
+        provider = PROVIDERS[self.provider]
+        return hits(provider, await json_of(provider.ask(self.address, self.key, query)))
+
+
+NAMES = ("web_search", "read_page")
+"""Of the tools that there may be."""
+
+
+def web_tools(engine: Engine | None) -> list[Tool]:
+    """Search, if there is an engine, and reading pages."""
+
+    async def search(given: dict[str, Any], _around: Surroundings) -> Output:
+        assert engine is not None
+        try:
+            query = WebSearch.model_validate(given).query
+        except ValidationError:
+            return failure("Give a query of at most 300 characters.")
+        found = await engine.search(query)
+        sources = [{"title": hit.title, "url": hit.url} for hit in found]
+        return {"text": result_list(query, found), "sources": sources}
+
+    tools = [Tool(definition_of("read_page", ReadPage), "far", _read, seconds=30)]
+    if engine is not None:
+        tools.insert(0, Tool(definition_of("web_search", WebSearch), "far", search))
+    return tools
+
+
+async def _read(given: dict[str, Any], around: Surroundings) -> Output:
+    try:
+        url = ReadPage.model_validate(given).url.strip()
+    except ValidationError:
+        return failure("Give the address of a page.")
+    url = url if "://" in url else f"https://{url}"
+    if not is_known(url, around.words):
+        return failure(UNKNOWN)
+    async with send_request(RemoteRequest(url, redirects=MOST_REDIRECTS)) as opened:
+        if opened.status >= 300:
+            raise ToolFailed(f"The page answered with an error ({opened.status}).")
+        if opened.kind not in plain_text.KINDS:
+            what = "is a PDF; the user can attach it as a file" if "pdf" in opened.kind else "is no text"
+            raise ToolFailed(f"What is there {what}.")
+        charset = opened.headers.get("content-type", "").partition("charset=")[2].strip(" \"';")[:40]
+        where, kind, data = opened.url, opened.kind, await opened.whole()
+    page = await _as_text(data, charset, kind)
+    if not page["text"]:
+        raise ToolFailed("There is no text on this page. It may need a browser to be seen.")
+    head = "\n".join(filter(None, (page["title"], where)))
+    return {"text": f"{head}\n\n{page['text']}", "sources": [{"title": page["title"], "url": where}]}
+
+
+async def _as_text(data: bytes, charset: str, kind: str) -> dict[str, str]:
+    """Title and text of a page, extracted by another process, which ends with this call."""
+    command = (sys.executable, "-m", plain_text.__name__, charset, kind)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=_ROOT, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        said, _ = await process.communicate(data)
+        page: dict[str, str] = json.loads(said)
+        return page
+    except ValueError:
+        raise ToolFailed("This page cannot be read.") from None
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()

@@ -1,0 +1,59 @@
+"""What an account contains, counted for the page on which it is deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import aliased
+
+from webapp.conversations.models import Conversation
+from webapp.db.base import db
+from webapp.files.models import File
+from webapp.memories.models import Memory
+from webapp.spaces.models import Space, SpaceDocument, SpaceMember
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """How much is deleted; which spaces are, which go to another member, and how many documents stay in spaces."""
+
+    conversations: int
+    memories: int
+    files: int
+    spaces_gone: list[str]
+    spaces_left: list[str]
+    documents_left: int
+
+
+def belongings(user_id: int) -> Belongings:
+    """What somebody has, and what of it stays for others when they leave."""
+    other = aliased(SpaceMember)
+    owned = (
+        select(Space.name, func.count(other.space_member_id))
+        .join(SpaceMember, SpaceMember.space_id == Space.space_id)
+        .outerjoin(
+            other,
+            (other.space_id == Space.space_id) & (other.status == "active") & (other.user_id != user_id),
+        )
+        .where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+        .group_by(Space.space_id, Space.name)
+        .order_by(Space.name)
+    )
+    spaces = db.session.execute(owned).all()
+    shared = select(SpaceMember.space_id).where(
+        SpaceMember.user_id != user_id, SpaceMember.status == "active", SpaceMember.user_id.is_not(None)
+    )
+    documents = SpaceDocument.user_id == user_id, SpaceDocument.space_id.in_(shared)
+    return Belongings(
+        _count(Conversation, Conversation.user_id == user_id, Conversation.deleted_at.is_(None)),
+        _count(Memory, Memory.user_id == user_id),
+        _count(File, File.user_id == user_id),
+        [name for name, others in spaces if not others],
+        [name for name, others in spaces if others],
+        _count(SpaceDocument, *documents),
+    )
+
+
+def _count(model: type, *conditions: object) -> int:
+    return db.session.scalar(select(func.count()).select_from(model).where(*conditions)) or 0  # type: ignore[arg-type]

@@ -1,0 +1,220 @@
+"""Deleting everything in an account piece by piece, and searching for anything that might be left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Table, delete, func, inspect, or_, select, update
+from sqlalchemy.exc import NoSuchTableError
+
+from webapp.accounts import deletion
+from webapp.accounts.models import AccountDeletion, User
+from webapp.accounts.service import delete_user
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import Base, db, now, rows_changed, write_transaction
+from webapp.extensions import redis
+from webapp.files.models import File
+from webapp.files.service import delete_file
+from webapp.files.storage import file_storage, key_of, picture_key
+from webapp.files.uploads import is_named
+from webapp.journeys.models import JourneyVersion
+from webapp.memories.models import Memory
+from webapp.memories.store.forgetting import drop_streams
+from webapp.transfer import storage
+from webapp.transfer.models import Export, Import
+
+CONVERSATIONS = 20
+ROWS = 500
+WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports"}
+"""Tables that are deleted from in their own way, or with the account at the end."""
+NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by", "created_by", "activated_by"}
+"""Columns that name somebody; others are found by their reference to `users`."""
+
+
+def init_erasure() -> None:
+    """Answer when an account's size is asked for before it is deleted."""
+    deletion.size_asked.connect(_size)
+
+
+def delete_account(user_id: int, *, seconds: float | None = None) -> str:
+    """Continue deleting an account that is due; returns `kept`, `running` if there is more to do, or `done`.
+
+    Every piece is a transaction of its own, so a killed job continues where it was.
+    """
+    turn = Slice(seconds)
+    with write_transaction():
+        if not deletion.begin(user_id):
+            return "kept"
+    contents: set[str] = set()
+    for _ in _pieces(user_id, contents):
+        if not turn.goes_on():
+            with write_transaction():
+                enqueue_after_commit("delete_account", user_id=user_id)
+            return "running"
+    stored = _stored(user_id)
+    user = db.session.get(User, user_id)
+    email = user.email if user else ""
+    with write_transaction():
+        if db.session.get(User, user_id) is not None:
+            delete_user(user_id)
+    _sweep_redis(user_id)
+    kept = sum(path.exists() for path in stored) + sum(map(_is_kept, contents))
+    report = traces(user_id, email) | {"files_left": kept}
+    with write_transaction():
+        deletion.finish(user_id, report)
+    return "done"
+
+
+def traces(user_id: int, email: str = "") -> dict[str, Any]:
+    """What is left of a user, in every column of every table that names somebody, and in every key in Redis."""
+    left: dict[str, int] = {}
+    tables = 0
+    for table in _tables():
+        named = [column for column in table.columns if _names_somebody(column)]
+        found = [column == user_id for column in named]
+        if email and "email" in table.columns:
+            found.append(table.columns["email"] == email)
+        if not found:
+            continue
+        tables += 1
+        count = db.session.scalar(select(func.count()).select_from(table).where(or_(*found))) or 0
+        if count:
+            left[table.name] = count
+    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
+    return {"tables": tables, "left": left, "redis_keys_left": len(keys), "searched_at": now().isoformat()}
+
+
+def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
+    """Delete a little at a time, yielding after each step. Collects the digests of deleted files in `contents`."""
+    pieces: list[Callable[[int], int]] = [
+        _memories,
+        _conversations,
+        partial(_files, contents),
+        *map(_rows_of, _own_tables()),
+    ]
+    for piece in pieces:
+        while True:
+            with write_transaction():
+                count = piece(user_id)
+            if not count:
+                break
+            yield count
+    with write_transaction():
+        db.session.execute(
+            update(JourneyVersion).where(JourneyVersion.author_id == user_id).values(author_id=None)
+        )  # of journeys for everyone, which stay
+
+
+def _memories(user_id: int) -> int:
+    ids = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(ROWS)).all()
+    return rows_changed(delete(Memory).where(Memory.memory_id.in_(ids))) if ids else 0
+
+
+def _conversations(user_id: int) -> int:
+    mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id).limit(CONVERSATIONS)
+    ids = db.session.scalars(mine).all()
+    if not ids:
+        return 0
+    replies = select(Message.message_id).where(Message.conversation_id.in_(ids), Message.role == "assistant")
+    message_ids = db.session.scalars(replies.order_by(Message.message_id.desc()).limit(ROWS)).all()
+    drop_streams(message_ids)
+    return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
+
+
+def _files(contents: set[str], user_id: int) -> int:
+    """Delete some files. Raises Unavailable while the storage is away, before the rows that name the contents go."""
+    rows = db.session.execute(
+        select(File.file_id, File.digest).where(File.user_id == user_id).limit(CONVERSATIONS)
+    ).all()
+    db.session.rollback()  # no connection is held while the storage is called
+    for _, digest in rows:
+        file_storage().size(key_of(digest))
+    for file_id, digest in rows:
+        delete_file(user_id, file_id)
+        contents.add(digest)
+    return len(rows)
+
+
+def _is_kept(digest: str) -> bool:
+    """Whether there are still bytes of a content that no row names."""
+    found = is_named(digest)
+    db.session.rollback()
+    storage = file_storage()
+    return not found and (storage.size(key_of(digest)) is not None or any(storage.kept(picture_key(digest))))
+
+
+def _rows_of(table: Table) -> Callable[[int], int]:
+    """A function that deletes some of a user's rows in a table and returns how many."""
+    keys = list(table.primary_key.columns)
+
+    def piece(user_id: int) -> int:
+        mine = table.columns["user_id"] == user_id
+        if len(keys) > 1:
+            return 0 * rows_changed(delete(table).where(mine))
+        ids = db.session.scalars(select(keys[0]).where(mine).limit(ROWS)).all()
+        return rows_changed(delete(table).where(keys[0].in_(ids))) if ids else 0
+
+    return piece
+
+
+def _own_tables() -> list[Table]:
+    """The tables whose rows belong to somebody, and are deleted with the account."""
+    return [
+        table
+        for table in Base.metadata.sorted_tables
+        if table.name not in WITH_ACCOUNT
+        and any(key.column.table.name == "users" and key.parent.name == "user_id" for key in table.foreign_keys)
+        and any(key.ondelete == "CASCADE" for key in table.foreign_keys if key.parent.name == "user_id")
+    ]
+
+
+def _tables() -> Iterator[Table]:
+    """Every table of the database, whether or not this version knows it, except the list of deletions itself."""
+    for name in inspect(db.session.connection()).get_table_names():
+        if name == AccountDeletion.__tablename__:
+            continue
+        known = Base.metadata.tables.get(name)
+        if known is not None:
+            yield known
+            continue
+        try:
+            yield Table(name, Base.metadata.__class__(), autoload_with=db.session.connection())
+        except NoSuchTableError:
+            continue
+
+
+def _names_somebody(column: Any) -> bool:
+    return column.name in NAMES or any(key.column.table.name == "users" for key in column.foreign_keys)
+
+
+def _stored(user_id: int) -> list[Any]:
+    """The paths of the files of an account's imports and exports."""
+    found: list[Any] = []
+    for model in (Import, Export):
+        names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
+        found += [storage.path_of(name) for name in names if name]
+    return found
+
+
+def _sweep_redis(user_id: int) -> None:
+    """Delete the keys that name a user: counters of limits, marks of jobs."""
+    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
+    for at in range(0, len(keys), ROWS):
+        redis().delete(*keys[at : at + ROWS])
+
+
+def _is_of(key: bytes, user_id: int) -> bool:
+    return re.search(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id, key) is not None
+
+
+def _size(_sender: object, *, user_id: int) -> int:
+    """How many messages and memories there are; counting stops once it is more than matters."""
+    most = deletion.AT_ONCE + 1
+    said = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
+    known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)
+    return sum(db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (said, known))

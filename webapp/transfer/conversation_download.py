@@ -1,0 +1,65 @@
+"""Selected conversations as an immediate download: one as a Markdown file, several as a ZIP of such files."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from typing import IO
+
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
+from webapp.db.base import now
+from webapp.errors import Invalid, NotFound
+from webapp.transfer.export_jobs import conversation_as
+
+MOST_BYTES = 50_000_000
+"""The most bytes to write at once; for more, there is the export of the account."""
+IN_MEMORY = 1_000_000
+"""The most bytes of the file to hold in memory; a longer one is an unnamed file on disk until it is sent."""
+
+
+def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]:
+    """Name, media type and contents (positioned at the start) of a file with these conversations of the user's.
+
+    What is not theirs or no longer exists is left out. Raises Invalid if nothing or too much is selected, NotFound if
+    nothing is left.
+    """
+    if not ids:
+        raise Invalid("Select at least one conversation.")
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (the response closes it)
+    try:
+        names = _write(file, user_id, ids)
+        if not names:
+            raise NotFound("There is no such conversation.")
+        made = "conversation" if len(names) == 1 else f"{len(names)} conversations"
+        audit.record(user_id, Action.EXPORT_MADE, made, detail={"count": len(names)})
+        if len(names) == 1:
+            ((name, alone),) = names.items()
+            with file, zipfile.ZipFile(file) as archive:
+                return alone, "text/markdown; charset=utf-8", io.BytesIO(archive.read(name))
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return f"conversations-{now():%Y-%m-%d}.zip", "application/zip", file
+
+
+def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
+    """Write the archive; returns the names of its files, each with the name it would have alone."""
+    names: dict[str, str] = {}
+    size = 0
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for conversation_id in dict.fromkeys(ids):
+            try:
+                stem, made = conversation_as(user_id, conversation_id, "markdown")
+            except NotFound:
+                continue
+            size += len(made)
+            if size > MOST_BYTES:
+                raise Invalid("That is too many for one file. Export your whole account instead.")
+            name = f"{stem} ({conversation_id}).md"
+            archive.writestr(name, made)
+            names[name] = f"{stem}.md"
+    return names

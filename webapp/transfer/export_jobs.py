@@ -1,0 +1,265 @@
+"""Exports: a job writes what was requested, its owner can download it for a day, and then it is deleted."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from sqlalchemy import Select, select
+
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
+from webapp.background import time_slices
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice, Work
+from webapp.conversations.models import Message
+from webapp.conversations.service import get_conversation
+from webapp.db.base import db, now, reads_only, write_transaction
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.validation import MAX_ID
+from webapp.i18n.marks import say
+from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
+from webapp.transfer import account, storage
+from webapp.transfer.account_tables import PARTS
+from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
+from webapp.transfer.models import Export
+from webapp.transfer.schemas import NewExport
+from webapp.transfer.writers import conversation as conversations
+from webapp.transfer.writers import memories
+
+KEPT = timedelta(days=1)
+AT_ONCE = 3
+OWED_AFTER = timedelta(minutes=3)
+FORMATS = {
+    "account": ("zip",),
+    "conversation": ("markdown", "json", "html", "pdf"),
+    "memories": ("markdown", "text", "json", "mem"),
+}
+"""What can be exported in which formats; the first format is the default."""
+_FILES = {
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "text": ("txt", "text/plain; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "html": ("html", "text/html; charset=utf-8"),
+    "pdf": ("pdf", "application/pdf"),
+    "mem": ("mem.zip", "application/zip"),
+    "zip": ("zip", "application/zip"),
+}
+
+
+def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Export:
+    """Request an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
+    form = fields.format or FORMATS[fields.what][0]
+    if form not in FORMATS[fields.what]:
+        raise Invalid.field("format", say("must be one of %(names)s", names=", ".join(FORMATS[fields.what])))
+    if fields.what == "conversation":
+        if fields.conversation_id is None:
+            raise Invalid.field("conversation_id", "says which conversation; it is missing")
+        get_conversation(user_id, fields.conversation_id)
+    waiting = _owned(user_id).where(Export.status == "waiting").limit(AT_ONCE)
+    if len(db.session.scalars(waiting).all()) >= AT_ONCE:
+        raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
+    row = Export(
+        user_id=user_id,
+        what=fields.what,
+        format=form,
+        conversation_id=fields.conversation_id if fields.what == "conversation" else None,
+    )
+    db.session.add(row)
+    db.session.flush()
+    audit.record(user_id, Action.EXPORT_MADE, fields.what)
+    if by_job:
+        enqueue_after_commit("export", export_id=row.export_id)
+    return row
+
+
+def get_export(user_id: int, export_id: int) -> Export:
+    """One of the user's exports. Raises NotFound."""
+    row = db.session.scalar(_owned(user_id).where(Export.export_id == export_id))
+    if row is None:
+        raise NotFound("There is no such export.")
+    return row
+
+
+def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
+    """The user's exports, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("exports", query, int, within=user_id)
+    statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
+    if query.cursor:
+        (last_id,) = keyset.position()
+        statement = statement.where(Export.export_id < last_id)
+    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.export_id,))
+
+
+def download(user_id: int, export_id: int) -> Export:
+    """An export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
+    row = get_export(user_id, export_id)
+    if row.status == "waiting":
+        raise Conflict("This export is still being made.")
+    if row.status != "ready" or row.stored_as is None or (row.expires_at and row.expires_at <= now()):
+        raise NotFound("This export no longer exists.")
+    audit.record(user_id, Action.EXPORT_DOWNLOADED, row.what)
+    return row
+
+
+def make(export_id: int, *, seconds: float | None = None) -> str:
+    """Write the file of an export, for a slice; returns its status afterwards. Safe to run twice: only one result is
+    kept."""
+    name, error = None, None
+    stem, size = "", 0
+    with reads_only():
+        row = db.session.get(Export, export_id)
+        if row is None or row.status != "waiting":
+            return row.status if row else "gone"
+        user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
+        try:
+            if what == "account":
+                made = time_slices.advance(
+                    ("export", export_id, row.created_at), partial(_account, user_id), Slice(seconds)
+                )
+                if made is None:
+                    with write_transaction():
+                        enqueue_after_commit("export", export_id=export_id)
+                    return "waiting"
+                name, size = made
+                stem = f"commonplace-{now():%Y-%m-%d}"
+            else:
+                stem, data = (
+                    conversation_as(user_id, conversation_id or 0, form)
+                    if what == "conversation"
+                    else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
+                )
+                with storage.open_new_file() as (name, file):
+                    size = file.write(data)
+        except NotFound:
+            error = "The conversation was deleted."
+    with write_transaction():
+        kept = db.session.get(Export, export_id, with_for_update=True)
+        if kept is None or kept.status != "waiting":
+            storage.drop(name)
+            return kept.status if kept else "gone"
+        kept.stored_as, kept.error = name, error
+        kept.status = "failed" if error else "ready"
+        kept.filename, kept.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
+        kept.size, kept.expires_at = min(size, MAX_ID), now() + KEPT
+        return kept.status
+
+
+def exports_to_resume(limit: int = 50) -> list[int]:
+    """Exports that should have been made and were not."""
+    return list(
+        db.session.scalars(
+            select(Export.export_id)
+            .where(Export.status == "waiting", Export.created_at < now() - OWED_AFTER)
+            .limit(limit)
+        )
+    )
+
+
+def purge(at: datetime) -> int:
+    """Delete the files of expired exports, some hundreds at most; returns how many."""
+    rows = db.session.scalars(select(Export).where(Export.status == "ready", Export.expires_at < at).limit(200)).all()
+    for row in rows:
+        storage.drop(row.stored_as)
+        row.status, row.stored_as = "expired", None
+    db.session.flush()
+    return len(rows)
+
+
+def _account(user_id: int) -> Work[tuple[str, int]]:
+    """Write everything in an account; returns the name and the size of the file."""
+    with storage.open_new_file() as (name, file):
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            archive.writestr("README.txt", readme_for(user_id))
+            archive.writestr("manifest.json", json.dumps(account.manifest(user_id), ensure_ascii=False, indent=2))
+            archive.writestr("schema.json", json.dumps(account.schema(), indent=2))
+            for part in PARTS:
+                with archive.open(part, "w", force_zip64=True) as member:
+                    for line in account.lines(user_id, part):
+                        member.write(line.encode())
+                        yield None
+            for path, pdf in account.reports(user_id):
+                archive.writestr(path, pdf)
+            for member_name, pieces in account.stored_files(user_id):
+                with archive.open(zipfile.ZipInfo(member_name, now().timetuple()[:6]), "w", force_zip64=True) as member:
+                    for piece in pieces:  # stored, not deflated: most kinds of file are compressed already
+                        member.write(piece)
+                        yield None
+        return name, file.seek(0, 2)
+
+
+def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
+    """The stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
+    row = get_conversation(user_id, conversation_id)
+    said = db.session.scalars(
+        select(Message)
+        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.content != "")
+        .order_by(Message.message_id)
+    ).all()
+    wording = conversations.FileTexts() if form == "json" else texts_for(user_id)
+    talk = conversations.ExportedConversation(
+        row.title or wording.untitled,
+        row.created_at,
+        [conversations.ExportedMessage(m.role, m.content, m.created_at, m.model) for m in said],
+        wording,
+    )
+    writers: dict[str, Callable[[conversations.ExportedConversation], str | bytes]] = {
+        "markdown": conversations.as_markdown,
+        "json": conversations.as_json,
+        "html": conversations.as_html,
+        "pdf": _as_pdf,
+    }
+    made = writers[form](talk)
+    return talk.file_stem, made.encode() if isinstance(made, str) else made
+
+
+def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
+    from webapp.transfer.writers.conversation_pdf import as_pdf
+
+    return as_pdf(talk)
+
+
+def _memories(user_id: int, form: str) -> bytes:
+    """The memories in use; in the bundle and in JSON, also those that were replaced or archived."""
+    wanted = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
+    if form in ("markdown", "text"):
+        wanted = wanted.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))
+    rows = db.session.scalars(wanted.order_by(Memory.memory_id)).all()
+    quotes: dict[int, list[str]] = {}
+    mine = select(Memory.memory_id).where(Memory.user_id == user_id)
+    for memory_id, quote in db.session.execute(
+        select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(mine))
+    ):
+        quotes.setdefault(memory_id, []).append(quote)
+    kept = [
+        memories.WrittenMemory(
+            row.memory_id,
+            row.memory_type,
+            row.content,
+            1.0 if row.confidence is None else row.confidence,
+            row.importance,
+            row.created_at or row.updated_at,
+            row.asserted_at,
+            row.valid_from,
+            row.valid_to,
+            row.until,
+            quotes.get(row.memory_id, ()),
+        )
+        for row in rows
+    ]
+    if form == "mem":
+        stones = db.session.execute(
+            select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
+        )
+        return memories.as_bundle(kept, [(digest, at) for digest, at in stones])
+    if form == "markdown":
+        return memories.as_markdown(kept, memory_wording_for(user_id)).encode()
+    return (memories.as_text(kept) if form == "text" else memories.as_json(kept)).encode()
+
+
+def _owned(user_id: int) -> Select[Export]:
+    return select(Export).where(Export.user_id == user_id)

@@ -1,0 +1,63 @@
+"""Reading rows for an export: in batches, by column name, without what is never exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, LargeBinary, Select, select
+
+from webapp.db.base import db
+
+BATCH = 200
+NEVER = frozenset(
+    {
+        *("embedding", "embedding_model", "password_hash", "token", "user_id", "statement_hash"),
+        *("extraction_due", "index_due", "summary_due", "indexed_through", "report_due", "memory_version"),
+        *("deleted_at", "shared_live_until", "before_change", "draft_of", "owner_id", "author_id", "sealed"),
+    }
+)
+"""Columns that are never exported: they are secrets, can be computed again, or only mean something here."""
+
+Rows = Iterator[dict[str, Any]]
+
+
+def dump(row: Any) -> dict[str, Any]:
+    """A row's columns by their names in the table, without those that are never exported."""
+    found = {}
+    for attribute in row.__mapper__.column_attrs:
+        column = attribute.columns[0]
+        if isinstance(column, Column) and goes_out(column):
+            found[column.name] = getattr(row, attribute.key)
+    return found
+
+
+def goes_out(column: Any) -> bool:
+    """Whether a column is part of an export."""
+    return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
+
+
+def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
+    """Rows in the order of a key, in batches that are released from the session."""
+    last: Any = None
+    while True:
+        page = statement.order_by(key).limit(BATCH)
+        rows = db.session.scalars(page if last is None else page.where(key > last)).all()
+        if not rows:
+            return
+        last = getattr(rows[-1], key.key)
+        yield from rows
+        db.session.expunge_all()
+
+
+def rows_of_user(
+    model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
+) -> Callable[[int], Rows]:
+    """A reader of rows with the user's id, or that meet a condition made from it."""
+
+    def read(user_id: int) -> Rows:
+        wanted = condition(user_id) if condition else model.user_id == user_id
+        for row in walk(select(model).where(wanted), key):
+            yield dump(row)
+
+    return read

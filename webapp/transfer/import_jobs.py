@@ -1,0 +1,273 @@
+"""Importing a file that was looked at: it is taken in part by part, in slices that a job can repeat.
+
+Each part is written in its own savepoint: one that cannot be taken in is reported and does not stop the rest. Every
+batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+
+from webapp.background import time_slices
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice, Work
+from webapp.db.base import database_is_away, db, now, write_transaction
+from webapp.errors import DomainError
+from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.transfer import import_learning, storage
+from webapp.transfer.assets import ConversationFiles, bring
+from webapp.transfer.content import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
+from webapp.transfer.models import Import, ImportItem
+from webapp.transfer.readers import READERS
+from webapp.transfer.restore import job as restoring
+from webapp.transfer.schemas import LearnFields
+from webapp.transfer.sources import ImportRefused, Upload
+
+log = logging.getLogger(__name__)
+
+BATCH = 20
+MOST_WEIGHT, WEIGHT_OF_FILE = 200, 50
+"""The messages that are written together, at most; bringing along a file takes as long as writing so many."""
+STALE = timedelta(minutes=3)
+TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
+KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
+
+
+def run(import_id: int, *, seconds: float | None = None) -> str:
+    """Continue an import for a slice; returns its status afterwards."""
+    row = db.session.get(Import, import_id)
+    key = "import", import_id, row.stored_as if row else None
+    if row is None or row.status != "running":
+        return row.status if row else "gone"
+    stored, filename, name, position = row.stored_as or "", row.filename, row.format or "", row.position
+    user_id, options = row.user_id, dict(row.options or {})
+    db.session.rollback()
+
+    def taking() -> Work[str]:
+        with Upload(storage.path_of(stored), filename) as upload:
+            if options.get("restore"):
+                return (yield from restoring.run(import_id, user_id, upload, position))
+            return (yield from _write_parts(import_id, user_id, upload, name, position, options))
+
+    try:
+        status = time_slices.advance(key, taking, Slice(seconds), stored=position)
+    except (OSError, ValueError, RecursionError) as error:
+        said = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
+        return _end(import_id, "failed", said)
+    if status is None:
+        return go_on(import_id, "import")
+    return _end(import_id, "done") if status == "done" else status
+
+
+def _write_parts(
+    import_id: int, user_id: int, upload: Upload, name: str, position: int, options: dict[str, Any]
+) -> Work[str]:
+    """Write the parts of a file from a position on, which it yields after each batch; returns the status at the end."""
+    parts = islice(READERS[name].read(upload), position, None)
+    while batch := _batch(parts):
+        brought = _bring(import_id, user_id, upload, batch, options)
+        status = _take(import_id, position, batch, brought)
+        if status != "running":
+            return "stopped"
+        position += len(batch)
+        yield position
+    return "done"
+
+
+def _batch(parts: Iterator[Part]) -> list[Part]:
+    """The next parts that are written together."""
+    batch: list[Part] = []
+    weight = 0
+    while len(batch) < BATCH and weight < MOST_WEIGHT and (part := next(parts, None)) is not None:
+        batch.append(part)
+        if isinstance(part, ReadConversation):
+            weight += sum(1 + WEIGHT_OF_FILE * len(message.files) for message in part.messages)
+    return batch
+
+
+def go_on(import_id: int, job: str) -> str:
+    """Have the rest done by another job, behind what others wait for."""
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None:
+            return "gone"
+        row.updated_at = now()
+        enqueue_after_commit(job, import_id=import_id)
+        return row.status
+
+
+def imports_to_resume(status: str, limit: int = 50) -> list[int]:
+    """Imports with a status, reading or running, that should be making progress but are not."""
+    still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
+    return list(db.session.scalars(still.limit(limit)))
+
+
+def _bring(
+    import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
+) -> dict[int, ConversationFiles]:
+    """Take in the files of the wanted conversations; returns them by position in the batch."""
+    if "conversations" not in options.get("take", TAKES.values()):
+        return {}
+    return {
+        number: bring(import_id, user_id, upload, part)
+        for number, part in enumerate(batch)
+        if isinstance(part, ReadConversation)
+        and _is_wanted(part, options.get("between"))
+        and any(message.files for message in part.messages)
+    }
+
+
+def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, ConversationFiles]) -> str:
+    """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
+    `moved` if another job has written it."""
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        if row.position != position:
+            return "moved"
+        counts = Counter(row.counts)
+        options = row.options or {}
+        memories: list[tuple[ReadMemory, int | None]] = []
+        for number, part in enumerate(batch):
+            if TAKES[type(part)] and TAKES[type(part)] not in options.get("take", TAKES.values()):
+                continue
+            if isinstance(part, ReadMemory):
+                memories.append((part, _place(row, part, options)))
+                continue
+            written = _written(row, part, options, brought.get(number, ConversationFiles()))
+            counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
+            counts["messages"] += written.messages
+            db.session.add(_item(row, part, written))
+        _propose(row, memories, counts)
+        row.position += len(batch)
+        row.counts = {name: count for name, count in counts.items() if count}
+        row.updated_at = now()
+        return row.status
+
+
+def _written(row: Import, part: Part, options: dict[str, Any], brought: ConversationFiles) -> WriteResult:
+    if isinstance(part, Unreadable):
+        return WriteResult("skipped", part.reason)
+    if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
+        return WriteResult("skipped", "It is outside the dates you chose.")
+    try:
+        with db.session.begin_nested():
+            if isinstance(part, ReadProject):
+                return write_project(row.user_id, row.format or "", part)
+            assert isinstance(part, ReadConversation)
+            space_id = options.get("space_id")
+            written = write_conversation(
+                row.user_id, row.format or "", row.import_id, part, space_id=space_id, files=brought.by_message
+            )
+            return replace(written, reason=written.reason or brought.reason)
+    except DomainError as error:
+        return WriteResult("skipped", error.detail[:255])
+    except DBAPIError as error:
+        if database_is_away(error):
+            raise
+        log.warning("part of an import not written", exc_info=True)
+        return WriteResult("skipped", "It holds something that cannot be stored.")
+    except ValueError:  # which includes pydantic's errors
+        return WriteResult("skipped", "It holds something that cannot be stored.")
+
+
+def _place(row: Import, part: ReadMemory, options: dict[str, Any]) -> int | None:
+    """The space for a memory: the one that was chosen, or that of its project."""
+    if options.get("space_id"):
+        return int(options["space_id"])
+    return space_of_project(row.user_id, row.format or "", part.project) if part.project else None
+
+
+def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], counts: Counter[str]) -> None:
+    by_place: dict[int | None, list[ReadMemory]] = {}
+    for memory, space_id in memories:
+        by_place.setdefault(space_id, []).append(memory)
+    for space_id, found in by_place.items():
+        proposals = [
+            Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value, memory.until) for memory in found
+        ]
+        done = propose(row.user_id, proposals, cause="import", space_id=space_id)
+        if done.change_set_id:
+            row.change_set_ids = [*row.change_set_ids, done.change_set_id]
+        for outcome, count in done.counts.items():
+            counts[f"memories {outcome}"] += count
+
+
+def _item(row: Import, part: Part, written: WriteResult) -> ImportItem:
+    # An imported conversation is shown by its own title, which forgetting reaches; no copy is kept here.
+    kept = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
+    return ImportItem(
+        import_id=row.import_id,
+        kind=KINDS[type(part)],
+        title=kept[:255] or None,
+        outcome=written.outcome,
+        reason=written.reason or None,
+        target_id=written.target_id,
+        message_count=written.messages,
+    )
+
+
+def _name(part: Part) -> str:
+    if isinstance(part, ReadMemory):
+        return "Memory"
+    found = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
+    return str(getattr(part, found) or "Untitled")
+
+
+def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
+    if not between:
+        return True
+    at = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
+    if at is None:
+        return True
+    first, last = (datetime.fromisoformat(value) if value else None for value in (between["first"], between["last"]))
+    first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
+    return (first is None or at >= first) and (last is None or at <= last)
+
+
+def _end(import_id: int, status: str, error: str | None = None) -> str:
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        row.status, row.error, row.updated_at = status, error, now()
+        row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
+        if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
+            row.error = row.error or "Nothing new was in this file; the list says why."
+        drop_file(row)
+        wish = (row.options or {}).get("learn")
+        if status == "done" and wish and not (row.options or {}).get("restore"):
+            _learn(row, wish)
+        return row.status
+
+
+def _learn(row: Import, wish: Any) -> None:
+    """Start learning as requested when the import was started; if that is not possible, the import is done anyway."""
+    try:
+        with db.session.begin_nested():
+            import_learning.begin(
+                row.user_id, row.import_id, LearnFields.model_validate(wish if wish is not True else {})
+            )
+    except DomainError:
+        log.info("nothing learned from an import", exc_info=True)
+
+
+def _gains(counts: dict[str, int]) -> list[str]:
+    return [name for name in counts if name.endswith((" imported", " updated", " proposed", " restored"))]
+
+
+def drop_file(row: Import) -> None:
+    """Delete the uploaded file."""
+    storage.drop(row.stored_as)
+    row.stored_as = None

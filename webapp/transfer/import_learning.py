@@ -1,0 +1,257 @@
+"""Learning from imported conversations, if their owner wants it: with an estimate, a cap and pauses; oldest first.
+
+Everything found waits in review. The progress is stored with the import and committed with what was found, so a job
+that is killed repeats at most one model call.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, select, tuple_
+
+from webapp.background.queues import enqueue_after_commit
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, now, write_transaction
+from webapp.errors import Conflict
+from webapp.extensions import app_settings
+from webapp.i18n.marks import N_
+from webapp.llm.errors import MalformedOutput, ModelError, NoModel
+from webapp.memories.learning import past_conversations
+from webapp.providers.catalogue import background_target, catalogue, has_worker
+from webapp.telemetry import logs
+from webapp.transfer.models import Import, ImportedMessage
+from webapp.transfer.schemas import LearnFields
+from webapp.transfer.service import get_import
+from webapp.usage.prices import cost
+from webapp.usage.service import require_room
+
+CALLS = 4
+"""Model calls of one job, as in `webapp/background/job_specs.py`; then it is the turn of others."""
+SECONDS = 60.0
+STALE = timedelta(minutes=5)
+CHARACTERS = 3.5
+"""Characters per token, on average across languages."""
+CALL_TOKENS = 3_000
+"""Tokens of conversation per call; the instructions and what is already known come on top."""
+OVERHEAD_TOKENS = 2_500
+ANSWER_TOKENS = 350
+OVER = ("done", "stopped")
+
+Price = tuple[float | None, float | None] | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What learning from an import is likely to take; `dollars` is None if the model's price is unknown."""
+
+    conversations: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+    model: str | None
+
+
+def estimate(user_id: int, import_id: int) -> Estimate:
+    """Tokens and price of learning from all conversations of an import. Raises NotFound."""
+    get_import(user_id, import_id)
+    rows = db.session.execute(
+        select(func.sum(func.length(Message.content)), func.max(Message.role == "user"))
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(*_learnable(user_id, import_id), Message.superseded_by_id.is_(None))
+        .group_by(Message.conversation_id)
+    ).all()
+    tokens = [math.ceil(int(size) / CHARACTERS) for size, asked in rows if asked]
+    calls = sum(max(1, math.ceil(count / CALL_TOKENS)) for count in tokens)
+    given, made = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
+    model, own = _priced()
+    dollars = cost(model, (given, 0, made), own)
+    return Estimate(len(tokens), calls, given, made, dollars, model)
+
+
+def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
+    """Start learning, or continue after a pause, up to some tokens or dollars. Raises NotFound, Conflict, TooMany."""
+    row = get_import(user_id, import_id, lock=True)
+    known = dict(row.learning or {})
+    if row.stage not in ("done", "cancelled"):
+        raise Conflict("Nothing can be learned from an import that has not run yet or has been undone.")
+    if row.learn_status == "running":
+        raise Conflict("That is already being done.")
+    if row.learn_status in OVER:
+        raise Conflict(
+            "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
+        )
+    if not has_worker():
+        raise Conflict(NoModel.default_detail)
+    require_room(user_id)
+    total = len(db.session.scalars(_conversations(user_id, import_id)).all())
+    if not total:
+        raise Conflict("This import has no conversation to learn from.")
+    fresh = {"read": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "proposed": 0, "failed": 0}
+    limits = fields.model_dump(include={"most_tokens", "most_dollars"})
+    row.learning = fresh | known | {"of": total, "reason": None} | limits
+    row.learn_status, row.updated_at = "running", now()
+    db.session.flush()
+    enqueue_after_commit("learn", import_id=import_id)
+    return row
+
+
+def pause(user_id: int, import_id: int) -> Import:
+    """Pause after the current model call. Raises NotFound, Conflict."""
+    return _halt(user_id, import_id, "paused", ("running",))
+
+
+def stop(user_id: int, import_id: int) -> Import:
+    """Learn nothing more from this import; what was found stays in review. Raises NotFound, Conflict."""
+    return _halt(user_id, import_id, "stopped", ("running", "paused"))
+
+
+def run(import_id: int, *, seconds: float = SECONDS) -> str:
+    """Continue for a few calls; returns the status afterwards. Raises ModelError if a later try may help."""
+    end = time.monotonic() + seconds
+    calls = 0
+    price = _priced()[1]
+    db.session.rollback()
+    while True:
+        place = _next(import_id)
+        if isinstance(place, str):
+            return place
+        conversation_id, after, user_id = place
+        logs.set_context(job="learn", import_id=import_id, user_id=user_id, conversation_id=conversation_id)
+        step, failed = None, False
+        try:
+            step = past_conversations.ask_about(conversation_id, after)
+        except ModelError as error:
+            if isinstance(error, NoModel) or (error.retryable and not isinstance(error, MalformedOutput)):
+                raise
+            failed = True  # what cannot be read is skipped, and counted
+        status = _write(import_id, (conversation_id, after), step, price, failed=failed)
+        if status != "running":
+            return status
+        calls += step is not None and step.answer is not None
+        if calls >= CALLS or time.monotonic() > end:
+            with write_transaction():
+                enqueue_after_commit("learn", import_id=import_id)
+            return "running"
+
+
+def learning_to_resume(limit: int = 50) -> list[int]:
+    """Imports whose learning should be making progress but is not."""
+    still = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
+    return list(db.session.scalars(still.limit(limit)))
+
+
+def _next(import_id: int) -> tuple[int, int, int] | str:
+    """The conversation, the message after which to continue, and its owner; or the status, if there is no next step."""
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.learn_status != "running":
+            return (row.learn_status if row else "") or "gone"
+        known = dict(row.learning or {})
+        if known.get("at"):
+            return int(known["at"]), int(known.get("after") or 0), row.user_id
+        wanted = _conversations(row.user_id, import_id)
+        if known.get("last"):
+            last = db.session.get(Conversation, known["last"])
+            moment = last.created_at if last is not None else None
+            if moment is not None:
+                wanted = wanted.where(
+                    tuple_(Conversation.created_at, Conversation.conversation_id) > tuple_(moment, known["last"])
+                )
+            else:
+                wanted = wanted.where(Conversation.conversation_id > known["last"])
+        found = db.session.scalar(wanted.limit(1))
+        row.updated_at = now()
+        if found is None:
+            row.learn_status, row.learning = "done", known | {"reason": None}
+            return "done"
+        row.learning = known | {"at": found, "after": 0}
+        return found, 0, row.user_id
+
+
+def _write(
+    import_id: int, place: tuple[int, int], step: past_conversations.Step | None, price: Price, *, failed: bool
+) -> str:
+    """Store what was found with the new position, unless another run was faster; returns the status."""
+    conversation_id, after = place
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        known = dict(row.learning or {}) if row is not None else {}
+        if row is None or known.get("at") != conversation_id or (known.get("after") or 0) != after:
+            return (row.learn_status if row else "") or "gone"
+        found = past_conversations.write(step) if step is not None else None
+        known["failed"] = known.get("failed", 0) + failed
+        if found is not None and found.asked:
+            known["calls"] += 1
+            known["input_tokens"] += found.tokens[0]
+            known["output_tokens"] += found.tokens[1]
+            known["proposed"] += found.proposed
+            known["model"] = found.model
+            if found.change_set_id:
+                row.change_set_ids = [*row.change_set_ids, found.change_set_id]
+                row.counts = row.counts | {"memories proposed": row.counts.get("memories proposed", 0) + found.proposed}
+        if found is not None and found.more and found.through > after:
+            known["after"] = found.through
+        else:
+            known |= {"at": None, "after": 0, "last": conversation_id, "read": known["read"] + 1}
+        reason = _spent(known, price)
+        if reason and row.learn_status == "running":
+            row.learn_status, known["reason"] = "paused", reason
+        row.learning, row.updated_at = known, now()
+        return row.learn_status or "gone"
+
+
+def _spent(known: dict[str, Any], price: Price) -> str | None:
+    """Why it may not continue, in words; None if it may."""
+    tokens = known["input_tokens"] + known["output_tokens"]
+    if known.get("most_tokens") is not None and tokens >= known["most_tokens"]:
+        return N_("The tokens you allowed are used up.")
+    if known.get("most_dollars") is not None:
+        spent = cost(known.get("model"), (known["input_tokens"], 0, known["output_tokens"]), price)
+        if spent is not None and spent >= known["most_dollars"]:
+            return N_("The amount you allowed is used up.")
+    return None
+
+
+def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) -> Import:
+    row = get_import(user_id, import_id, lock=True)
+    if row.learn_status not in before:
+        raise Conflict("Nothing is being learned from this import.")
+    row.learn_status, row.updated_at = status, now()
+    db.session.flush()
+    return row
+
+
+def _priced() -> tuple[str | None, Price]:
+    """The model for background work, and its price if an admin set one. Ends the current transaction."""
+    target = background_target()
+    if target is None:
+        return app_settings().model.background_model, None
+    own = next(((o.input_price, o.output_price) for o in catalogue.all() if o.target.id == target.id), None)
+    return target.model, own
+
+
+def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
+    """The conditions for conversations that an import brought and that memories may be made from."""
+    brought = select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id)
+    return (
+        Conversation.user_id == user_id,
+        Conversation.conversation_id.in_(brought),
+        Conversation.deleted_at.is_(None),
+        Conversation.uses_memory.is_(True),
+        Conversation.makes_memory.is_(True),
+    )
+
+
+def _conversations(user_id: int, import_id: int) -> Any:
+    """The ids of those conversations, oldest first."""
+    return (
+        select(Conversation.conversation_id)
+        .where(*_learnable(user_id, import_id))
+        .order_by(Conversation.created_at, Conversation.conversation_id)
+    )

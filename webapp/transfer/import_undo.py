@@ -1,0 +1,179 @@
+"""Undoing an import: a small one at once, a large one by a job, in transactions that a killed job can repeat.
+
+What is already gone is skipped, and what stays because it was continued is counted again, so that starting again has
+the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select, update
+
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_shown, messages_changed
+from webapp.db.base import db, now, write_transaction
+from webapp.errors import Conflict, NotFound
+from webapp.memories.models import MemoryChangeSet
+from webapp.memories.store import change_sets
+from webapp.transfer import assets
+from webapp.transfer.models import Import, ImportedMessage, RestoredRow
+from webapp.transfer.restore import undo as restore_undoing
+
+LARGE = 200
+"""An import with at least this many parts is undone by a job."""
+BATCH = 20
+STALE = timedelta(minutes=3)
+
+Step = tuple[int, int]
+"""How many parts a step looked at, and how many of them stay."""
+
+
+def begin(row: Import) -> Import:
+    """Undo an import, or have a job do it if it is large. The caller holds the row, and commits."""
+    if row.learn_status in ("running", "paused"):
+        row.learn_status = "stopped"
+    size = _size(row)
+    if size <= LARGE:
+        return _end(row, sum(kept for _, kept in _steps(row)))
+    row.undo_status, row.updated_at = "running", now()
+    row.options = {**(row.options or {}), "undone": {"parts": 0, "of": size}}
+    db.session.flush()
+    enqueue_after_commit("undo_import", import_id=row.import_id)
+    return row
+
+
+def run(import_id: int, *, seconds: float | None = None) -> str:
+    """Continue undoing an import for a while; returns its stage afterwards. Every step commits with the progress."""
+    turn = Slice(seconds)
+    row = db.session.get(Import, import_id)
+    if row is None or row.undo_status != "running":
+        return row.stage if row else "gone"
+    steps = _steps(row)
+    undone = (row.options or {}).get("undone") or {}
+    parts, most, kept = undone.get("parts", 0), undone.get("of", 0), 0
+    db.session.rollback()
+    while True:
+        with write_transaction():
+            row = db.session.get(Import, import_id, with_for_update=True)
+            if row is None or row.undo_status != "running":
+                return row.stage if row else "gone"
+            step = next(steps, None)
+            if step is None:
+                return _end(row, kept).stage
+            parts, kept = parts + step[0], kept + step[1]
+            undone = {"parts": min(most, max(undone.get("parts", 0), parts)), "of": most}
+            row.options = {**(row.options or {}), "undone": undone}
+            row.updated_at = now()
+            is_late = step[0] > 0 and not turn.goes_on()  # steps without counted parts are short
+            if is_late:
+                enqueue_after_commit("undo_import", import_id=import_id)
+        if is_late:
+            return "undoing"
+
+
+def undos_to_resume(limit: int = 50) -> list[int]:
+    """Imports whose undoing should be making progress but is not."""
+    still = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
+    return list(db.session.scalars(still.limit(limit)))
+
+
+def _size(row: Import) -> int:
+    if (row.options or {}).get("restore"):
+        parts = select(func.count()).where(
+            RestoredRow.import_id == row.import_id, RestoredRow.kind.in_(("conversation", "memory", "file"))
+        )
+        return db.session.scalar(parts) or 0
+    return len(_touched(row.import_id)) + len(row.change_set_ids)
+
+
+def _steps(row: Import) -> Iterator[Step]:
+    """The steps of undoing an import; each runs in the current transaction, or in one of its own."""
+    if (row.options or {}).get("restore"):
+        before = (row.options or {}).get("before")
+        return restore_undoing.steps(row.user_id, row.import_id, row.created_at, before)
+    return _of_import(row.user_id, row.import_id, list(row.change_set_ids))
+
+
+def _of_import(user_id: int, import_id: int, sets: Sequence[int]) -> Iterator[Step]:
+    touched = _touched(import_id)
+    for at in range(0, len(touched), BATCH):
+        some = touched[at : at + BATCH]
+        yield len(some), sum(_take_back(user_id, conversation_id, import_id) for conversation_id in some)
+    for change_set_id in reversed(sets):
+        yield 1, _undo_set(user_id, change_set_id)
+    assets.take_back(user_id, import_id)
+    yield 0, 0
+
+
+def _touched(import_id: int) -> list[int]:
+    return sorted(
+        db.session.scalars(
+            select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()
+        )
+    )
+
+
+def _undo_set(user_id: int, change_set_id: int) -> int:
+    """Undo a change set of proposals; returns 1 if some were changed since, and stay."""
+    done = select(MemoryChangeSet.undone_at).where(MemoryChangeSet.change_set_id == change_set_id)
+    if db.session.scalar(done) is not None:  # by a job that was killed after it, or by the person
+        return 0
+    try:
+        with db.session.begin_nested():
+            change_sets.undo(user_id, change_set_id)
+    except (Conflict, NotFound):
+        return 1
+    return 0
+
+
+def _end(row: Import, kept: int) -> Import:
+    row.status, row.undo_status, row.updated_at = "undone", None, now()
+    row.options = {**(row.options or {}), "kept": kept}  # pages say it in their reader's language
+    parts = "1 part was" if kept == 1 else f"{kept} parts were"
+    row.error = f"{parts} changed since, and stayed." if kept else None
+    db.session.flush()
+    return row
+
+
+def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
+    """Remove what an import added to one conversation; returns 1 if it was continued here and stays."""
+    conversation = db.session.scalar(
+        select(Conversation)
+        .where(Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
+        .with_for_update()
+    )
+    if conversation is None:
+        return 0
+    rows = db.session.execute(
+        select(Message.message_id, ImportedMessage.import_id)
+        .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
+        .where(Message.conversation_id == conversation_id)
+        .order_by(Message.message_id)
+    ).all()
+    mine = [message_id for message_id, by in rows if by == import_id]
+    if any(by is None for _, by in rows) or not mine:
+        return 1
+    if len(mine) == len(rows):
+        conversation_shown.send(None, conversation=conversation)
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
+        return 0
+    _remove(conversation, mine)
+    return 0
+
+
+def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
+    db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
+    db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
+    there = select(Message.message_id, Message.created_at).where(
+        Message.conversation_id == conversation.conversation_id, Message.superseded_by_id.is_(None)
+    )
+    left = db.session.execute(there.order_by(Message.message_id)).all()
+    conversation.message_count = len(left)
+    if left:
+        conversation.updated_at = left[-1].created_at
+    messages_changed.send(None, conversation=conversation, first_id=min(message_ids))
+    db.session.flush()

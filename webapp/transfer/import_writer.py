@@ -1,0 +1,248 @@
+"""Writing what readers found to an account: each part only once, whatever was there before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import insert, select
+
+from webapp.conversations.folders import create_folder
+from webapp.conversations.messages import supersede_from
+from webapp.conversations.models import Conversation, Folder, Message
+from webapp.conversations.schemas import MOST_TAGS, FolderFields
+from webapp.conversations.signals import messages_changed
+from webapp.db.base import db, now
+from webapp.http.validation import MAX_TEXT_BYTES
+from webapp.spaces.documents import add_document
+from webapp.spaces.models import Space
+from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
+from webapp.spaces.service import create_space
+from webapp.transfer import assets
+from webapp.transfer.content import ReadConversation, ReadMessage, ReadProject
+from webapp.transfer.models import ImportedMessage, ImportSource
+
+CUT = "\n\n[… the rest was too long to import]"
+TITLE_WORDS = 60
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """The result for a part: an outcome, the reason, the row it became, and how many messages were added."""
+
+    outcome: str
+    reason: str = ""
+    target_id: int | None = None
+    messages: int = 0
+
+
+def write_conversation(
+    user_id: int,
+    source: str,
+    import_id: int,
+    part: ReadConversation,
+    *,
+    space_id: int | None,
+    files: Mapping[str, dict[int, str]] | None = None,
+) -> WriteResult:
+    """Import a conversation, or what is new in one that was imported before."""
+    if not part.messages:
+        return WriteResult("skipped", "It has no messages that can be shown.")
+    origin = origin_of(source, "conversation", part.source_id)
+    known = db.session.get(ImportSource, (user_id, origin))
+    row = _conversation(user_id, known.target_id) if known else None
+    if row is not None:
+        return _continue(row, import_id, part, files or {})
+    at = _span(part)
+    row = Conversation(
+        user_id=user_id,
+        title=(part.title or _first_words(part))[:255],
+        title_source="user" if part.title else "auto",
+        created_at=part.created_at or at[0],
+        updated_at=at[1],
+        is_archived=part.is_archived,
+        is_pinned=part.is_pinned,
+        uses_memory=part.may_remember,
+        space_id=space_id,
+        folder_id=_folder(user_id, part.folder),
+        tags=_tags(part.tags),
+        message_count=0,
+    )
+    db.session.add(row)
+    db.session.flush()
+    if known:
+        known.target_id = row.conversation_id
+    else:
+        db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
+    _append(row, import_id, part.messages, at[0], parent_id=None, files=files or {})
+    return WriteResult("imported", target_id=row.conversation_id, messages=len(part.messages))
+
+
+def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
+    """Import a project as a space with its documents, unless it was imported before."""
+    origin = origin_of(source, "project", part.source_id)
+    known = db.session.get(ImportSource, (user_id, origin))
+    if known and db.session.get(Space, known.target_id):
+        return WriteResult("unchanged", "It is there already.", known.target_id)
+    fields = NewSpace(
+        kind="project",
+        name=part.name[:200],
+        description=part.description[:4_000],
+        instructions=part.instructions[:MAX_INSTRUCTIONS],
+    )
+    space = create_space(user_id, fields)
+    for title, text in part.documents:
+        add_document(user_id, space.space_id, NewDocument(title=clean(title)[:255] or "Document", content=clean(text)))
+    if known:
+        known.target_id = space.space_id
+    else:
+        db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=space.space_id))
+    db.session.flush()
+    return WriteResult("imported", target_id=space.space_id)
+
+
+def space_of_project(user_id: int, source: str, project: str) -> int | None:
+    """The space that a project was imported as."""
+    known = db.session.get(ImportSource, (user_id, origin_of(source, "project", project)))
+    return known.target_id if known and db.session.get(Space, known.target_id) else None
+
+
+def origin_of(source: str, kind: str, source_id: str) -> str:
+    """A stable name for a part of another program's export."""
+    return f"{source}:{kind}:{_key(source_id)}"
+
+
+def clean(text: str) -> str:
+    """Text that a column accepts: no NUL, no lone surrogates, no more than fits."""
+    encoded = text.replace("\x00", "").encode("utf-8", "replace")
+    if len(encoded) <= MAX_TEXT_BYTES:
+        return encoded.decode()
+    return encoded[: MAX_TEXT_BYTES - len(CUT.encode())].decode("utf-8", "ignore") + CUT
+
+
+def _continue(
+    row: Conversation, import_id: int, part: ReadConversation, files: Mapping[str, dict[int, str]]
+) -> WriteResult:
+    """Append what is new to a conversation that was imported before; an edit supersedes what it replaced."""
+    there = db.session.execute(
+        select(Message.message_id, ImportedMessage.source_id)
+        .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
+        .where(Message.conversation_id == row.conversation_id, Message.superseded_by_id.is_(None))
+        .order_by(Message.message_id)
+    ).all()
+    if any(source_id is None for _, source_id in there):
+        return WriteResult("skipped", "You have gone on with it here.", row.conversation_id)
+    wanted = [_key(message.source_id) for message in part.messages]
+    same = 0
+    while same < min(len(there), len(wanted)) and there[same].source_id == wanted[same]:
+        same += 1
+    if same == len(wanted):
+        return WriteResult("unchanged", "It is there already.", row.conversation_id)
+    parent = there[same - 1].message_id if same else None
+    new = _append(row, import_id, part.messages[same:], _span(part)[0], parent_id=parent, files=files)
+    if same < len(there):
+        supersede_from(row, there[same].message_id, new[0], keep=[message.message_id for message in new])
+    row.updated_at = _span(part)[1]
+    db.session.flush()
+    return WriteResult("updated", target_id=row.conversation_id, messages=len(new))
+
+
+def _append(
+    row: Conversation,
+    import_id: int,
+    messages: Sequence[ReadMessage],
+    fallback: datetime,
+    *,
+    parent_id: int | None,
+    files: Mapping[str, dict[int, str]],
+) -> list[Message]:
+    """Append messages after one. No background work is due for them: no title, no memories."""
+    made: list[Message] = []
+    asked: Message | None = None
+    at = fallback
+    for message in messages:
+        at = message.at or at
+        made.append(
+            Message(
+                conversation_id=row.conversation_id,
+                role=message.role,
+                content=clean(message.content),
+                status="complete",
+                created_at=at,
+                model=message.model[:200] if message.model else None,
+            )
+        )
+    db.session.add_all(made)
+    db.session.flush()  # in one statement: the ids come in order
+    for new in made:
+        new.parent_id = parent_id
+        new.reply_to_id = asked.message_id if asked is not None and new.role == "assistant" else None
+        parent_id = new.message_id
+        asked = new if new.role == "user" else asked
+    sources = [
+        {
+            "message_id": new.message_id,
+            "conversation_id": row.conversation_id,
+            "import_id": import_id,
+            "source_id": _key(read.source_id),
+        }
+        for new, read in zip(made, messages, strict=True)
+    ]
+    db.session.flush()
+    db.session.execute(insert(ImportedMessage), sources)
+    for new, read in zip(made, messages, strict=True):
+        if read.source_id in files:
+            assets.attach(row, new, files[read.source_id])
+    row.message_count += len(made)
+    row.extracted_through = made[-1].message_id
+    messages_changed.send(None, conversation=row, first_id=made[0].message_id)
+    row.extraction_due = row.summary_due = False
+    db.session.flush()
+    return made
+
+
+def _conversation(user_id: int, conversation_id: int) -> Conversation | None:
+    return db.session.scalar(
+        select(Conversation)
+        .where(
+            Conversation.conversation_id == conversation_id,
+            Conversation.user_id == user_id,
+            Conversation.deleted_at.is_(None),
+        )
+        .with_for_update()
+    )
+
+
+def _folder(user_id: int, name: str | None) -> int | None:
+    if not name:
+        return None
+    known = db.session.scalar(
+        select(Folder.folder_id).where(Folder.user_id == user_id, Folder.name == name[:100]).limit(1)
+    )
+    return known or create_folder(user_id, FolderFields(name=name[:100])).folder_id
+
+
+def _tags(names: list[str]) -> list[str]:
+    """Valid tags for a conversation: one line each, no duplicates, no more than allowed."""
+    lines = [" ".join(clean(name).split())[:50] for name in names]
+    return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MOST_TAGS]
+
+
+def _span(part: ReadConversation) -> tuple[datetime, datetime]:
+    """When the conversation began and when its last message was written, as far as the export tells."""
+    times = [message.at for message in part.messages if message.at]
+    begin = times[0] if times else part.created_at or now()
+    return begin, max([*times, *([part.updated_at] if part.updated_at and not times else [])], default=begin)
+
+
+def _first_words(part: ReadConversation) -> str:
+    asked = next((message.content for message in part.messages if message.role == "user"), part.messages[0].content)
+    line = " ".join(clean(asked).split())
+    return line if len(line) <= TITLE_WORDS else line[:TITLE_WORDS].rsplit(" ", 1)[0] + "…"
+
+
+def _key(source_id: str) -> str:
+    """An id of any length and script in a form that fits into a key."""
+    return source_id if len(source_id) <= 64 and source_id.isascii() else hashlib.sha256(source_id.encode()).hexdigest()

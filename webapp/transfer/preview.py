@@ -1,0 +1,97 @@
+"""Looking at an uploaded file before anything of it is imported: what it is, and what it contains."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from webapp.background import time_slices
+from webapp.background.time_slices import Slice, Work
+from webapp.db.base import db, now, write_transaction
+from webapp.http.validation import utc_text
+from webapp.transfer import storage
+from webapp.transfer.content import Part, ReadConversation, Unreadable
+from webapp.transfer.import_jobs import KINDS, TAKES, drop_file, go_on
+from webapp.transfer.models import Import
+from webapp.transfer.readers import recognise
+from webapp.transfer.restore import job as restoring
+from webapp.transfer.sources import ImportRefused, Upload
+
+log = logging.getLogger(__name__)
+
+SAMPLE = 5
+
+
+def look_at(import_id: int, *, seconds: float | None = None) -> str:
+    """Find out what an uploaded file contains, for a slice: counts, dates and a sample; returns the import's status
+    afterwards."""
+    row = db.session.get(Import, import_id)
+    key = "look_at_import", import_id, row.stored_as if row else None
+    if row is None or row.status != "reading":
+        return row.status if row else "gone"
+    found: dict[str, Any] = {}
+    error, name = None, row.format
+    looking = partial(_looking, row.stored_as or "", row.filename, row.format)
+    db.session.rollback()  # no connection is held while a large file is read
+    try:
+        seen = time_slices.advance(key, looking, Slice(seconds))
+        if seen is None:
+            return go_on(import_id, "look_at_import")
+        name, found = seen
+        if not found["total"] and not found.get("restore", {}).get("counts"):
+            error = "There is nothing in this file that could be imported."
+    except ImportRefused as refusal:
+        error = str(refusal)
+    except (OSError, ValueError, RecursionError):  # the last is what json raises if something is nested too deeply
+        log.info("import not readable", exc_info=True)
+        error = "The file is damaged, or was not uploaded whole."
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "reading":
+            return row.status if row else "gone"
+        row.format, row.preview, row.error = name, found or None, error
+        row.status = "failed" if error else "ready"
+        row.updated_at = now()
+        if error:
+            drop_file(row)
+        return row.status
+
+
+def _looking(stored: str, filename: str, wish: str | None) -> Work[tuple[str, dict[str, Any]]]:
+    """Read a file; returns the name of its format and its preview."""
+    with Upload(storage.path_of(stored), filename) as upload:
+        reader = recognise(upload, wish)
+        yield None
+        found = yield from _preview(reader.read(upload))
+        if reader.name == "commonplace" and (whole := (yield from restoring.counts(upload))):
+            found["restore"] = whole
+        return reader.name, found
+
+
+def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
+    """Return what an export contains: counts, the dates it spans, and the first few titles and memories."""
+    counts: Counter[str] = Counter()
+    sample: list[dict[str, Any]] = []
+    first: datetime | None = None
+    last: datetime | None = None
+    total = 0
+    for part in parts:
+        yield None
+        total += 1
+        counts[TAKES[type(part)] or "problems"] += 1
+        if isinstance(part, ReadConversation):
+            counts["messages"] += len(part.messages)
+            times = [at for at in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if at]
+            first = min([*times, *([first] if first else [])], default=None)
+            last = max([*times, *([last] if last else [])], default=None)
+        if len(sample) < SAMPLE and not isinstance(part, Unreadable):
+            text = getattr(part, "title", None) or getattr(part, "name", None) or getattr(part, "content", None)
+            if isinstance(part, ReadConversation) and not text and part.messages:
+                text = part.messages[0].content
+            sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
+    dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
+    return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample}

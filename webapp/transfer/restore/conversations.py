@@ -1,0 +1,158 @@
+"""Conversations with all their messages and versions, and their digests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert
+
+from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.conversations.signals import messages_changed
+from webapp.db.base import db
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.files.models import MODES, MessageFile
+from webapp.transfer.models import ImportedMessage, ImportItem, ImportSource
+from webapp.transfer.restore.ids import RestoreBatch, is_id
+from webapp.transfer.restore.values import attributes
+
+_LINKS = {"message_id", "conversation_id", "parent_id", "reply_to_id", "superseded_by_id"}
+_MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_through", "tags", "is_temporary"}
+
+
+def conversations(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    """Conversations as they were; no background work is due for them. Raises ValueError."""
+    restoring.look_up("space", (line.get("space_id") for line in lines))
+    restoring.look_up("folder", (line.get("folder_id") for line in lines))
+    restoring.look_up("journey", (line.get("journey_id") for line in lines))
+    for line in lines:
+        row = Conversation(
+            user_id=restoring.user_id,
+            space_id=restoring.new("space", line.get("space_id")),
+            folder_id=restoring.new("folder", line.get("folder_id")),
+            journey_id=restoring.journey(line),
+            **attributes(Conversation, line, _MOVED | {"message_count", "has_files"}),
+        )
+        if row.space_id is None and line.get("space_id") is not None:
+            row.persona = None
+        row.tags = [tag for tag in line.get("tags") or () if isinstance(tag, str)]
+        row.message_count, row.has_files = 0, False
+        db.session.add(row)
+        db.session.flush()
+        restoring.note("conversation", [(line.get("conversation_id"), row.conversation_id)])
+        written = _messages(restoring, row, line)
+        db.session.add(
+            ImportItem(
+                import_id=restoring.import_id,
+                kind="conversation",
+                outcome="imported",
+                target_id=row.conversation_id,
+                message_count=written,
+            )
+        )
+    db.session.flush()
+
+
+def _messages(restoring: RestoreBatch, row: Conversation, line: dict[str, Any]) -> int:
+    lines = [item for item in line.get("messages") or () if isinstance(item, dict)]
+    made: list[Message] = []
+    for said in lines:
+        message = Message(conversation_id=row.conversation_id, **attributes(Message, said, _LINKS))
+        if message.status == "streaming":
+            message.status = "interrupted"
+        made.append(message)
+    db.session.add_all(made)
+    db.session.flush()
+    new = {
+        said["message_id"]: message.message_id
+        for said, message in zip(lines, made, strict=True)
+        if is_id(said.get("message_id"))
+    }
+    restoring.note("message", new.items())
+    for said, message in zip(lines, made, strict=True):
+        message.parent_id = new.get(said.get("parent_id") or 0)
+        message.reply_to_id = new.get(said.get("reply_to_id") or 0)
+        if said.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
+            message.superseded_by_id = new.get(said["superseded_by_id"], message.message_id)
+    db.session.flush()
+    for said, message in zip(lines, made, strict=True):
+        if said.get("reasoning"):
+            thought = {"content": said["reasoning"], "duration_ms": said.get("reasoning_ms") or 0}
+            values = attributes(MessageReasoning, thought, {"message_id"})
+            db.session.add(MessageReasoning(message_id=message.message_id, **values))
+    _files(restoring, row, lines, made)
+    sources = [
+        {
+            "message_id": message.message_id,
+            "conversation_id": row.conversation_id,
+            "import_id": restoring.import_id,
+            "source_id": said["source_id"][:64],
+        }
+        for said, message in zip(lines, made, strict=True)
+        if isinstance(said.get("source_id"), str)
+    ]
+    if sources:
+        db.session.execute(insert(ImportedMessage), sources)
+    row.message_count = sum(message.superseded_by_id is None for message in made)
+    through = [new_id for old, new_id in new.items() if old <= (line.get("extracted_through") or 0)]
+    row.extracted_through = max(through, default=None)
+    if made:
+        messages_changed.send(None, conversation=row, first_id=made[0].message_id)
+    row.extraction_due = row.summary_due = False
+    db.session.flush()
+    return len(made)
+
+
+def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any]], made: list[Message]) -> None:
+    """Attach the files of messages again, as far as they were restored."""
+    for said, message in zip(lines, made, strict=True):
+        attached = {}
+        for file in said.get("files") or ():
+            new = restoring.new("file", file.get("file_id"))
+            if new is not None:
+                attached[new] = file.get("mode") if file.get("mode") in MODES else "whole"
+        for file_id, mode in attached.items():
+            db.session.add(
+                MessageFile(
+                    message_id=message.message_id, file_id=file_id, conversation_id=row.conversation_id, mode=mode
+                )
+            )
+        row.has_files = row.has_files or bool(attached)
+        named = (message.custom_payload or {}).get("files")
+        if isinstance(named, list):
+            kept = [
+                {**file, "file_id": new}
+                for file in named
+                if isinstance(file, dict) and (new := restoring.new("file", file.get("file_id")))
+            ]
+            message.custom_payload = {**(message.custom_payload or {}), "files": kept}
+    db.session.flush()
+
+
+def sources(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    """Where things came from that were imported from other programs, so that importing them again finds them."""
+    for each in ("conversation", "space"):
+        restoring.look_up(each, (line.get("target_id") for line in lines))
+    for line in lines:
+        origin = str(line.get("origin") or "")[:120]
+        kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
+        target_id = restoring.new(kind, line.get("target_id")) if kind else None
+        if target_id:  # an existing row can be replaced: what it named is gone, as the account was empty
+            db.session.merge(ImportSource(user_id=restoring.user_id, origin=origin, target_id=target_id))
+    db.session.flush()
+
+
+def digests(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    """Digests with their versions."""
+    restoring.look_up("conversation", (line.get("conversation_id") for line in lines))
+    for line in lines:
+        conversation_id = restoring.new("conversation", line.get("conversation_id"))
+        if conversation_id is None:
+            continue
+        values = attributes(ConversationMemory, line, {"id", "conversation_id"})
+        row = ConversationMemory(conversation_id=conversation_id, **values)
+        db.session.add(row)
+        db.session.flush()
+        for version in line.get("versions") or ():
+            found = attributes(ConversationMemoryVersion, version, {"version_id", "conversation_memory_id"})
+            db.session.add(ConversationMemoryVersion(conversation_memory_id=row.id, **found))
+    db.session.flush()

@@ -1,0 +1,99 @@
+"""Which row of an export became which row here, stored with the import, since later lines refer to earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import insert, or_, select
+
+from webapp.db.base import db
+from webapp.http.validation import MAX_ID
+from webapp.journeys.models import ConversationPoint, Journey
+from webapp.spaces.originals import Original
+from webapp.transfer.models import RestoredRow
+from webapp.transfer.sources import Upload
+
+MANY = 500
+
+
+@dataclass
+class RestoreBatch:
+    """A restore while it writes a batch: whose it is, the file it reads, and which row became which."""
+
+    import_id: int
+    user_id: int
+    upload: Upload
+    originals: Mapping[int, Original] = field(default_factory=dict)
+    """Of documents, by their ids in the export."""
+    _known: dict[str, dict[int, int | None]] = field(default_factory=dict)
+
+    def look_up(self, kind: str, old: Iterable[Any]) -> None:
+        """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
+        known = self._known.setdefault(kind, {})
+        wanted = sorted({number for number in old if is_id(number)} - known.keys())
+        for at in range(0, len(wanted), MANY):
+            some = wanted[at : at + MANY]
+            rows = select(RestoredRow.old_id, RestoredRow.new_id).where(
+                RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(some)
+            )
+            known.update(dict.fromkeys(some))
+            known.update(dict(db.session.execute(rows).all()))
+
+    def new(self, kind: str, old: Any) -> int | None:
+        """The id here of a row of the export; None if it was not restored."""
+        if not is_id(old):
+            return None
+        if old not in self._known.get(kind, {}):
+            self.look_up(kind, [old])
+        return self._known[kind][old]
+
+    def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
+        """Store which rows became which."""
+        rows = [(old, new) for old, new in pairs if is_id(old)]
+        if not rows:
+            return
+        db.session.execute(
+            insert(RestoredRow),
+            [{"import_id": self.import_id, "kind": kind, "old_id": old, "new_id": new} for old, new in rows],
+        )
+        self._known.setdefault(kind, {}).update(rows)
+
+    def snapshot(self) -> dict[str, dict[int, int | None]]:
+        """What is known now, for `back_to` if a savepoint is rolled back."""
+        return {kind: dict(known) for kind, known in self._known.items()}
+
+    def back_to(self, known: dict[str, dict[int, int | None]]) -> None:
+        """Return to an earlier snapshot."""
+        self._known = known
+
+    @cached_property
+    def _journeys(self) -> dict[str, int]:
+        """The ids of the journeys that the user may see here, by slug."""
+        rows = select(Journey.slug, Journey.journey_id).where(
+            or_(Journey.owner_id.is_(None), Journey.owner_id == self.user_id)
+        )
+        return dict(db.session.execute(rows).all())
+
+    @cached_property
+    def _points(self) -> dict[tuple[int, str], int]:
+        rows = select(ConversationPoint.journey_id, ConversationPoint.slug, ConversationPoint.point_id)
+        return {(journey_id, slug): point_id for journey_id, slug, point_id in db.session.execute(rows)}
+
+    def journey(self, line: dict[str, Any]) -> int | None:
+        """The journey of a line: a restored one, or else the one with that slug here."""
+        own = self.new("journey", line.get("journey_id"))
+        return own or self._journeys.get(line.get("journey") or "")
+
+    def point(self, line: dict[str, Any]) -> int | None:
+        """The point of a line, found in the same way."""
+        own = self.new("point", line.get("point_id"))
+        journey_id = self._journeys.get(line.get("journey") or "")
+        return own or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)
+
+
+def is_id(value: Any) -> bool:
+    """Whether a value can be the id of a row."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID

@@ -1,0 +1,182 @@
+"""A restore from the first line to the last: counted beforehand, and written in slices that a job can repeat."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Work
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, write_transaction
+from webapp.errors import DomainError
+from webapp.extensions import app_settings
+from webapp.files.uploads import take_in
+from webapp.memories.models import Memory
+from webapp.spaces.originals import Original
+from webapp.transfer.content import instant
+from webapp.transfer.models import Import, ImportItem
+from webapp.transfer.readers.commonplace import MOST_LINE
+from webapp.transfer.restore.ids import RestoreBatch
+from webapp.transfer.restore.originals import keep_originals, originals_in
+from webapp.transfer.restore.steps import STEPS, Step, write
+from webapp.transfer.sources import ImportRefused, Upload
+
+LINES = 200
+BYTES = 2 * 1024**2
+"""The most bytes of lines that are written together; a longer line is written alone."""
+SINCE = 2
+"""The oldest version of an export that can be restored."""
+
+
+def is_possible(user_id: int) -> bool:
+    """Whether an account is empty enough to receive another one's conversations and memories unchanged, and no import
+    is running."""
+    said = select(Conversation.conversation_id).where(
+        Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
+    )
+    known = select(Memory.memory_id).where(Memory.user_id == user_id)
+    comes_in = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
+    return all(db.session.scalar(query.limit(1)) is None for query in (said, known, comes_in))
+
+
+def counts(upload: Upload) -> Work[dict[str, Any] | None]:
+    """What a whole export contains, for its preview; None if it cannot be restored."""
+    manifest = upload.first_item("manifest.json")
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
+        return None
+    lines: Counter[str] = Counter()
+    for file in dict.fromkeys(step.file for step in STEPS):
+        for _ in _lines(upload, file):
+            lines[file] += 1
+            yield None
+    account = manifest.get("account") if isinstance(manifest.get("account"), dict) else {}
+    return {
+        "total": sum(lines[step.file] for step in STEPS),
+        "counts": {step.counted: lines[step.file] for step in STEPS if step.counted and lines[step.file]},
+        "made_at": str(manifest.get("made_at") or "")[:40],
+        "name": str((account or {}).get("name") or "")[:200],
+    }
+
+
+def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str]:
+    """Restore from a position on, which it yields after each batch has been committed with it; returns `done`, or
+    the import's status if it was stopped."""
+    for step, batch in _batches(upload, position):
+        if step.file == "files.jsonl":
+            _bring_files(import_id, user_id, upload, batch)
+        originals = originals_in(upload, filter(None, map(_parsed, batch))) if step.file == "spaces.jsonl" else {}
+        status = _write(import_id, upload, step, position, batch, originals)
+        if status != "running":
+            return status
+        position += len(batch)
+        yield position
+    with write_transaction():
+        enqueue_after_commit("index", user_id=user_id)
+    return "done"
+
+
+def _write(
+    import_id: int, upload: Upload, step: Step, position: int, batch: list[bytes], originals: Mapping[int, Original]
+) -> str:
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        if row.position != position:
+            return "moved"  # another job has written it
+        found: Counter[str] = Counter(row.counts)
+        lines = [line for line in map(_parsed, batch) if line is not None]
+        done, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
+        if step.counted and step.file != "files.jsonl":
+            found[f"{step.counted} restored"] += done
+        reasons += ["The line cannot be read."] * (len(batch) - len(lines))
+        for reason in reasons:
+            _report(import_id, step, reason)
+        found["problems skipped"] += len(reasons)
+        row.counts = {name: count for name, count in found.items() if count}
+        row.position += len(batch)
+        row.updated_at = now()
+        keep_originals(upload, originals)
+        return row.status
+
+
+def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
+    """Take in files like uploads, within the same limits, each in a transaction of its own."""
+    for line in map(_parsed, batch):
+        if line is None or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
+            continue
+        reason = "Its bytes are not in the file."
+        name = f"files/{line.get('digest')}"
+        if name in upload.names:
+            try:
+                with upload.open(name) as file:
+                    data = file.read(app_settings().max_file_bytes + 1)
+                with write_transaction():
+                    row = take_in(user_id, str(line.get("name") or "file"), BytesIO(data))
+                    row.created_at = instant(line.get("created_at")) or row.created_at
+                    RestoreBatch(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
+                    kept = db.session.get(Import, import_id, with_for_update=True)
+                    if kept is not None:
+                        done = kept.counts.get("files restored", 0) + 1
+                        kept.counts, kept.updated_at = {**kept.counts, "files restored": done}, now()
+                continue
+            except DomainError as error:
+                reason = error.detail or "It is none that can be attached."
+            except ImportRefused as error:
+                reason = str(error)
+        with write_transaction():
+            _report(import_id, Step("files.jsonl", lambda *_: None, "files"), reason, str(line.get("name") or ""))
+
+
+def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
+    place = name or step.counted or step.file
+    db.session.add(
+        ImportItem(import_id=import_id, kind="problem", title=place[:255], outcome="skipped", reason=reason[:255])
+    )
+
+
+def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]]:
+    """The lines of all steps in order, from a position on, in batches that belong to one step."""
+    for step in STEPS:
+        there = _lines(upload, step.file)
+        skipped = sum(1 for _ in islice(there, position)) if position else 0
+        position -= skipped
+        batch: list[bytes] = []
+        size = 0
+        for line in there:
+            if batch and (len(batch) >= LINES or size + len(line) > BYTES):
+                yield step, batch
+                batch, size = [], 0
+            batch.append(line)
+            size += len(line)
+        if batch:
+            yield step, batch
+
+
+def _lines(upload: Upload, name: str) -> Iterator[bytes]:
+    """The lines of a member as they are; of the manifest only the account, as one line."""
+    if name not in upload.names:
+        return
+    if name == "manifest.json":
+        manifest = upload.first_item(name)
+        yield json.dumps(manifest.get("account") if isinstance(manifest, dict) else None).encode()
+        return
+    with upload.open(name) as file:
+        while line := file.readline(MOST_LINE):
+            if line.strip():
+                yield line
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,125 @@
+"""The order of a restore, and writing some of its lines: together or, if that fails, one by one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from webapp.db.base import database_is_away, db
+from webapp.memories.store import versions
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.transfer.restore import containers, conversations, finish
+from webapp.transfer.restore.ids import RestoreBatch
+from webapp.transfer.restore.tables import TABLES, Table
+
+log = logging.getLogger(__name__)
+
+Write = Callable[[RestoreBatch, list[dict[str, Any]]], int | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The lines of one file of an export and what is done with them; `counted` is what people call them."""
+
+    file: str
+    write: Write
+    counted: str = ""
+    is_memory: bool = False
+
+
+def _rows(table: Table, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> int:
+    table.look_up(restoring, lines)
+    made: list[tuple[Any, Any]] = []
+    for line in lines:
+        values = table.values(restoring, line)
+        if values is not None:
+            made.append((line.get(table.key), table.model(**values)))
+    db.session.add_all([row for _, row in made])
+    db.session.flush()
+    if table.kind:
+        restoring.note(table.kind, [(old, getattr(row, table.key)) for old, row in made])
+    return len(made)
+
+
+def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
+    return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
+
+
+def _nothing(_restoring: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
+    """Do nothing: files have been taken in before, in transactions of their own."""
+
+
+STEPS: tuple[Step, ...] = (
+    Step("manifest.json", containers.settings),
+    Step("folders.jsonl", containers.folders, "folders"),
+    Step("journeys.jsonl", containers.journeys, "journeys"),
+    Step("files.jsonl", _nothing, "files"),
+    Step("spaces.jsonl", containers.spaces, "spaces"),
+    _table("prompts.jsonl", "saved prompts"),
+    Step("conversations.jsonl", conversations.conversations, "conversations"),
+    _table("feedback.jsonl", "ratings of replies"),
+    Step("sources.jsonl", conversations.sources),
+    _table("summaries.jsonl", "summaries"),
+    Step("digests.jsonl", conversations.digests, "digests"),
+    _table("change_sets.jsonl", is_memory=True),
+    _table("memories.jsonl", "memories", is_memory=True),
+    _table("evidence.jsonl", "quotes", is_memory=True),
+    _table("revisions.jsonl", "earlier states of memories", is_memory=True),
+    Step("memories.jsonl", finish.memory_links, is_memory=True),
+    Step("change_sets.jsonl", finish.change_links, is_memory=True),
+    Step("tombstone_keys.jsonl", finish.tombstone_keys),
+    Step("tombstones.jsonl", finish.tombstones, "things forgotten", is_memory=True),
+    _table("point_memories.jsonl", "answers in journeys"),
+    _table("point_evidence.jsonl"),
+    Step("point_memories.jsonl", finish.point_links),
+    _table("guides.jsonl"),
+    _table("reports.jsonl", "summaries of journeys"),
+    Step("reports.jsonl", finish.report_evidence),
+    _table("receipts.jsonl", "receipts"),
+    _table("verdicts.jsonl"),
+)
+"""Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
+
+
+def write(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
+    """Write some lines of a step; returns how many were restored, and why others were not."""
+    if step.is_memory:
+        versions.hold(restoring.user_id)
+        changes.note(restoring.user_id, Change("memories"))
+    done, reason = _together(restoring, step, lines)
+    if not reason:
+        return done, []
+    if len(lines) == 1:
+        return 0, [reason]
+    count, reasons = 0, []
+    for line in lines:
+        done, reason = _together(restoring, step, [line])
+        count += done
+        reasons += [reason] if reason else []
+    return count, reasons
+
+
+def _together(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
+    known = restoring.snapshot()
+    try:
+        with db.session.begin_nested():
+            done = step.write(restoring, lines)
+            db.session.flush()
+        return len(lines) if done is None else done, ""
+    except DBAPIError as error:
+        if database_is_away(error):
+            raise
+        log.warning("part of a restore not written", exc_info=True)
+        reason = "It does not go together with something that is there."
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # whatever a file may hold
+        log.info("part of a restore not readable", exc_info=True)
+        said = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
+        reason = said[:1].upper() + said[1:] + "."
+    restoring.back_to(known)
+    return 0, reason

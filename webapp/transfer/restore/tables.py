@@ -1,0 +1,255 @@
+"""The lines of an export that become rows directly once their references are resolved: memory, journeys, receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.conversations.models import MessageFeedback
+from webapp.db.base import Base, now
+from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.store.journal import statement_hash
+from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
+from webapp.saved_prompts.models import SavedPrompt
+from webapp.transfer.restore.ids import RestoreBatch
+from webapp.transfer.restore.values import attributes, moment
+
+PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
+SNAPSHOT = {
+    "space_id": "space",
+    "only_conversation_id": "conversation",
+    "superseded_by_id": "memory",
+    "contradicts_id": "memory",
+}
+MOST_PDF = 15 * 1024**2
+
+Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
+
+
+@dataclass(frozen=True)
+class Table:
+    """How the lines of a file become rows.
+
+    `key` is the column that others refer to, `kind` the name for such references; `refs` are columns that refer to
+    rows of other kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row
+    and returns whether to create it; `asks` names what it looks up besides, for all lines at once.
+    """
+
+    model: type[Base]
+    key: str
+    kind: str
+    refs: dict[str, str] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
+    adapt: Adapt | None = None
+    owned: bool = True
+    asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
+
+    def look_up(self, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+        """Read the ids here of everything that lines refer to."""
+        wanted: dict[str, list[Any]] = {}
+        for line in lines:
+            pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
+            for kind, old in (*pairs, *(self.asks(line) if self.asks else ())):
+                wanted.setdefault(kind, []).append(old)
+        for kind, numbers in wanted.items():
+            restoring.look_up(kind, numbers)
+
+    def values(self, restoring: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
+        """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
+        found = attributes(self.model, line, {self.key, *self.refs, *self.later})
+        for column, kind in self.refs.items():
+            new = restoring.new(kind, line.get(column))
+            if new is None and not self.model.__table__.columns[column].nullable:
+                return None
+            found[column] = new
+        if self.owned:
+            found["user_id"] = restoring.user_id
+        if self.adapt is not None and not self.adapt(restoring, line, found):
+            return None
+        return found
+
+
+def _memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    if line.get("only_conversation_id") is not None and values["only_conversation_id"] is None:
+        return False
+    if line.get("space_id") is not None and values["space_id"] is None:
+        # As when somebody leaves a space: its memories are archived among the personal ones.
+        values |= {"visibility": "private", "is_archived": True, "is_pinned": False}
+    values["statement_hash"] = statement_hash(str(values.get("content") or ""))
+    return bool(values.get("content"))
+
+
+def _in_snapshot(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    fields = line["snapshot"]
+    yield from ((kind, fields.get(name)) for name, kind in SNAPSHOT.items())
+    yield from (("memory", old) for old in fields.get("settled_with") or ())
+
+
+def _revision(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    fields = dict(values["snapshot"])
+    for name, kind in SNAPSHOT.items():
+        if fields.get(name) is not None:
+            fields[name] = restoring.new(kind, fields[name])
+    if fields.get("settled_with"):
+        fields["settled_with"] = [new for old in fields["settled_with"] if (new := restoring.new("memory", old))]
+    values["snapshot"] = fields
+    values["statement_hash"] = statement_hash(str(fields.get("content") or ""))
+    return True
+
+
+def _change_set(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["changes"] = []
+    return True
+
+
+def _point_memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    journey_id, point_id = restoring.journey(line), restoring.point(line)
+    if journey_id is None or point_id is None:
+        return False
+    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := restoring.new("memory", old))]
+    values |= {"journey_id": journey_id, "point_id": point_id, "dismissed_memory_ids": dismissed or None}
+    return True
+
+
+def _point_evidence(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    return values["message_id"] is not None or values["memory_id"] is not None
+
+
+def _guide(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["point_id"] = restoring.point(line)
+    return True
+
+
+def _report(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    name = line.get("file")
+    if not isinstance(name, str) or name not in restoring.upload.names:
+        return False
+    with restoring.upload.open(name) as file:
+        pdf = file.read(MOST_PDF + 1)
+    if len(pdf) > MOST_PDF or not pdf.startswith(b"%PDF-"):
+        raise ValueError(f"“{name}” is no PDF")
+    values["pdf"] = pdf
+    return True
+
+
+def _of_point(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from (("journey", line.get("journey_id")), ("point", line.get("point_id")))
+    yield from (("memory", old) for old in line.get("dismissed_memory_ids") or ())
+
+
+def _of_passage(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if (kind := PASSAGES.get(line["kind"])) is not None:
+        yield kind, line["passage_id"]
+
+
+def _passage(restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    new = restoring.new(PASSAGES[values["kind"]], values["passage_id"])
+    values["passage_id"] = new
+    return new is not None
+
+
+def _feedback(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["may_read"] = False  # permission was given to the admins there, not to those here
+    return True
+
+
+def _chunk(_restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
+    return bool(values.get("content"))
+
+
+TABLES: dict[str, Table] = {
+    "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
+    "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "prompt", {"space_id": "space"}),
+    "summaries.jsonl": Table(
+        ConversationChunk,
+        "chunk_id",
+        "chunk",
+        {
+            "conversation_id": "conversation",
+            "space_id": "space",
+            "message_range_start": "message",
+            "message_range_end": "message",
+        },
+        adapt=_chunk,
+    ),
+    "change_sets.jsonl": Table(
+        MemoryChangeSet,
+        "change_set_id",
+        "change_set",
+        {"conversation_id": "conversation", "through_message_id": "message"},
+        later=("undoes_id",),
+        adapt=_change_set,
+    ),
+    "memories.jsonl": Table(
+        Memory,
+        "memory_id",
+        "memory",
+        {
+            "source_conversation_id": "conversation",
+            "source_message_id": "message",
+            "only_conversation_id": "conversation",
+            "space_id": "space",
+        },
+        later=("superseded_by_id", "contradicts_id", "settled_with"),
+        adapt=_memory,
+    ),
+    "evidence.jsonl": Table(
+        MemoryEvidence,
+        "evidence_id",
+        "evidence",
+        {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"},
+        owned=False,
+    ),
+    "revisions.jsonl": Table(
+        MemoryRevision,
+        "revision_id",
+        "revision",
+        {"memory_id": "memory", "change_set_id": "change_set"},
+        adapt=_revision,
+        asks=_in_snapshot,
+        owned=False,
+    ),
+    "point_memories.jsonl": Table(
+        PointMemory,
+        "point_memory_id",
+        "point_memory",
+        later=("journey_id", "point_id", "settled_conflicts"),
+        adapt=_point_memory,
+        asks=_of_point,
+    ),
+    "point_evidence.jsonl": Table(
+        PointEvidence,
+        "evidence_id",
+        "point_evidence",
+        {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
+        adapt=_point_evidence,
+        owned=False,
+    ),
+    "guides.jsonl": Table(
+        JourneyGuide,
+        "point_id",
+        "",
+        {"conversation_id": "conversation"},
+        adapt=_guide,
+        asks=_of_point,
+        owned=False,
+    ),
+    "reports.jsonl": Table(
+        ConversationReport,
+        "report_id",
+        "report",
+        {"conversation_id": "conversation"},
+        adapt=_report,
+        owned=False,
+    ),
+    "receipts.jsonl": Table(
+        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, owned=False, asks=_of_passage
+    ),
+    "verdicts.jsonl": Table(
+        PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage
+    ),
+}
+"""By file of an export. What becomes more than rows of one table is written elsewhere (places, talks, finish)."""

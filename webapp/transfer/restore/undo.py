@@ -1,0 +1,182 @@
+"""Undoing a restore: what was continued or changed since stays, and what was forgotten stays forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, func, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Folder, Message
+from webapp.conversations.signals import conversation_shown
+from webapp.db.base import db
+from webapp.files.models import File, MessageFile
+from webapp.files.service import delete_file
+from webapp.journeys.models import Journey, PointMemory
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryRevision
+from webapp.memories.store import versions
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.saved_prompts.models import SavedPrompt
+from webapp.spaces.models import Space, SpaceDocument, SpaceMember
+from webapp.spaces.service import end_space
+from webapp.transfer.models import RestoredRow
+
+BATCH = 200
+CONVERSATIONS = 20
+"""The most to delete, with all that goes with them, in one statement: others wait for one only a few seconds."""
+ROWS = 5_000
+
+
+def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
+    """Remove what a restore of that moment brought, step by step: how many parts a step looked at, and how many of them
+    were changed since, and stay. Each step may be a transaction of its own; to begin again comes to the same.
+
+    `before`: the name and the settings that the account had.
+    """
+    for ids in _batches(import_id, "conversation", CONVERSATIONS):
+        staying = _conversations(user_id, import_id, ids)
+        _pass_over(import_id, "conversation", ids, staying)
+        yield len(ids), len(staying)
+    for ids in _batches(import_id, "memory"):
+        versions.hold(user_id)
+        staying = _memories(user_id, import_id, ids)
+        _pass_over(import_id, "memory", ids, staying)
+        yield len(ids), len(staying)
+    for ids in _batches(import_id, "change_set"):
+        db.session.execute(
+            delete(MemoryChangeSet).where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id.in_(ids))
+        )
+        yield 0, 0
+    for ids in _batches(import_id, "point_memory"):
+        db.session.execute(
+            delete(PointMemory).where(PointMemory.user_id == user_id, PointMemory.point_memory_id.in_(ids))
+        )
+    for ids in _batches(import_id, "journey"):
+        used = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(used))
+        db.session.execute(delete(Journey).where(Journey.owner_id == user_id, Journey.journey_id.in_(unused)))
+    for ids in _batches(import_id, "file"):
+        used = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
+        there = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
+        for file_id in sorted(set(there) - set(db.session.scalars(used))):
+            delete_file(user_id, file_id)
+        _pass_over(import_id, "file", ids, ())
+        yield len(ids), 0
+    yield 0, _prompts(user_id, import_id, since)
+    for ids in _batches(import_id, "folder"):
+        used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(used))
+        db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
+    for ids in _batches(import_id, "space"):
+        yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
+    if before:
+        user = db.session.get_one(User, user_id)
+        user.name, user.settings = before["name"], before["settings"]
+    versions.hold(user_id)
+    changes.note(user_id, Change("memories"))
+    _forget(import_id)
+    yield 0, 0
+
+
+def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
+    """Delete conversations that have not been continued; returns the ids of those that stay."""
+    mine = db.session.scalars(
+        select(Conversation)
+        .where(Conversation.conversation_id.in_(ids), Conversation.user_id == user_id)
+        .order_by(Conversation.conversation_id)
+        .with_for_update()
+    ).all()
+    gone_on = set(
+        db.session.scalars(
+            select(Message.conversation_id)
+            .where(Message.conversation_id.in_(ids), Message.message_id.not_in(_ids(import_id, "message")))
+            .distinct()
+        )
+    )
+    for conversation in mine:
+        if conversation.conversation_id not in gone_on:
+            conversation_shown.send(None, conversation=conversation)
+    going = [row.conversation_id for row in mine if row.conversation_id not in gone_on]
+    if going:
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
+    return gone_on & {row.conversation_id for row in mine}
+
+
+def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
+    """Delete memories that have not been changed; returns the ids of those that stay."""
+    mine = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id)))
+    changed = set(
+        db.session.scalars(
+            select(MemoryRevision.memory_id)
+            .where(MemoryRevision.memory_id.in_(mine), MemoryRevision.revision_id.not_in(_ids(import_id, "revision")))
+            .distinct()
+        )
+    )
+    db.session.execute(delete(Memory).where(Memory.memory_id.in_(mine - changed)))
+    return changed
+
+
+def _prompts(user_id: int, import_id: int, since: datetime) -> int:
+    """Delete saved prompts that have not been changed since; returns how many stay."""
+    kept = 0
+    for ids in _batches(import_id, "prompt"):
+        mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
+        db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < since))
+        kept += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
+    return kept
+
+
+def _forget(import_id: int) -> None:
+    """Delete the records of which row became which, a few thousand at a time: every message and revision has one."""
+    kinds = select(RestoredRow.kind).where(RestoredRow.import_id == import_id).distinct()
+    for kind in db.session.scalars(kinds).all():
+        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        edges = select(RestoredRow.old_id).where(*mine).order_by(RestoredRow.old_id).offset(ROWS - 1).limit(1)
+        while (edge := db.session.scalar(edges)) is not None:
+            db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id <= edge))
+        db.session.execute(delete(RestoredRow).where(*mine))
+
+
+def _end(user_id: int, space_id: int, import_id: int) -> bool:
+    """Delete a space that has not been used since; returns whether it is gone."""
+    space = db.session.get(Space, space_id)
+    if space is None:
+        return True
+    members = select(func.count()).select_from(SpaceMember).where(SpaceMember.space_id == space_id)
+    used: list[Any] = [
+        select(Conversation.conversation_id).where(
+            Conversation.space_id == space_id, Conversation.deleted_at.is_(None)
+        ),
+        select(Memory.memory_id).where(Memory.space_id == space_id),
+        select(SpaceDocument.document_id).where(
+            SpaceDocument.space_id == space_id, SpaceDocument.document_id.not_in(_ids(import_id, "document"))
+        ),
+    ]
+    if db.session.scalar(members) != 1 or any(db.session.scalar(query.limit(1)) is not None for query in used):
+        return False
+    end_space(space)
+    return True
+
+
+def _ids(import_id: int, kind: str) -> Select[int]:
+    return select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == kind)
+
+
+def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Collection[int]) -> None:
+    """Delete the records of what has been dealt with, so that a job that starts again does not look at it again."""
+    old = [old_id for new_id, old_id in batch.items() if new_id not in staying]
+    if old:
+        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id.in_(old)))
+
+
+def _batches(import_id: int, kind: str, size: int = BATCH) -> list[dict[int, int]]:
+    """The restored rows of a kind, in batches: their ids here, with those in the export."""
+    mine = select(RestoredRow.new_id, RestoredRow.old_id).where(
+        RestoredRow.import_id == import_id, RestoredRow.kind == kind
+    )
+    rows = sorted((new_id, old_id) for new_id, old_id in db.session.execute(mine))
+    return [dict(rows[at : at + size]) for at in range(0, len(rows), size)]

@@ -1,0 +1,115 @@
+"""Recording what was spent: for a reply together with it, for a background call right after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, table_of, writing
+from webapp.llm.complete import Completion
+from webapp.providers.catalogue import cached_price
+from webapp.telemetry.logs import context
+from webapp.text.tokens import estimate_tokens
+from webapp.usage.models import UsageRecord
+
+log = logging.getLogger(__name__)
+
+CHARACTERS = 3
+"""Characters per token of a background prompt, if the server reports no count; deliberately few."""
+
+
+def record_reply(
+    user_id: int,
+    conversation_id: int,
+    message_id: int,
+    *,
+    target: str | None,
+    model: str | None,
+    tokens: tuple[int | None, int | None, int | None],
+    prompt_tokens: int,
+    characters: int = 0,
+    text: str,
+) -> None:
+    """Add what a reply cost to the open transaction: tokens in, cached and out, estimated if nothing was reported.
+
+    `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
+    A reply for which no model was called costs nothing.
+    """
+    given, cached, made = tokens
+    if given is None and made is None and not (text and model):
+        return
+    values: dict[str, Any] = {
+        "user_id": user_id,
+        "conversation_id": conversation_id,
+        "message_id": message_id,
+        "kind": "chat",
+        "target": target,
+        "model": (model or "")[:200] or None,
+        "input_tokens": prompt_tokens if given is None else given,
+        "estimated_tokens": prompt_tokens or None,
+        "characters": characters or None,
+        "cached_tokens": cached or 0,
+        "output_tokens": estimate_tokens(text) if made is None else made,
+        "is_estimated": given is None or made is None,
+        "created_at": now(),
+        **_prices(target),
+    }
+    db.session.execute(insert(table_of(UsageRecord)), values)
+
+
+def record_background(kind: str, completion: Completion, target: str | None) -> None:
+    """Record what a background call cost, in a transaction of its own; this never makes the call's work fail.
+
+    `target` is the id of the model that was chosen for it, which determines its price.
+    """
+    found, usage = context(), completion.usage
+    try:
+        owner, conversation_id = found.get("user_id"), found.get("conversation_id")
+        if owner is None and conversation_id is None:
+            return
+        values: dict[str, Any] = {
+            "conversation_id": conversation_id,
+            "kind": kind[:40],
+            "target": target,
+            "model": completion.model[:200],
+            "input_tokens": -(-completion.sent // CHARACTERS) if usage.prompt_tokens is None else usage.prompt_tokens,
+            "cached_tokens": usage.cached_tokens or 0,
+            "output_tokens": estimate_tokens(completion.text)
+            if usage.completion_tokens is None
+            else usage.completion_tokens,
+            "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
+            "created_at": now(),
+            **_prices(target),
+        }
+        with _transaction_beside() as connection:
+            if owner is None and conversation_id is not None:
+                mine = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
+                owner = connection.scalar(mine)
+            if owner is not None:
+                connection.execute(insert(table_of(UsageRecord)).values(user_id=owner, **values))
+    except Exception:
+        log.warning("usage not recorded", exc_info=True)
+
+
+@contextmanager
+def _transaction_beside() -> Iterator[Connection]:
+    """A transaction that declares at its start that it writes, on a connection of its own; the session is left alone.
+
+    No other writing may be started within it: on SQLite that would wait for it.
+    """
+    token = writing.set(True)
+    try:
+        with db.engine.begin() as connection:
+            yield connection
+    finally:
+        writing.reset(token)
+
+
+def _prices(target: str | None) -> dict[str, float | None]:
+    given, made = cached_price(target)
+    return {"input_price": given, "output_price": made}

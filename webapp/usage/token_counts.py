@@ -1,0 +1,69 @@
+"""How a person's models count tokens, learned from what they reported for recent replies; needs no tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from webapp.db.base import db
+from webapp.usage.models import UsageRecord
+
+LAST = 40
+LOOKED_AT = 1_000
+"""Of the newest records: if no server reports anything, the search would never end."""
+USUAL = 0.8
+"""Estimates are too high; for English this is about the right factor. It is used until a model has reported."""
+DOUBT = 5e-4
+"""How much the usual factor weighs against one reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Tokens as a share of our estimate and of the length: models differ in what letters and symbols cost."""
+
+    estimate: float = USUAL
+    character: float = 0.0
+
+    def tokens(self, estimated: int, characters: int) -> int:
+        """How many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
+        if not characters:
+            return round(estimated * USUAL)
+        told = self.estimate * estimated + self.character * characters
+        return round(min(1.3 * estimated, max(0.4 * estimated, told)))
+
+
+def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
+    """The weights that best explain the counts, from (counted, estimated, characters); close to the usual ones if there
+    are few. Each reply weighs the same, however long."""
+    rows = [(e / counted, c / 4 / counted) for counted, e, c in seen if 0.2 * e < counted < 1.6 * e]
+    if not rows:
+        return Weights()
+    a, b, d = (sum(x[i] * x[j] for x in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    right = [sum(x[i] for x in rows) for i in (0, 1)]
+    a, d = a + DOUBT, d + DOUBT
+    right[0] += DOUBT * USUAL
+    whole = a * d - b * b
+    return Weights((right[0] * d - right[1] * b) / whole, (right[1] * a - right[0] * b) / whole / 4)
+
+
+def weights_of(user_id: int) -> Weights:
+    """The weights learned from a person's recent replies, or from everybody's if they have none."""
+    for newest in (
+        select(UsageRecord).where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
+        select(UsageRecord).order_by(UsageRecord.usage_id.desc()),
+    ):
+        seen = newest.limit(LOOKED_AT).subquery().c
+        counted = select(seen.input_tokens, seen.estimated_tokens, seen.characters).where(
+            seen.kind == "chat",
+            seen.is_estimated.is_(False),
+            seen.estimated_tokens > 0,
+            seen.characters > 0,
+            seen.input_tokens > 0,
+        )
+        found = db.session.execute(counted.order_by(seen.usage_id.desc()).limit(LAST))
+        rows = [(given, told or 0, length or 0) for given, told, length in found]
+        if rows:
+            return fit_weights(rows)
+    return Weights()

@@ -1,0 +1,210 @@
+"""Delivering what is due to a webhook: claim, send without a connection, note the outcome; after a failure, retry."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from webapp.accounts.models import ApiToken, User
+from webapp.background.events import Kind
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, now, rows_changed, write_transaction
+from webapp.extensions import app_settings
+from webapp.http import outbound
+from webapp.http.validation import utc_text
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.providers.key_encryption import unseal
+from webapp.webhooks import service
+from webapp.webhooks.models import Webhook, WebhookDelivery
+from webapp.webhooks.signatures import headers, wait_after
+
+SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
+MOST_TEXT = 100_000
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A delivery that was claimed, with what it takes to send it."""
+
+    delivery_id: int
+    attempts: int
+    url: str
+    body: bytes
+    headers: dict[str, str]
+
+
+def due_webhooks() -> Sequence[int]:
+    """The ids of webhooks with deliveries that are due. Those of an account that is stopped or closed wait for it."""
+    due = (
+        select(WebhookDelivery.webhook_id)
+        .join(Webhook, Webhook.webhook_id == WebhookDelivery.webhook_id)
+        .join(User, User.user_id == Webhook.user_id)
+        .where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now(), User.is_active)
+    )
+    return db.session.scalars(due.distinct().limit(200)).all()
+
+
+def deliver(webhook_id: int) -> int:
+    """Deliver what is due, oldest first, until one fails or the slice is over; returns how many. Safe to run twice at
+    the same time."""
+    told, turn = 0, Slice()
+    while True:
+        with write_transaction():
+            letter = _claim(webhook_id)
+        if letter is None:
+            return told
+        outcome = _send(letter)
+        with write_transaction():
+            _note(webhook_id, letter, outcome)
+            if outcome.status != "delivered":
+                return told
+            told += 1
+            is_over = not turn.goes_on()
+            if is_over:
+                enqueue_after_commit("deliver", webhook_id=webhook_id)
+        if is_over:
+            return told
+
+
+def _claim(webhook_id: int) -> _Letter | None:
+    """The next delivery that is due, reserved for a while; None if there is none."""
+    hook = db.session.get(Webhook, webhook_id)
+    if hook is None or not hook.is_active:
+        return None
+    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
+        return None
+    if reason := _stop_reason(hook):
+        service.disable(hook, reason)
+        return None
+    due = (
+        select(WebhookDelivery)
+        .where(
+            WebhookDelivery.webhook_id == webhook_id,
+            WebhookDelivery.status == "waiting",
+            WebhookDelivery.due_at <= now(),
+        )
+        .order_by(WebhookDelivery.delivery_id)
+        .limit(1)
+    )
+    row = db.session.scalar(due)
+    if row is None:
+        return None
+    secret = unseal(hook.secret).api_key
+    if not secret:
+        service.disable(hook, "its secret cannot be read any more; make a new one")
+        return None
+    mine = update(WebhookDelivery).where(
+        WebhookDelivery.delivery_id == row.delivery_id,
+        WebhookDelivery.attempts == row.attempts,
+        WebhookDelivery.due_at == row.due_at,
+    )
+    attempts = row.attempts + 1
+    if rows_changed(mine.values(attempts=attempts, due_at=now() + LEASE)) != 1:
+        return None
+    body = json.dumps(_delivery_body(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
+    signed = headers(secret, row.event_id, int(time.time()), body)
+    return _Letter(row.delivery_id, attempts, hook.url, body, signed)
+
+
+def _stop_reason(hook: Webhook) -> str:
+    """Why nothing may be sent to a webhook any more; empty if it may."""
+    if hook.token_id is None:
+        return ""
+    token = db.session.get(ApiToken, hook.token_id)
+    good = token is not None and token.revoked_at is None and (token.expires_at is None or token.expires_at > now())
+    return "" if good else "the token that made it has ended"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    status: str
+    answer: str
+    ends: bool = False
+
+
+def _send(letter: _Letter) -> _Outcome:
+    try:
+        answer = outbound.request(
+            "POST",
+            letter.url,
+            body=letter.body,
+            headers=letter.headers,
+            seconds=SEND_SECONDS,
+            most=65_536,
+            allowed=app_settings().outbound_allowed,
+        )
+    except (outbound.RequestRefused, outbound.RequestFailed) as error:
+        return _Outcome("waiting", str(error))
+    if 200 <= answer.status < 300:
+        return _Outcome("delivered", str(answer.status))
+    return _Outcome("waiting", f"It answered {answer.status}.", ends=answer.status == GONE)
+
+
+def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
+    """Record how an attempt went, unless there has been another one since."""
+    hook = db.session.get(Webhook, webhook_id, with_for_update=True)
+    row = db.session.get(WebhookDelivery, letter.delivery_id, populate_existing=True)
+    if hook is None or row is None or row.attempts != letter.attempts or row.status != "waiting":
+        return
+    row.answer = outcome.answer[:200]
+    if outcome.status == "delivered":
+        row.status, hook.failing_since = "delivered", None
+        return
+    hook.failing_since = hook.failing_since or now()
+    wait = wait_after(letter.attempts)
+    if wait is None or outcome.ends:
+        row.status = "failed"
+        service.disable(hook, outcome.answer if outcome.ends else f"it failed for two days. {outcome.answer}")
+    else:
+        row.due_at = now() + timedelta(seconds=wait)
+        _wait_too(hook.webhook_id, row.due_at)
+
+
+def _wait_too(webhook_id: int, until: datetime) -> None:
+    """Postpone what waits behind a failed delivery: a URL that does not answer is tried once, not for each delivery."""
+    behind = update(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting", WebhookDelivery.due_at < until
+    )
+    rows_changed(behind.values(due_at=until))
+
+
+def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
+    """The body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
+    data = dict(row.data)
+    if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
+        data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)
+    elif hook.with_content and "message_id" in data:
+        said = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        data["content"] = db.session.scalar(_own(said, hook).where(Message.message_id == data["message_id"]))
+    elif hook.with_content and "conversation_id" in data and row.kind != Kind.CONVERSATION_DELETED:
+        named = _own(select(Conversation.title), hook)
+        data["title"] = db.session.scalar(named.where(Conversation.conversation_id == data["conversation_id"]))
+    if isinstance(data.get("content"), str):
+        data["content"] = data["content"][:MOST_TEXT]
+    return {"type": row.kind, "timestamp": utc_text(row.created_at), "data": data}
+
+
+def _own(statement: Any, hook: Webhook) -> Any:
+    return statement.where(Conversation.user_id == hook.user_id, Conversation.deleted_at.is_(None))
+
+
+def _of_change_set(hook: Webhook, change_set_id: int, may_tell: bool) -> dict[str, Any]:
+    made = db.session.get(MemoryChangeSet, change_set_id)
+    if made is None or made.user_id != hook.user_id:
+        return {"memory_ids": []}
+    ids = [change["memory_id"] for change in made.changes]
+    found: dict[str, Any] = {"memory_ids": ids, "counts": made.counts}
+    if may_tell and hook.with_content:
+        held = select(Memory.memory_id, Memory.content).where(Memory.user_id == hook.user_id, Memory.memory_id.in_(ids))
+        rows = db.session.execute(held.order_by(Memory.memory_id)).all()
+        found["memories"] = [{"memory_id": number, "content": content} for number, content in rows]
+    return found

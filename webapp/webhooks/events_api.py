@@ -1,0 +1,144 @@
+"""`/api/events`: a person's events as they happen; resumable, bounded, and ended with the right to see them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+
+from flask import Flask, Response, request
+from pydantic import BaseModel, Field, field_validator
+from redis.exceptions import RedisError
+from sqlalchemy import select
+
+from webapp.accounts import sessions, tokens
+from webapp.accounts.auth import require_identity
+from webapp.accounts.identity import Identity
+from webapp.accounts.models import ApiToken, User, UserSession
+from webapp.chat import sse
+from webapp.db.base import db, expect_writes, now
+from webapp.errors import TooMany, Unavailable
+from webapp.extensions import this_app
+from webapp.http.validation import Line
+from webapp.webhooks import event_stream
+from webapp.webhooks.schemas import ALL
+
+MOST_EACH, MOST = 5, 100
+"""The most open streams in one process, per person and in all."""
+HEARTBEAT, LONGEST = 15.0, 3_600.0
+PAUSE = 1.0
+"""Seconds between two polls while nothing happens."""
+
+_open: Counter[int] = Counter()
+_lock = threading.Lock()
+_ending = threading.Event()
+
+
+def end_all() -> None:
+    """End every open stream of this process, and each new one at once; clients reconnect by themselves."""
+    _ending.set()
+
+
+class EventQuery(BaseModel):
+    kinds: Line = Field("", max_length=300, description=f"Only these, with commas: {', '.join(ALL)}.")
+    after: Line = Field("", max_length=40, description="The id of the last event received; or Last-Event-ID.")
+
+    @field_validator("kinds")
+    @classmethod
+    def _known(cls, kinds: str) -> str:
+        if unknown := {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(ALL):
+            raise ValueError(f"knows no {', '.join(sorted(unknown))[:100]}")
+        return kinds
+
+
+def response(user_id: int, query: EventQuery) -> Response:
+    """The stream of events. Raises TooMany, and Unavailable while Redis is away."""
+    identity = require_identity()
+    wanted = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
+    try:
+        event_stream.listen(user_id)
+        after, lost = event_stream.position(user_id, request.headers.get("Last-Event-ID") or query.after)
+    except RedisError:
+        raise Unavailable("Events cannot be sent at the moment.") from None
+    db.session.remove()  # no connection is held while the stream is open
+    _enter(user_id)
+    return sse.response(_CountedStream(user_id, _stream(this_app(), identity, after, lost, wanted)))
+
+
+class _CountedStream:
+    """A stream that counts as open until it is closed, even if nothing was ever read from it."""
+
+    def __init__(self, user_id: int, chunks: Generator[bytes, None, None]) -> None:
+        self._user_id = user_id
+        self._chunks = chunks
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Called by the server at the end, whatever the reason."""
+        self._chunks.close()
+        if self._is_open:
+            self._is_open = False
+            _leave(self._user_id)
+
+
+def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[str]) -> Generator[bytes, None, None]:
+    yield b"retry: 3000\n: connected\n\n"
+    if lost:
+        yield sse.event("missed", {}, after)
+    began = last = time.monotonic()
+    while time.monotonic() - began < LONGEST and not _ending.is_set():
+        try:
+            with app.app_context():
+                found = list(event_stream.read(identity.user_id, after))
+        except RedisError:
+            return  # the client reconnects by itself, and continues where this ended
+        if found and not _may_go_on(app, identity):
+            return
+        for after, kind, data in found:  # noqa: B020
+            if not wanted or kind in wanted:
+                yield sse.event(kind, data, after)
+        if not found:
+            _ending.wait(PAUSE)
+        if time.monotonic() - last >= HEARTBEAT:
+            if not _may_go_on(app, identity):
+                return
+            last = time.monotonic()
+            yield b": waiting\n\n"
+
+
+def _may_go_on(app: Flask, identity: Identity) -> bool:
+    """Whether the token or session, and the account, are still valid; also renews the mark of a listener."""
+    with app.app_context():
+        expect_writes(False)
+        try:
+            event_stream.listen(identity.user_id)
+            good = select(User.user_id).where(User.user_id == identity.user_id, User.is_active)
+            if identity.token_id is not None:
+                good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(*tokens.usable_tokens())
+            else:
+                held = UserSession.session_id == identity.session_id
+                good = good.join(UserSession, held).where(*sessions.active_sessions(now()))
+            return db.session.scalar(good) is not None
+        except RedisError:
+            return False
+
+
+def _enter(user_id: int) -> None:
+    with _lock:
+        if _open[user_id] >= MOST_EACH or _open.total() >= MOST:
+            raise TooMany("Too many event streams are open. Close one.", retry_after=30)
+        _open[user_id] += 1
+
+
+def _leave(user_id: int) -> None:
+    with _lock:
+        _open[user_id] -= 1
+        if _open[user_id] <= 0:
+            del _open[user_id]
