@@ -78,7 +78,7 @@ class ToolCalling:
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
 
-        What it thought before asking goes along, for the servers that require it (`llm/adapt.py`).
+        What it thought before asking goes along, for the servers that require it (`llm/request_format.py`).
         """
         prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
