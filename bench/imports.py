@@ -214,7 +214,7 @@ def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> d
 
 
 def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
-    """Whether the last conversation is found before time runs out."""
+    """Return whether the last conversation is found before time runs out."""
     while not _ask(stack, f"/api/search?q=topic+{(count - 1) % 977}&kinds=message").get("results"):
         if time.monotonic() > end:
             return False

@@ -129,7 +129,7 @@ def thirds(values: Sequence[float]) -> tuple[float, float]:
 
 
 def is_flat(samples: Sequence[Sample]) -> bool:
-    """Whether a process grew within the tolerances."""
+    """Return whether a process grew within the tolerances."""
     begins, ends = thirds([sample.memory for sample in samples])
     if ends - begins > max(MB, SHARE * begins):
         return False

@@ -160,7 +160,7 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 
 
 def is_ready(url: str) -> bool:
-    """Whether a web says that it can serve."""
+    """Return whether a web says that it can serve."""
     try:
         return urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200
     except OSError:

@@ -61,7 +61,7 @@ def refused_parameter(fault: Fault, body: dict[str, Any]) -> str | None:
 
 
 def alternates(body: dict[str, Any]) -> bool:
-    """Whether user and assistant alternate, the user first, after at most one system message."""
+    """Return whether user and assistant alternate, the user first, after at most one system message."""
     spoken = [role for role in _roles(body) if role != "tool"]
     spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
     has_tools = "tool" in _roles(body)
@@ -69,13 +69,13 @@ def alternates(body: dict[str, Any]) -> bool:
 
 
 def has_images(body: dict[str, Any]) -> bool:
-    """Whether a message contains a picture."""
+    """Return whether a message contains a picture."""
     contents = [message.get("content") for message in body.get("messages") or ()]
     return any(part.get("type") == "image_url" for parts in contents if isinstance(parts, list) for part in parts)
 
 
 def has_bare_calls(body: dict[str, Any]) -> bool:
-    """Whether a tool call comes back without the reasoning before it."""
+    """Return whether a tool call comes back without the reasoning before it."""
     asked = [message for message in body.get("messages") or () if message.get("tool_calls")]
     return any(not message.get("reasoning_content") for message in asked)
 

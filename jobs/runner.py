@@ -75,7 +75,7 @@ def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def is_last_try() -> bool:
-    """Whether the running job will not be tried again when it fails."""
+    """Return whether the running job will not be tried again when it fails."""
     current = _run.get()
     return current is None or current.last_try
 

@@ -79,7 +79,7 @@ class WorkHorse:
         return None
 
     def has_left(self) -> bool:
-        """Whether it has ended on its own; if so, it has been reaped."""
+        """Return whether it has ended on its own; if so, it has been reaped."""
         with suppress(ChildProcessError):
             if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
                 return False
@@ -129,7 +129,7 @@ def _next(channel: socket.socket) -> Order | None:
 
 
 def _holds_at_most(megabytes: float) -> bool:
-    """Whether it holds no more than this, not counting freed memory that it has yet to give back."""
+    """Return whether it holds no more than this, not counting freed memory that it has yet to give back."""
     if resident_megabytes() > megabytes:
         return_free_memory()
     return resident_megabytes() <= megabytes

@@ -206,7 +206,7 @@ class Settings(BaseModel):
 
     @property
     def outbound_allowed(self) -> AllowedHosts:
-        """What may be reached even though it is inside this network."""
+        """Return what may be reached even though it is inside this network."""
         return AllowedHosts.parse(self.outbound_allow)
 
     @field_validator("secret_key", "tombstone_keys")

@@ -90,7 +90,8 @@ def commit(payload: Any, status: int) -> Any:
 
 
 def _fingerprint() -> str:
-    """What tells one request from another: its address and body; files are read in pieces, because they may be large.
+    """Return what tells one request from another: its address and body; files are read in pieces, because they may be
+    large.
 
     A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
     """

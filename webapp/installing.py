@@ -68,7 +68,7 @@ def worker() -> ViewResult:
 @blueprint.get("/offline")
 @public
 def offline() -> ViewResult:
-    """What is shown without a connection: conversations that this browser kept, and drafts."""
+    """Return what is shown without a connection: conversations that this browser kept, and drafts."""
     return _kept(Response(render_template("offline.html", sheets=SHEETS)), "no-cache")
 
 

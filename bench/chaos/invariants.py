@@ -101,7 +101,7 @@ def _memories(connection: Connection, ledger: Ledger) -> Iterator[str]:
 
 
 def _traces(connection: Connection, words: list[str]) -> Iterator[str]:
-    """Where forgotten words still are, in every text column of every table."""
+    """Yield where forgotten words still are, in every text column of every table."""
     if not words:
         return
     tables = MetaData()

@@ -42,7 +42,9 @@ class Ledger:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, what: str, status: int) -> bool:
-        """Whether a request was accepted; 503 and 429 are honest refusals, any other failure of the server is wrong."""
+        """Return whether a request was accepted; 503 and 429 are honest refusals, any other failure of the server is
+        wrong.
+        """
         if status < 300:
             return True
         with self.lock:

@@ -89,7 +89,7 @@ class Node:
         end(self._process, patience=30)
 
     def is_synced(self) -> bool:
-        """Whether it is in sync and serves."""
+        """Return whether it is in sync and serves."""
         return is_synced(str(self.socket))
 
     def _command(self) -> list[str]:
@@ -147,5 +147,5 @@ class Galera:
                 node.kill()
 
     def is_whole(self) -> bool:
-        """Whether all nodes serve."""
+        """Return whether all nodes serve."""
         return all(node.is_synced() for node in self.nodes)

@@ -13,7 +13,7 @@ import MySQLdb
 
 
 def is_synced(socket: str) -> bool:
-    """Whether the node behind a Unix socket is in sync and serves."""
+    """Return whether the node behind a Unix socket is in sync and serves."""
     try:
         connection = MySQLdb.connect(unix_socket=socket, user="root", connect_timeout=1, read_timeout=1)
     except MySQLdb.Error:

@@ -49,7 +49,7 @@ class ClusterStack(Stack):
         return int(self.servers.database_url.rpartition(":")[2].partition("/")[0])
 
     def is_whole(self) -> bool:
-        """Whether every part of every host is running again."""
+        """Return whether every part of every host is running again."""
         return self.galera.is_whole() and self.redis.is_whole() and all(map(is_ready, self.addresses))
 
     @property

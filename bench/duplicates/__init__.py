@@ -39,7 +39,7 @@ class Pair:
     cosine: float = 0.0
 
     def merged_at(self, bound: float, *, by_rule: bool = True) -> bool:
-        """Whether they count as one at a threshold."""
+        """Return whether they count as one at a threshold."""
         if not by_rule:
             return self.cosine >= bound
         return compare(self.left, self.right, self.cosine, bound, Policy().contradiction_similarity) is Likeness.SAME

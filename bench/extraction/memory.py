@@ -34,7 +34,7 @@ class Bench:
     plans: list[tuple[ExtractionCall, statements.Extraction, Plan]] = field(default_factory=list)
 
     def call(self, said: Sequence[str]) -> tuple[ExtractionCall, list[Part]]:
-        """What the product would send after these messages, each answered with a canned reply."""
+        """Return what the product would send after these messages, each answered with a canned reply."""
         at = BEGAN + timedelta(days=self.sessions)
         lines = []
         for number, text in enumerate(said):

@@ -48,7 +48,7 @@ def measure(name: str, accounts: Sequence[Stored], every: int = 1) -> Measured:
 
 
 def searching(stored: Stored, question: Asked) -> Row:
-    """What the search box finds."""
+    """Return what the search box finds."""
     started = time.perf_counter()
     found = search(stored.user_id, question.text, kinds=("message",), limit=DEPTH)
     took = (time.perf_counter() - started) * 1000
@@ -67,7 +67,7 @@ def searching(stored: Stored, question: Asked) -> Row:
 
 
 def replying(stored: Stored, question: Asked) -> Row:
-    """What the prompt of a new conversation that asks the question contains."""
+    """Return what the prompt of a new conversation that asks the question contains."""
     conversation = db.session.get(Conversation, stored.conversation_id)
     owner = db.session.get(User, stored.user_id)
     asked = ContextMessage(10**9, "user", question.text)

@@ -40,7 +40,7 @@ def topics_of(said: list[str]) -> list[str]:
 
 
 def actions_of(said: list[str]) -> list[str]:
-    """What the user said they want or have to do."""
+    """Return what the user said they want or have to do."""
     found: dict[str, str] = {}
     for text in said:
         for sentence in _SENTENCE.split(text[:5_000]):
@@ -52,7 +52,7 @@ def actions_of(said: list[str]) -> list[str]:
 
 
 def observation_of(said: list[str]) -> str:
-    """How many messages there are, and how many of them ask something."""
+    """Return how many messages there are, and how many of them ask something."""
     if not said:
         return ""
     asked = sum(text.rstrip().endswith(("?", "？", "؟")) for text in said)

@@ -59,7 +59,9 @@ def person_in(request: TaskRequest) -> str:
 
 
 def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
-    """What the user says about a person: sentences with their name, and following ones beginning with "she" or "he"."""
+    """Return what the user says about a person: sentences with their name, and following ones beginning with "she"
+    or "he".
+    """
     found: list[dict[str, Any]] = []
     # "Grandma Rose", "Rosa de Almeida": match any word of it that is a name.
     names = "|".join(re.escape(word) for word in name.split() if not word.islower() and len(word) > 1)

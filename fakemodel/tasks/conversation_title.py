@@ -127,5 +127,5 @@ def _shortened(core: str) -> str:
 
 
 def _unspaced(text: str) -> bool:
-    """Whether the text is in a script written without spaces."""
+    """Return whether the text is in a script written without spaces."""
     return sum("\u3040" <= char <= "\u9fff" for char in text) * 2 > len(text)

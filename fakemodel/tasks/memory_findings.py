@@ -79,7 +79,7 @@ _IN_LANGUAGES = (
 
 
 def _in_its_language(said: str) -> str:
-    """How to note a name, in the language in which it was given."""
+    """Return how to note a name, in the language in which it was given."""
     found = (told for pattern, told in _IN_LANGUAGES if re.match(pattern, said.strip(), re.IGNORECASE))
     return next(found, "Name is {value}")
 
@@ -234,7 +234,7 @@ def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def wish(match: re.Match[str]) -> Iterator[Finding]:
-    """How to answer, in the words of the request."""
+    """Yield how to answer, in the words of the request."""
     if said := tidy(_TAIL_ELSEWHERE.sub("", match["rest"])):
         yield from _plain("preference", "instruction", said[:1].upper() + as_noted(said[1:]), 0.8)
 

@@ -46,7 +46,7 @@ class TaskRequest:
         ]
 
     def user_turns(self) -> list[str]:
-        """What the user said in that conversation, oldest first."""
+        """Return what the user said in that conversation, oldest first."""
         return [text for role, text in self.turns() if role == "user"]
 
 

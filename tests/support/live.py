@@ -61,7 +61,7 @@ class LiveServer:
         self.start_web(**settings)  # type: ignore[arg-type]
 
     def is_ready(self) -> bool:
-        """Whether /readyz answers 200 now."""
+        """Return whether /readyz answers 200 now."""
         try:
             with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:
                 return answer.status == 200
@@ -113,7 +113,7 @@ class LiveServer:
         wait_until(lambda: not self._owed_jobs(), "the end of the jobs", seconds=60)
 
     def _is_idle(self) -> bool:
-        """Whether no job is waiting or running, or none can run because the workers are still loading."""
+        """Return whether no job is waiting or running, or none can run because the workers are still loading."""
         # Each group of queues has a process below the worker's, and the process that runs its jobs is below that.
         return not children(self._processes["worker"].pid) or not self._owed_jobs()
 
@@ -164,7 +164,7 @@ class LiveServer:
             self._kill(name)
 
     def logged(self) -> str:
-        """What the processes have written so far."""
+        """Return what the processes have written so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def _is_running(self, name: str) -> bool:

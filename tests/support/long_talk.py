@@ -72,7 +72,7 @@ class Recalled:
 
 
 def remark(number: int) -> str:
-    """What is said in between: different things of the same kinds, so that facts have many neighbours."""
+    """Return what is said in between: different things of the same kinds, so that facts have many neighbours."""
     pick = random.Random(number).choice
     colour, boat = pick(("red", "white", "green", "grey", "yellow")), pick(("dinghy", "ketch", "cutter", "sloop"))
     did = pick(("was painted", "came in", "was towed", "went out", "lost a rope", "was sold", "took on water"))

@@ -95,7 +95,7 @@ class RedisGroup:
         wait_until(lambda: _answers(port), "redis-server", process=self._processes[port], log=self.log)
 
     def is_whole(self) -> bool:
-        """Whether every Sentinel sees every server and every other Sentinel as healthy."""
+        """Return whether every Sentinel sees every server and every other Sentinel as healthy."""
         try:
             return all(self._is_content(port) for port in self.sentinel_ports)
         except RedisError:

@@ -109,7 +109,7 @@ def forgive_attempts(action: str, account: str) -> None:
 
 
 def safe_next(target: str | None, default: str = "/") -> str:
-    """Where to go after signing in: a path of this site, never another one."""
+    """Return where to go after signing in: a path of this site, never another one."""
     if not target or not target.startswith("/") or target.startswith(("//", "/\\")) or not target.isprintable():
         return default
     parts = urlsplit(target)

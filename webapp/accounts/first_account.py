@@ -50,11 +50,11 @@ class FirstAccount:
             log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
 
     def asks(self) -> bool:
-        """Whether the token is asked for in the current request."""
+        """Return whether the token is asked for in the current request."""
         return self.is_open and not _is_at_the_machine() and not has_users()
 
     def is_right(self, given: str) -> bool:
-        """Whether this is the token, however it was spaced and capitalised."""
+        """Return whether this is the token, however it was spaced and capitalised."""
         letters = "".join(ch for ch in given.lower() if ch.isalnum())
         return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
 
@@ -83,7 +83,7 @@ def _is_open(listener: Any) -> bool:
 
 
 def _is_at_the_machine() -> bool:
-    """Whether the request comes from this machine, and not through a proxy."""
+    """Return whether the request comes from this machine, and not through a proxy."""
     return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
 
 

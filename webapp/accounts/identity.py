@@ -39,7 +39,7 @@ class Identity:
     is_anonymous = False
 
     def get_id(self) -> str:
-        """What the session cookie holds: the secret of a row of `user_sessions`."""
+        """Return what the session cookie holds: the secret of a row of `user_sessions`."""
         return self.session_secret
 
 

@@ -219,7 +219,7 @@ def _token() -> str:
 
 
 def _choice(kind: str) -> Choice:
-    """What was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
+    """Return what was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
     email = mails.check(kind, _token()).email
     choice = read_form(Choice)
     if found := password_problem(choice.password, email):

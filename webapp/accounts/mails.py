@@ -44,7 +44,7 @@ class LinkGone(DomainError):
 
 
 def is_set_up() -> bool:
-    """Whether this installation sends mail."""
+    """Return whether this installation sends mail."""
     return bool(app_settings().smtp_host)
 
 

@@ -98,8 +98,9 @@ def callback() -> ViewResult:
 
 
 def _creates(vouched: identities.ProviderClaims) -> bool:
-    """Whether somebody without an account gets one. The first is an admin's: if its page would ask for the set-up
-    token, only a member of the admin group gets it."""
+    """Return whether somebody without an account gets one. The first is an admin's: if its page would ask for the
+    set-up token, only a member of the admin group gets it.
+    """
     settings = app_settings()
     is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in vouched.groups
     return settings.oidc_create and (is_admin or not first_account().asks())

@@ -25,7 +25,7 @@ CHALLENGE = "passkey_challenge"
 @blueprint.post("/login/passkey/options")
 @public
 def options() -> ViewResult:
-    """What a browser is to sign with a passkey, as JSON."""
+    """Return what a browser is to sign with a passkey, as JSON."""
     auth.count_attempt("passkey", "")
     challenge = passkeys.new_challenge()
     session[CHALLENGE] = challenge

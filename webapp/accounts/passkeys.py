@@ -44,7 +44,7 @@ def new_challenge() -> str:
 
 
 def options_to_add(user: User, place: Place, challenge: str) -> str:
-    """What the browser is asked to create, as JSON. Raises Conflict if there are already too many."""
+    """Return what the browser is asked to create, as JSON. Raises Conflict if there are already too many."""
     import webauthn  # noqa: PLC0415  (see above, as in all that follow)
     from webauthn.helpers import structs  # noqa: PLC0415
 
@@ -101,7 +101,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
 
 
 def options_to_sign_in(place: Place, challenge: str) -> str:
-    """What the browser is asked to sign, as JSON; it offers whatever passkeys of this site it knows."""
+    """Return what the browser is asked to sign, as JSON; it offers whatever passkeys of this site it knows."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import structs  # noqa: PLC0415
 
@@ -155,7 +155,7 @@ def list_passkeys(user_id: int) -> list[Passkey]:
 
 
 def count(user_id: int) -> int:
-    """How many passkeys a user has."""
+    """Return how many passkeys a user has."""
     return db.session.scalar(select(func.count()).select_from(Passkey).where(Passkey.user_id == user_id)) or 0
 
 
@@ -207,7 +207,7 @@ def _name(text: str) -> str:
 
 
 def _handle(user_id: int) -> bytes:
-    """What the authenticator knows the account by: nothing that says who it is."""
+    """Return what the authenticator knows the account by: nothing that says who it is."""
     return str(user_id).encode()
 
 

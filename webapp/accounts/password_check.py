@@ -20,7 +20,7 @@ NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continu
 
 
 def next_step(view: Callable[..., Any], identity: Identity | None, access: str) -> Response | None:
-    """Where to go first; None when nothing is owed. Raises Forbidden for programs that use a session."""
+    """Return where to go first; None when nothing is owed. Raises Forbidden for programs that use a session."""
     if identity is None or identity.via != "session" or access == "public":
         return None
     if identity.must_change_password and request.path != NEW_PASSWORD:
@@ -45,7 +45,7 @@ def _first(path: str, back: str, detail: str) -> Response:
 
 
 def _way_back(user_id: int, *, keeps_form: bool) -> str:
-    """Where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
+    """Return where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
     if request.method == "GET":
         return request.full_path.rstrip("?")
     referer = urlsplit(request.headers.get("Referer", ""))

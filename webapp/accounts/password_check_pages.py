@@ -131,7 +131,7 @@ def set_new_password() -> ViewResult:
 @blueprint.get("/settings/two-step")
 @login_required
 def two_step() -> ViewResult:
-    """Whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
+    """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 

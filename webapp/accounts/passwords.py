@@ -22,7 +22,7 @@ _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", 
 
 
 def password_problem(password: str, email: str = "") -> str | None:
-    """What is wrong with a new password, as the rest of a sentence about it; None if nothing is."""
+    """Return what is wrong with a new password, as the rest of a sentence about it; None if nothing is."""
     folded = _canonical(password).casefold()
     if len(folded) < MIN_PASSWORD:
         return f"must have at least {MIN_PASSWORD} characters; a few words in a row are easy to keep in mind"
@@ -43,7 +43,7 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, kept: str | None) -> bool:
-    """Whether the password matches the stored hash; takes as long when there is no hash at all."""
+    """Return whether the password matches the stored hash; takes as long when there is no hash at all."""
     if len(password) > MAX_PASSWORD:
         return False
     with _AT_ONCE:
@@ -55,7 +55,7 @@ def verify_password(password: str, kept: str | None) -> bool:
 
 
 def is_outdated(kept: str) -> bool:
-    """Whether the hash was made with weaker parameters than today's."""
+    """Return whether the hash was made with weaker parameters than today's."""
     return _HASHER.check_needs_rehash(kept)
 
 

@@ -55,5 +55,7 @@ def required_scopes(method: str, path: str, access: str, named: Scope | None = N
 
 
 def is_sufficient(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
-    """Whether a token with these scopes may do what needs any of `wanted`; None is a token that may do everything."""
+    """Return whether a token with these scopes may do what needs any of `wanted`; None is a token that may do
+    everything.
+    """
     return scopes is None or not set(wanted).isdisjoint(scopes)

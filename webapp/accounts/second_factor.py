@@ -23,7 +23,7 @@ _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 def is_on(user_id: int) -> bool:
-    """Whether this user needs more than the password."""
+    """Return whether this user needs more than the password."""
     confirmed = select(SecondFactor.user_id).where(
         SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
     )
@@ -31,7 +31,7 @@ def is_on(user_id: int) -> bool:
 
 
 def codes_left(user_id: int) -> int:
-    """How many recovery codes can still be used."""
+    """Return how many recovery codes can still be used."""
     row = db.session.get(SecondFactor, user_id)
     return len(row.recovery_hashes) if row is not None and row.confirmed_at is not None else 0
 
@@ -75,7 +75,7 @@ def confirm(user_id: int, code: str) -> list[str]:
 
 
 def check(user_id: int, code: str) -> bool:
-    """Whether this is the current code or an unused recovery code; either works once. The caller commits."""
+    """Return whether this is the current code or an unused recovery code; either works once. The caller commits."""
     row = _locked(user_id)
     if row is None or row.confirmed_at is None:
         return False
@@ -108,7 +108,7 @@ def _locked(user_id: int) -> SecondFactor | None:
 
 
 def _is_current(row: SecondFactor, code: str) -> bool:
-    """Whether the code fits a current step that no code was used for yet; notes the step."""
+    """Return whether the code fits a current step that no code was used for yet; notes the step."""
     typed = code.replace(" ", "")
     if not typed.isascii() or not typed.isdecimal():
         return False

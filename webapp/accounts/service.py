@@ -240,7 +240,7 @@ def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> U
 
 
 def _claim_first() -> bool:
-    """Whether this account is the first. Of two at once, the second waits here until the first is committed."""
+    """Return whether this account is the first. Of two at once, the second waits here until the first is committed."""
     if db.session.get(SiteSetting, FIRST_ACCOUNT) is not None or has_users():
         return False
     try:

@@ -26,11 +26,13 @@ def set_setting(key: str, value: Any) -> None:
 
 
 def registration_is_open() -> bool:
-    """Whether anybody may register: as an admin has set it, else as configured; always for the very first account."""
+    """Return whether anybody may register: as an admin has set it, else as configured; always for the very first
+    account.
+    """
     configured = app_settings().registration_open
     return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
 
 
 def has_users() -> bool:
-    """Whether there is any account yet."""
+    """Return whether there is any account yet."""
     return db.session.scalar(select(User.user_id).limit(1)) is not None

@@ -24,7 +24,7 @@ SHOWN = 50
 @blueprint.get("/admin/users/<int:user_id>/memory")
 @admin_only
 def look(user_id: int) -> ViewResult:
-    """What is known about a user: profile, points by journey, memories."""
+    """Return what is known about a user: profile, points by journey, memories."""
     page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
     shown = render_template(
         "journeys/admin.html",

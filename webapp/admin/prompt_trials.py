@@ -88,7 +88,7 @@ def recent_conversations(user_id: int) -> Sequence[Conversation]:
 
 
 def preview(name: str, text: str, conversation_id: int, settings: Settings) -> Preview:
-    """What would be sent with this text as the prompt. Raises NotFound, Conflict."""
+    """Return what would be sent with this text as the prompt. Raises NotFound, Conflict."""
     conversation = existing_conversation(conversation_id)
     note = ""
     if name == "chat":

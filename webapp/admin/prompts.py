@@ -79,7 +79,7 @@ def activate(name: str, version: int) -> ViewResult:
 @blueprint.get("/<name>/compare")
 @admin_only
 def compare(name: str) -> ViewResult:
-    """What changed between two versions."""
+    """Return what changed between two versions."""
     before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
     shown: dict[str, Any] = {"lines": lines, "before": before, "after": after}
@@ -91,7 +91,7 @@ def compare(name: str) -> ViewResult:
 @blueprint.post("/<name>/preview")
 @admin_only
 def preview(name: str) -> ViewResult:
-    """What would be sent for a conversation with the text as it stands in the editor."""
+    """Return what would be sent for a conversation with the text as it stands in the editor."""
     found = service.definition(name)
     text = _draft()
     shown: dict[str, Any] = {}

@@ -54,7 +54,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
 
 
 def holdings(user_id: int) -> dict[str, int]:
-    """How many conversations and usable tokens a user has."""
+    """Return how many conversations and usable tokens a user has."""
     conversations = select(func.count()).select_from(Conversation).where(Conversation.user_id == user_id)
     return {
         "conversations": db.session.scalar(conversations) or 0,

@@ -27,7 +27,7 @@ DOWNLOADED = 20_000
 @blueprint.get("/settings/activity")
 @login_required
 def activity() -> str:
-    """What was read or changed about you; for HTMX only the next rows."""
+    """Return what was read or changed about you; for HTMX only the next rows."""
     return _render(service.list_events(current_user_id(), _query()), "audit/activity.html")
 
 
@@ -45,7 +45,7 @@ def download() -> Response:
 @blueprint.get("/admin/activity")
 @admin_only
 def site_activity() -> str:
-    """What happened, to whom and by whom: without the names of things, which are the person's own."""
+    """Return what happened, to whom and by whom: without the names of things, which are the person's own."""
     return _render(service.list_all(_query()), "audit/site.html")
 
 

@@ -93,13 +93,13 @@ _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 
 
 def thing(action: str, what: str) -> str:
-    """What an event of this action names, in the reader's language; unknown texts stay as recorded."""
+    """Return what an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
     return _translate(what, forms) or _listed(what.split(", "), forms) or what
 
 
 def reason(text: str) -> str:
-    """Why something ended, in the reader's language; unknown reasons stay as recorded."""
+    """Return why something ended, in the reader's language; unknown reasons stay as recorded."""
     return _translate(text, REASONS) or text
 
 

@@ -22,7 +22,7 @@ def _tries(key: str) -> str:
 
 
 def may_ask(client: Redis, key: str) -> bool:
-    """Whether it is time to ask for a job, by the key of its request."""
+    """Return whether it is time to ask for a job, by the key of its request."""
     return not client.exists(_token(key))
 
 

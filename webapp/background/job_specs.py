@@ -96,7 +96,7 @@ JOBS: dict[str, JobSpec] = {
 
 
 def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
-    """How long a job may take if each of its model calls takes as long as allowed, with all its retries."""
+    """Return how long a job may take if each of its model calls takes as long as allowed, with all its retries."""
     tries = model.max_retries + 1
     call = tries * (model.connect_timeout + model.request_timeout) + model.max_retries * model.max_retry_wait
     return spec.timeout + round(spec.model_calls * call)

@@ -58,7 +58,7 @@ STREAM: Responses = {
 
 
 def message_rate() -> str:
-    """How many turns a user may start."""
+    """Return how many turns a user may start."""
     return app_settings().message_rate
 
 
@@ -220,7 +220,7 @@ def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/pipeline_steps", responses={200: PipelineSteps})
 @login_required
 def get_pipeline_steps(path: MessagePath) -> ViewResult:
-    """How a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
+    """Return how a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
     steps = service.pipeline_steps(current_user_id(), path.message_id)
     return PipelineSteps(
         message_id=path.message_id,
@@ -241,7 +241,7 @@ def get_pipeline_steps(path: MessagePath) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/reasoning", responses={200: Reasoning})
 @login_required
 def get_message_reasoning(path: MessagePath) -> ViewResult:
-    """What the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
+    """Return what the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
     row = get_reasoning(current_user_id(), path.message_id)
     return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms).model_dump(mode="json")
 

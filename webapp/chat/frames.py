@@ -20,7 +20,9 @@ MAX_ADDRESS = 2_000
 @blueprint.get("/diagrams")
 @public
 def diagrams() -> Response:
-    """Where Mermaid runs: without an origin, so that it can reach none of the reader's data, and without a network."""
+    """Return where Mermaid runs: without an origin, so that it can reach none of the reader's data, and without a
+    network.
+    """
     policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
     return _framed(render_template("chat/diagrams.html"), policy)
 

@@ -55,12 +55,14 @@ class SectionView:
 
 @blueprint.app_context_processor
 def _steps() -> dict[str, Any]:
-    """What the templates of receipts can call."""
+    """Return what the templates of receipts can call."""
     return {"looked_up": retrieval_summary}
 
 
 def retrieval_summary(message_id: int | None) -> dict[str, Any]:
-    """How retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was none."""
+    """Return how retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was
+    none.
+    """
     if message_id is None:
         return {}
     return (
@@ -74,7 +76,7 @@ def retrieval_summary(message_id: int | None) -> dict[str, Any]:
 @blueprint.get("/messages/<int:message_id>/prompt")
 @login_required
 def prompt(message_id: int) -> ViewResult:
-    """What the model was sent for a reply."""
+    """Return what the model was sent for a reply."""
     user_id = current_user_id()
     reply = messages.get_message(user_id, message_id)
     if reply.role != "assistant":
@@ -110,7 +112,7 @@ def prompt(message_id: int) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/reasoning")
 @login_required
 def reasoning(message_id: int) -> ViewResult:
-    """What the model thought for a reply: for the fold above it, or as a separate page."""
+    """Return what the model thought for a reply: for the fold above it, or as a separate page."""
     row = get_reasoning(current_user_id(), message_id)
     template = "chat/_reasoning.html" if wants_partial() else "chat/reasoning.html"
     return render_template(template, reasoning=row)

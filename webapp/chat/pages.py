@@ -43,12 +43,12 @@ WAIT_SECONDS = 25.0
 
 @blueprint.app_context_processor
 def _turns() -> dict[str, Any]:
-    """What the templates of messages can call."""
+    """Return what the templates of messages can call."""
     return {"is_settling": is_settling, "failure_of": failure_of}
 
 
 def failure_of(message: Message) -> str:
-    """Why a reply failed, in words for its reader: only an administrator is told what only an administrator can fix."""
+    """Return why a reply failed, in words for its reader: only an administrator is told what they alone can fix."""
     identity = current_identity()
     if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
         return N_("The assistant is not set up correctly. Please tell your administrator.")
@@ -56,7 +56,7 @@ def failure_of(message: Message) -> str:
 
 
 def is_settling(message: Any) -> bool:
-    """Whether the title or memories of a finished reply are still to be announced; False while Redis is unreachable."""
+    """Return whether a finished reply's title or memories are still to be announced; False while Redis is away."""
     if message.role != "assistant" or message.status not in ("complete", "stopped"):
         return False
     try:
@@ -133,7 +133,7 @@ def send(conversation_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/news")
 @login_required
 def news(conversation_id: int) -> ViewResult:
-    """What was said elsewhere since a page whose last message is `shown` was rendered; 204 if there is nothing new."""
+    """Return what was said elsewhere since a page with `shown` as its last message was rendered; 204 if nothing."""
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -267,7 +267,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
 
 
 def _newer_messages(conversation: Conversation, shown: int | None) -> dict[str, Any]:
-    """What to append to a thread that shows messages up to a certain one: what came after, or all of it again."""
+    """Return what to append to a thread after the last message it shows: what came after, or all of it again."""
     views = message_views.messages_since(conversation.conversation_id, shown)
     if views is None:
         thread = message_views.thread(conversation.conversation_id)

@@ -54,7 +54,7 @@ class Panel:
 
 @blueprint.app_context_processor
 def _parameters() -> dict[str, Any]:
-    """What the composer of any page can call."""
+    """Return what the composer of any page can call."""
     return {"own_parameters": own_parameters, "parameters_in_words": parameter_summary, "parameters_place": place}
 
 
@@ -71,7 +71,7 @@ def place(conversation: Conversation | None) -> str:
 
 
 def parameter_summary(own: Parameters) -> str:
-    """What is chosen, in a few words; empty if nothing is."""
+    """Return what is chosen, in a few words; empty if nothing is."""
     said = []
     if own.temperature is not None:
         said.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
@@ -87,7 +87,7 @@ def parameter_summary(own: Parameters) -> str:
 @blueprint.get("/c/<int:conversation_id>/parameters")
 @login_required
 def of_conversation(conversation_id: int) -> ViewResult:
-    """What was chosen in a conversation."""
+    """Return what was chosen in a conversation."""
     return _shown(get_conversation(current_user_id(), conversation_id))
 
 
@@ -112,7 +112,7 @@ def choose(conversation_id: int) -> ViewResult:
 @blueprint.get("/models/parameters")
 @login_required
 def of_the_next() -> ViewResult:
-    """What the next conversation begins with."""
+    """Return what the next conversation begins with."""
     return _shown(None)
 
 
@@ -132,7 +132,9 @@ def choose_for_the_next() -> ViewResult:
 
 
 def _chosen(before: Parameters) -> Parameters:
-    """What the form says. Parameters only the API sets are kept; an empty field means the default. Raises Invalid."""
+    """Return what the form says. Parameters only the API sets are kept; an empty field means the default. Raises
+    Invalid.
+    """
     if "reset" in request.form:
         return Parameters()
     given: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
@@ -145,12 +147,16 @@ def _chosen(before: Parameters) -> Parameters:
 
 
 def _is_for_once() -> bool:
-    """Whether the choice is for the next message only, or that is being undone: nothing is stored in either case."""
+    """Return whether the choice is for the next message only, or that is being undone: nothing is stored in either
+    case.
+    """
     return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
 def _once(chosen: Parameters, before: Parameters) -> Parameters:
-    """What differs from before, for the next message only. Instructions raise Invalid: a message cannot have any."""
+    """Return what differs from before, for the next message only. Instructions raise Invalid: a message cannot have
+    any.
+    """
     if "not_once" in request.form:
         return Parameters()
     if chosen.system != before.system and (chosen.system or before.system):

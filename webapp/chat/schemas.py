@@ -79,7 +79,7 @@ class NewMessage(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What is stored with the message besides its text."""
+        """Return what is stored with the message besides its text."""
         return _kept(self.parameters, purpose=self.purpose)
 
 
@@ -95,7 +95,7 @@ class ChatRequest(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What is stored with the message besides its text."""
+        """Return what is stored with the message besides its text."""
         return _kept(self.parameters, context=self.context)
 
 

@@ -32,12 +32,12 @@ def _starters(space: Space | None) -> tuple[Starter, ...]:
 @blueprint.get("/help/memory")
 @login_required
 def about_memory() -> ViewResult:
-    """What is kept, where, and how to get rid of it, in plain words."""
+    """Return what is kept, where, and how to get rid of it, in plain words."""
     return render_template("help/memory.html")
 
 
 @blueprint.get("/help/new")
 @login_required
 def whats_new() -> ViewResult:
-    """What changed lately."""
+    """Return what changed lately."""
     return render_template("help/new.html")

@@ -62,7 +62,7 @@ class Trailer:
         return shown
 
     def end(self) -> tuple[str, Offer]:
-        """What is left to show, and what is offered."""
+        """Return what is left to show, and what is offered."""
         held, self._held = self._held, ""
         at = held.find(OPENS)
         if at < 0:
@@ -106,7 +106,7 @@ def _read(body: str) -> Offer | None:
 
 
 def _beginning(text: str) -> int:
-    """How many characters at the end of a text may be the beginning of the block."""
+    """Return how many characters at the end of a text may be the beginning of the block."""
     return next((size for size in range(min(len(OPENS) - 1, len(text)), 0, -1) if OPENS.startswith(text[-size:])), 0)
 
 

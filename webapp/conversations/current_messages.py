@@ -19,13 +19,13 @@ def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool
 
 
 def previous_messages(conversation_id: int, message_id: int, role: str, most: int = 1) -> Select[Message]:
-    """What one side said before a message, latest first."""
+    """Return what one side said before a message, latest first."""
     earlier = select(Message).where(current(conversation_id, role), Message.message_id < message_id)
     return earlier.order_by(Message.message_id.desc()).limit(most)
 
 
 def count_current(conversation_id: int, role: str | None = None, *, after: int = 0, through: int | None = None) -> int:
-    """How many messages there are after one, and up to another if that is given."""
+    """Return how many messages there are after one, and up to another if that is given."""
     found = select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
     return db.session.scalar(found if through is None else found.where(Message.message_id <= through)) or 0
 

@@ -34,7 +34,9 @@ def clean_model_title(proposed: str | None, asked: str, answered: str) -> str:
 
 
 def is_of(title: str, source: str) -> bool:
-    """Whether a title has no number that nobody mentioned, and is not English when another language is spoken."""
+    """Return whether a title has no number that nobody mentioned, and is not English when another language is
+    spoken.
+    """
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
     said = words(source)

@@ -29,7 +29,7 @@ class SharedFeedback:
 
 
 def find_feedback(user_id: int, message_id: int) -> MessageFeedback | None:
-    """What the user thinks of a reply, if they rated it. Raises NotFound for a message that is not theirs."""
+    """Return what the user thinks of a reply, if they rated it. Raises NotFound for a message that is not theirs."""
     return db.session.get(MessageFeedback, get_message(user_id, message_id).message_id)
 
 
@@ -60,7 +60,7 @@ def take_back(user_id: int, message_id: int) -> None:
 
 
 def counts(days: int) -> list[Count]:
-    """How replies were rated in the last days, by day (UTC), model and prompt version, newest day first."""
+    """Return how replies were rated in the last days, by day (UTC), model and prompt version, newest day first."""
     day = func.date(MessageFeedback.created_at)
     columns = (day, MessageFeedback.model, MessageFeedback.prompt_version)
     rows = db.session.execute(
@@ -80,7 +80,9 @@ def counts(days: int) -> list[Count]:
 
 
 def readable(query: PageQuery) -> Page[SharedFeedback]:
-    """What people let admins read, newest first; the owner of a reply is told of each reading. Raises Invalid."""
+    """Return what people let admins read, newest first; the owner of a reply is told of each reading. Raises
+    Invalid.
+    """
     keyset = Keyset("readable feedback", query, int)
     statement = (
         select(MessageFeedback, Message.content)

@@ -50,7 +50,7 @@ def take_feedback_back(path: MessagePath) -> tuple[str, int]:
 @blueprint.get("/feedback/counts", responses={200: Counts})
 @admin_only
 def count_feedback(query: CountQuery) -> dict[str, Any]:
-    """How replies were rated, by day, model and version of the prompt."""
+    """Return how replies were rated, by day, model and version of the prompt."""
     return Counts(counts=feedback.counts(query.days)).model_dump(mode="json")
 
 

@@ -78,7 +78,7 @@ def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = Fa
 
 
 def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
-    """Where a conversation stands in the list."""
+    """Return where a conversation stands in the list."""
     place = (row.updated_at or EPOCH, row.conversation_id)
     return (int(row.is_pinned), *place) if pinned_first else place
 
@@ -105,7 +105,7 @@ def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, p
 
 
 def _is_writing() -> ColumnElement[bool]:
-    """Whether a reply is being written: there are few at any time, and they have an index."""
+    """Return whether a reply is being written: there are few at any time, and they have an index."""
     written = select(Message.conversation_id).where(
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )
@@ -142,7 +142,9 @@ def _first_mentions(
 
 
 def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
-    """Which conversations mention the words; as one condition, MariaDB would look through everybody's messages."""
+    """Return which conversations mention the words; as one condition, MariaDB would look through everybody's
+    messages.
+    """
     named = select(Conversation.conversation_id).where(
         Conversation.conversation_id.in_(conversation_ids), Conversation.title.contains(q, autoescape=True)
     )

@@ -130,7 +130,9 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
 
 
 def is_repeatable(row: Message) -> bool:
-    """Whether another version of a reply can be written: what it answers, or the point it opens, must be known."""
+    """Return whether another version of a reply can be written: what it answers, or the point it opens, must be
+    known.
+    """
     return row.reply_to_id is not None or messages.point_opened_by(row) is not None
 
 

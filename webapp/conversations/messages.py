@@ -63,7 +63,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
 
 
 def messages_lost(said: Mapping[int, str]) -> bool:
-    """Whether any of these messages, by id, no longer has this text, because it was withdrawn."""
+    """Return whether any of these messages, by id, no longer has this text, because it was withdrawn."""
     now_said = select(Message.message_id, Message.content).where(Message.message_id.in_(said))
     return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(said)
 

@@ -111,7 +111,7 @@ class Conversation(Base):
 
     @property
     def is_unread(self) -> bool:
-        """Whether there is a reply that nobody has looked at."""
+        """Return whether there is a reply that nobody has looked at."""
         if self.is_writing or self.seen_at is None or self.updated_at is None:
             return False
         return self.updated_at > self.seen_at
@@ -127,7 +127,7 @@ class Conversation(Base):
 
     @property
     def is_shared_live(self) -> bool:
-        """Whether others see what is added here."""
+        """Return whether others see what is added here."""
         return self.shared_live_until is not None and self.shared_live_until > now()
 
 
@@ -186,13 +186,13 @@ class Message(Base):
 
     @property
     def is_cut(self) -> str:
-        """What cut a finished reply short: "length", "filtered", or nothing."""
+        """Return what cut a finished reply short: "length", "filtered", or nothing."""
         payload = self.custom_payload or {}
         return "length" if payload.get("truncated") else "filtered" if payload.get("filtered") else ""
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it ended early, with text that another reply can continue from."""
+        """Return whether it ended early, with text that another reply can continue from."""
         if self.status == "complete":
             return bool(self.is_cut)
         return self.status in ("stopped", "interrupted") and bool(self.content.strip())

@@ -38,7 +38,7 @@ UNTITLED = "New conversation"
 
 @blueprint.app_context_processor
 def _workspace() -> dict[str, Any]:
-    """What the shell and the composer of any page may need; nothing is loaded unless a template asks for it."""
+    """Return what the shell and the composer of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_sidebar": _load_sidebar,
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),

@@ -201,7 +201,7 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
 
 
 def is_taken_back(user_id: int, conversation_id: int, leaving: str) -> bool:
-    """Whether a reload came before the report that its page was left."""
+    """Return whether a reload came before the report that its page was left."""
     try:
         return bool(leaving) and bool(redis().exists(_taken_back(user_id, conversation_id, leaving)))
     except RedisError:

@@ -35,7 +35,7 @@ def sources_of(calls: Calls | None) -> list[Source]:
 
 
 def heard(calls: Calls | None) -> list[str]:
-    """What tools returned from outside: other people's words, never evidence about the user."""
+    """Return what tools returned from outside: other people's words, never evidence about the user."""
     return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
 
 
@@ -45,7 +45,7 @@ def open_client_calls(calls: Calls | None) -> list[Mapping[str, Any]]:
 
 
 def arguments_line(given: Mapping[str, Any] | None) -> str:
-    """What a tool was given, on one line."""
+    """Return what a tool was given, on one line."""
     found = {
         name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)
     }

@@ -282,14 +282,14 @@ def savepoint_is_gone(error: BaseException) -> bool:
 
 
 def database_is_full(error: BaseException) -> bool:
-    """Whether the database has no room left for what it was given."""
+    """Return whether the database has no room left for what it was given."""
     if not isinstance(error, DBAPIError):
         return False
     return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
 
 
 def database_is_away(error: BaseException) -> bool:
-    """Whether the database failed temporarily, rather than our statement being wrong."""
+    """Return whether the database failed temporarily, rather than our statement being wrong."""
     if isinstance(error, PoolTimeoutError):
         return True
     if not isinstance(error, DBAPIError):

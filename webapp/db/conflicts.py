@@ -37,7 +37,7 @@ _REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether a transaction was rolled back for a reason that will be gone when it is repeated."""
+    """Return whether a transaction was rolled back for a reason that will be gone when it is repeated."""
     if not isinstance(error, DBAPIError):
         return False
     code = error_code(error)
@@ -58,7 +58,7 @@ def forget_session() -> None:
 def repeat_on_conflict(
     work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
 ) -> T:
-    """What `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
+    """Return what `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
 
     `within`: the seconds within which it may be repeated.
     """

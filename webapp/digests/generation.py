@@ -122,7 +122,7 @@ def generate_now(conversation_id: int) -> GenerationResult:
 
 
 def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
-    """What would be sent for a conversation's digest with this prompt."""
+    """Return what would be sent for a conversation's digest with this prompt."""
     return [{"role": "user", "content": fill(text, texts={"CONVERSATION": _conversation(conversation_id)[0]})}]
 
 

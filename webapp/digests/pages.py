@@ -28,7 +28,7 @@ LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observ
 
 @blueprint.app_context_processor
 def _header() -> dict[str, Any]:
-    """What the header of a conversation may ask for; nothing is loaded unless a template does."""
+    """Return what the header of a conversation may ask for; nothing is loaded unless a template does."""
     return {"load_digest": _shown}
 
 

@@ -35,7 +35,7 @@ class ConversationMemoryData(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing."""
+        """Return whether it says nothing."""
         return not (self.main_topics or self.action or self.typical_observation)
 
 

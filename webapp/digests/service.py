@@ -66,7 +66,7 @@ def history(conversation_id: int) -> Sequence[ConversationMemoryVersion]:
 
 
 def is_stale(digest: ConversationMemory, conversation: Conversation) -> bool:
-    """Whether the conversation has continued since the digest was made."""
+    """Return whether the conversation has continued since the digest was made."""
     return digest.as_of < conversation.updated_at
 
 

@@ -71,7 +71,7 @@ def list_files(query: PageQuery) -> dict[str, Any]:
 @blueprint.get("/files/<int:file_id>", responses={200: FileOut})
 @login_required
 def get_file(path: FilePath) -> dict[str, Any]:
-    """What is known about a file."""
+    """Return what is known about a file."""
     return FileOut.of(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
 
 

@@ -146,7 +146,7 @@ class Bucket:
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
-        """Whether the bucket keeps deleted content, as far as it reports."""
+        """Return whether the bucket keeps deleted content, as far as it reports."""
         try:
             found = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
         except (Unavailable, FileNotFoundError):  # not every server supports this

@@ -36,7 +36,7 @@ Link = Callable[[Citable, int, str], str]
 
 
 def names_a_page(text: str) -> bool:
-    """Whether a text may name a page; cheap."""
+    """Return whether a text may name a page; cheap."""
     return _PAGE.search(text) is not None
 
 

@@ -34,7 +34,7 @@ def sweep_storage() -> int:
 
 
 def _is_named_now(digest: str) -> bool:
-    """Whether the content was added again while others were being deleted."""
+    """Return whether the content was added again while others were being deleted."""
     found = is_named(digest)
     db.session.rollback()
     return found

@@ -32,7 +32,7 @@ blueprint = Blueprint("files_pages", __name__)
 
 @blueprint.app_context_processor
 def _pages_named() -> dict[str, Any]:
-    """What the templates of messages can call."""
+    """Return what the templates of messages can call."""
     return {"with_pages": with_pages, "tokens_shown": tokens_shown, "largest_file": largest_file}
 
 
@@ -49,7 +49,7 @@ def room_for(wish: str) -> int:
 
 
 def tokens_shown(file: File) -> int:
-    """What a file will take in a prompt, as the person's models count; pictures are counted by size."""
+    """Return what a file will take in a prompt, as the person's models count; pictures are counted by size."""
     if "weights" not in g:
         g.weights = weights_of(current_user_id())
     weights: Weights = g.weights
@@ -128,7 +128,7 @@ def show(file_id: int) -> ViewResult:
 
 
 def requested_picture() -> PictureQuery:
-    """Which picture the address asks for; invalid values are replaced by defaults."""
+    """Return which picture the address asks for; invalid values are replaced by defaults."""
     found = request.args
     return PictureQuery(
         page=min(max(found.get("page", 0, type=int), 0), 100_000),

@@ -28,17 +28,19 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """What it is called in a prompt."""
+        """Return what it is called in a prompt."""
         return f"{self.name}, page {self.page}" if self.page else self.name
 
     @property
     def note(self) -> str:
-        """What replaces it if it is not shown."""
+        """Return what replaces it if it is not shown."""
         return f"[Picture attached: {self.label}. There was no room to show it.]"
 
 
 def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequence[int], edge: int) -> list[Picture]:
-    """How a retrieved document without text, or pages of one, is shown: the picture itself, or the first few pages."""
+    """Return how a retrieved document without text, or pages of one, is shown: the picture itself, or the first few
+    pages.
+    """
     if media_type.startswith("image/"):
         return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
     tokens = picture_tokens(edge * 5 // 7, edge)

@@ -66,7 +66,7 @@ def first_look(path: Path, digest: str, media_type: str) -> int:
 
 
 def page_tokens() -> int:
-    """What a page that is a picture takes in a prompt, assuming the usual shape."""
+    """Return what a page that is a picture takes in a prompt, assuming the usual shape."""
     edge = size_of_views()
     return picture_tokens(edge * 5 // 7, edge)
 

@@ -101,7 +101,7 @@ def _pages(data: bytes, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
-    """Where certain words are on a page, ignoring white space and case: boxes, with the origin at the bottom."""
+    """Return where certain words are on a page, ignoring white space and case: boxes, with the origin at the bottom."""
     text = page.get_textpage()
     count = text.count_chars()
     said = text.get_text_range(0, count) if count else ""

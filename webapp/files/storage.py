@@ -52,7 +52,7 @@ class Storage(Protocol):
         """Write, read and delete something small."""
 
     def keeps_versions(self) -> bool:
-        """Whether deleted content is nevertheless kept."""
+        """Return whether deleted content is nevertheless kept."""
 
 
 file_storage: Part[Storage] = Part("file_storage")

@@ -19,7 +19,7 @@ _readers = BoundedSemaphore(2)
 
 
 def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> dict[str, Any]:
-    """What a module writes as JSON; {"error": reason} if it is stopped or fails. Raises Unavailable."""
+    """Return what a module writes as JSON; {"error": reason} if it is stopped or fails. Raises Unavailable."""
     limit = seconds or SECONDS
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")

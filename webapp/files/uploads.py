@@ -130,12 +130,12 @@ def drop_unnamed(digest: str) -> None:
 
 
 def is_named(digest: str) -> bool:
-    """Whether a file, or a document of a space, has this content."""
+    """Return whether a file, or a document of a space, has this content."""
     return bool(existing_contents([digest]))
 
 
 def existing_contents(digests: Collection[str]) -> set[str]:
-    """Which of some contents a file, or a document of a space, has."""
+    """Return which of some contents a file, or a document of a space, has."""
     return {found for found in db.session.scalars(_naming(digests)) if found}
 
 
@@ -154,7 +154,7 @@ def _digest(data: BinaryIO) -> str:
 
 
 def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
-    """Why a picture cannot be shown, or how many tokens it takes."""
+    """Return why a picture cannot be shown, or how many tokens it takes."""
     try:
         return None, pictures.first_look(path, digest, media_type)
     except Invalid as error:

@@ -28,7 +28,7 @@ def normal(text: str) -> str:
 
 
 def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
-    """Whether a client sent back a reply as it is stored.
+    """Return whether a client sent back a reply as it is stored.
 
     A reply that was cut short may be longer on either side. Of one that lost what was forgotten (at the mark `gone`)
     the client still has all.

@@ -132,7 +132,7 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
 
 
 def _problem(schema: Any) -> str:
-    """What is wrong with the schema of a function's parameters; empty if nothing is."""
+    """Return what is wrong with the schema of a function's parameters; empty if nothing is."""
     if schema is None:
         return ""
     if not isinstance(schema, dict):

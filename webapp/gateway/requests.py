@@ -53,7 +53,7 @@ class End:
 
     @property
     def content(self) -> str:
-        """What is stored, not what was streamed: something may have been forgotten in the meantime."""
+        """Return what is stored, not what was streamed: something may have been forgotten in the meantime."""
         return str(self.data["message"]["content"])
 
     @property
@@ -73,8 +73,9 @@ def body_as(shape: type[_Body]) -> _Body:
 
 
 def wish(model: str, conversation_id: int | None = None) -> Wish:
-    """What the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises Invalid,
-    NotFound."""
+    """Return what the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises
+    Invalid, NotFound.
+    """
     name, chosen = wire.split_model(model)
     wishes: dict[str, Any] = {"model": service.model_named(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):

@@ -69,7 +69,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it sets for the reply, under the names of chat completions."""
+        """Return what it sets for the reply, under the names of chat completions."""
         given = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -117,8 +117,9 @@ def read(request: ResponseRequest) -> GatewayRequest:
 
 
 def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, str]]:
-    """What follows an earlier response: a question, which may be empty, and the results of its calls by call id. Raises
-    Unsupported."""
+    """Return what follows an earlier response: a question, which may be empty, and the results of its calls by call
+    id. Raises Unsupported.
+    """
     _check(request)
     found = _messages(request)
     if any(message.role == "assistant" for message in found):

@@ -38,7 +38,7 @@ class About:
 
     @classmethod
     def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
-        """What it says for a request."""
+        """Return what it says for a request."""
         return cls(
             turn_id,
             created,

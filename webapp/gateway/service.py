@@ -53,7 +53,7 @@ class Wish:
 
     @property
     def seed(self) -> str:
-        """What tells two conversations with the same history apart."""
+        """Return what tells two conversations with the same history apart."""
         return f"{self.space_id or 0}/{self.memory}/{int(self.is_temporary)}"
 
     @property

@@ -58,8 +58,9 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
 
 
 def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
-    """Where this very question was asked before, after this very history: the conversation, locked, with the id and
-    status of the reply it still ends with. None for a new question, or if the conversation has gone on."""
+    """Return where this very question was asked before, after this very history: the conversation, locked, with the
+    id and status of the reply it still ends with. None for a new question, or if the conversation has gone on.
+    """
     for reply in _candidates(user_id, mark):
         query = (
             owned_conversations(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()

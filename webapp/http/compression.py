@@ -51,7 +51,7 @@ def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[
 
 
 def reads_gzip() -> bool:
-    """Whether the caller accepts a compressed response."""
+    """Return whether the caller accepts a compressed response."""
     return "gzip" in request.accept_encodings.values()
 
 

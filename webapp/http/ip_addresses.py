@@ -14,8 +14,9 @@ _OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24
 
 
 def is_public(text: str) -> bool:
-    """Whether an IP address is on the open internet: not of this machine, its network or a cloud's metadata service,
-    nor an IPv6 form of such an IPv4 address. False for what is not an address."""
+    """Return whether an IP address is on the open internet: not of this machine, its network or a cloud's metadata
+    service, nor an IPv6 form of such an IPv4 address. False for what is not an address.
+    """
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

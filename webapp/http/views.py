@@ -65,7 +65,7 @@ def wants_json() -> bool:
 
 
 def wants_partial() -> bool:
-    """Whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
+    """Return whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
     htmx = htmx_request.htmx
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
@@ -115,7 +115,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
 
 def has_body(sent: Request) -> bool:
-    """Whether anything was sent with a request."""
+    """Return whether anything was sent with a request."""
     return bool(sent.content_length) or "Transfer-Encoding" in sent.headers
 
 

@@ -26,7 +26,7 @@ MONTHS = (
 
 
 def is_zone(name: str) -> bool:
-    """Whether there is a time zone of that name."""
+    """Return whether there is a time zone of that name."""
     return name in _ZONES
 
 
@@ -60,14 +60,14 @@ def full_date(day: date) -> str:
 
 
 def greeting(now: datetime, name: str) -> str:
-    """How to say hello at that time of day."""
+    """Return how to say hello at that time of day."""
     part = "morning" if 5 <= now.hour < 12 else "afternoon" if 12 <= now.hour < 18 else "evening"
     first = name.split()[0] if name.split() else ""
     return f"Good {part}, {first}" if first else f"Good {part}"
 
 
 def is_near(day: date, today: date) -> bool:
-    """Whether a day is clear without its year being given."""
+    """Return whether a day is clear without its year being given."""
     return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
 
 
@@ -77,7 +77,7 @@ def _day(day: date, today: date) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """How long something took: "a moment", "12 seconds", "2 min 5 s"."""
+    """Return how long something took: "a moment", "12 seconds", "2 min 5 s"."""
     whole = round(seconds)
     if whole < 2:
         return "a moment"

@@ -94,7 +94,7 @@ def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
 
 
 def translate(text: str) -> str:
-    """What a service said, in the reader's language; English if it has not been translated."""
+    """Return what a service said, in the reader's language; English if it has not been translated."""
     if isinstance(text, Sentence):
         values = {
             name: translate(value) if isinstance(value, Sentence) else value for name, value in text.values.items()
@@ -109,7 +109,7 @@ def translate(text: str) -> str:
 
 
 def about_field(message: str, field: str) -> str:
-    """What is wrong with a field, as a sentence; empty if it has not been translated.
+    """Return what is wrong with a field, as a sentence; empty if it has not been translated.
 
     Messages that begin with a small letter are about a field: catalogs have them with the field's name in front.
     """

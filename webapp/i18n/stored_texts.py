@@ -12,7 +12,9 @@ _VALUES = {"num": r"\d+", "number": r"\d+"}
 
 
 def values_in(form: str, text: str) -> dict[str, str] | None:
-    """What stands for the values of a form in a text, `%(num)s` and `%(number)s` for digits; None if it has another."""
+    """Return what stands for the values of a form in a text, `%(num)s` and `%(number)s` for digits; None if it has
+    another.
+    """
     found = _pattern(form).fullmatch(text)
     return found.groupdict() if found else None
 

@@ -47,7 +47,7 @@ class LockedPoint:
 
     @property
     def state(self) -> PointState:
-        """What is known, as far as its evidence still exists."""
+        """Return what is known, as far as its evidence still exists."""
         return as_it_stands(state_of(self.row), len(self.evidence))
 
     def remember(self) -> None:

@@ -73,7 +73,7 @@ def list_points(path: GuidedPath) -> ViewResult:
 )
 @login_required
 def summary_status(path: GuidedPath) -> ViewResult:
-    """Whether the PDF summary exists and reflects what is known now."""
+    """Return whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
     return SummaryStatus.of(state, url).model_dump(mode="json")

@@ -73,7 +73,7 @@ def open_points(conversation: Conversation) -> Guided:
 
 
 def _unread(conversation: Conversation) -> Sequence[str]:
-    """What the user said since the last extraction."""
+    """Return what the user said since the last extraction."""
     return db.session.scalars(
         select(Message.content).where(
             current(conversation.conversation_id, "user"), Message.message_id > (conversation.extracted_through or 0)
@@ -148,7 +148,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
 
 
 def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: GroundedAssessment) -> bool:
-    """Whether all criteria are met, if the assessment says which ones it settles; otherwise its word counts."""
+    """Return whether all criteria are met, if the assessment says which ones it settles; otherwise its word counts."""
     if not found.assessment.criteria_met:
         return True
     met = {text for item in left for text in item.criteria} | set(criteria_of(point, found))

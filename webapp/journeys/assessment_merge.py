@@ -98,7 +98,7 @@ def keep_settled(state: PointState, threshold: float) -> PointState:
 
 
 def is_settled(state: PointState, threshold: float) -> bool:
-    """Whether a point is addressed, with enough confidence not to need another look."""
+    """Return whether a point is addressed, with enough confidence not to need another look."""
     return state.is_addressed and at_least(state.confidence, threshold)
 
 

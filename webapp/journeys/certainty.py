@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Lifetime, frozenset[str]], ...] = tuple(
 
 
 def lifetime_of(name: str, keeps: str | None = None) -> Lifetime:
-    """How long a fact stays valid, by its name or content; a point may set this itself (`keeps`)."""
+    """Return how long a fact stays valid, by its name or content; a point may set this itself (`keeps`)."""
     if keeps in HALF_LIFE_DAYS:
         return keeps  # type: ignore[return-value]
     said = set(stems(words(name.replace("_", " "))))
@@ -40,7 +40,7 @@ def lifetime_of(name: str, keeps: str | None = None) -> Lifetime:
 
 
 def freshness(said_at: datetime, at: datetime, lifetime: Lifetime) -> float:
-    """How much of its certainty is left: 1 for what was just said, 0.5 after the half-life."""
+    """Return how much of its certainty is left: 1 for what was just said, 0.5 after the half-life."""
     half = HALF_LIFE_DAYS[lifetime]
     if half is None:
         return 1.0

@@ -60,7 +60,7 @@ class Disagreement:
 
 
 def is_correction(message: str) -> bool:
-    """Whether a message withdraws or corrects something."""
+    """Return whether a message withdraws or corrects something."""
     text = message.replace("’", "'").replace("'", " ")
     return bool(_TURNS.search(text)) or bool(_denied(message))
 
@@ -72,7 +72,7 @@ def replaced_by(
     known: Sequence[Known],
     named: Sequence[str] = (),
 ) -> dict[int, Replaced]:
-    """What a new message replaces in what is known, by evidence id.
+    """Return what a new message replaces in what is known, by evidence id.
 
     `values` and `statements` were understood from the message; `named` are the statements that the assessment says it
     replaces. What is only repeated is not replaced.
@@ -125,7 +125,7 @@ def disagreements(known: Sequence[Known], settled: Sequence[Sequence[int]] = ())
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether two values say the same, or one says the other in more detail."""
+    """Return whether two values say the same, or one says the other in more detail."""
     first, second = set(_terms(str(one))), set(_terms(str(other)))
     return first <= second or second <= first
 
@@ -136,7 +136,7 @@ def _denied(message: str) -> list[str]:
 
 
 def _says(part: str, statement: str) -> bool:
-    """Whether a statement is about what a few words name: it contains all their significant words."""
+    """Return whether a statement is about what a few words name: it contains all their significant words."""
     wanted = set(_terms(part))
     return bool(wanted) and wanted <= set(_terms(statement))
 

@@ -34,14 +34,16 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 
 
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
-    """How many keywords a statement contains, in any form; one of several words must be there in order, together."""
+    """Return how many keywords a statement contains, in any form; one of several words must be there in order,
+    together.
+    """
     text = f" {' '.join(_in_order(statement))} "
     wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
     return sum(f" {keyword} " in text for keyword in wanted if keyword)
 
 
 def shares_words(one: str, other: str) -> bool:
-    """Whether two texts have a significant word in common."""
+    """Return whether two texts have a significant word in common."""
     return bool(_terms(one) & _terms(other))
 
 

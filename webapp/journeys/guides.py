@@ -144,7 +144,7 @@ def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
 
 
 def _related_knowledge(current: PointView, view: JourneyView) -> list[str]:
-    """What other points and the user's memories say that is relevant to a point."""
+    """Return what other points and the user's memories say that is relevant to a point."""
     keywords = current.point.semantic_keywords
     said = [
         f"{item.point.title}: {text}"

@@ -103,7 +103,7 @@ class LoadResult:
 
 
 def folders() -> list[Path]:
-    """Where journeys come from: the shipped ones, and the folder with the installation's own."""
+    """Return where journeys come from: the shipped ones, and the folder with the installation's own."""
     own = app_settings().journeys_folder
     return [FIXTURES, *([own] if own is not None else [])]
 

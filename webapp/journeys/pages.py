@@ -32,7 +32,7 @@ blueprint = Blueprint("journeys", __name__)
 
 @blueprint.app_context_processor
 def _points() -> dict[str, Any]:
-    """What the templates of any page may need; nothing is loaded unless a template asks for it."""
+    """Return what the templates of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_begun": conversations_to_continue,
         "load_points": _load_points,
@@ -43,7 +43,7 @@ def _points() -> dict[str, Any]:
 
 
 def _load_questions(view: JourneyView | None = None, opened: PointView | None = None) -> list[str]:
-    """What to offer above the composer, in the language of the page."""
+    """Return what to offer above the composer, in the language of the page."""
     code = language_of(this_app()).code
     return questions_of(view.journey if view else None, opened.point if opened else None, code)
 
@@ -96,7 +96,7 @@ def points(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
 @login_required
 def still(conversation_id: int, slug: str) -> ViewResult:
-    """Whether what other conversations established about a point is still true: `answer` is yes or no."""
+    """Return whether what other conversations established about a point is still true: `answer` is yes or no."""
     if _answer():
         answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
@@ -107,7 +107,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
 @login_required
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
-    """Whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
+    """Return whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
     return _changed(conversation_id)

@@ -41,7 +41,7 @@ class Quote:
 
     @property
     def as_known(self) -> Known:
-        """What was understood from it, for the rules about corrections."""
+        """Return what was understood from it, for the rules about corrections."""
         return Known(self.evidence_id, self.extracted_points, self.structured_data)
 
 
@@ -92,12 +92,14 @@ class PointView:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs no more discussion: it is addressed with confidence, and no goal has been added since."""
+        """Return whether it needs no more discussion: it is addressed with confidence, and no goal has been added
+        since.
+        """
         return is_settled(self.state, self.point.confidence_threshold) and not self.new_goals
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the user does not want to be asked about it; what they say about it anyway still counts."""
+        """Return whether the user does not want to be asked about it; what they say about it anyway still counts."""
         return self.set_aside == "skip" and not self.is_settled
 
     @property
@@ -123,7 +125,7 @@ class PointView:
 
     @property
     def faded(self) -> list[str]:
-        """What was said so long ago, for its kind of fact, that it is asked about again."""
+        """Return what was said so long ago, for its kind of fact, that it is asked about again."""
         return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
 
     @property
@@ -133,7 +135,7 @@ class PointView:
         return self.state.confidence * average(left)
 
     def _left(self, item: Quote) -> list[tuple[str, float]]:
-        """What was understood from a piece of evidence, each item with how much of its certainty is left."""
+        """Return what was understood from a piece of evidence, each item with how much of its certainty is left."""
         since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
         keeps = self.point.keeps
         found = [
@@ -146,12 +148,12 @@ class PointView:
 
     @property
     def extracted_points(self) -> list[str]:
-        """What was understood, each statement once."""
+        """Return what was understood, each statement once."""
         return merge_texts((), (text for item in self.evidence for text in item.extracted_points))
 
     @property
     def statements(self) -> list[str]:
-        """What was understood, except statements that only repeat a quote, which would be shown twice."""
+        """Return what was understood, except statements that only repeat a quote, which would be shown twice."""
         said = self.quotes
         return merge_texts(said, self.extracted_points)[len(said) :]
 
@@ -170,17 +172,17 @@ class PointView:
 
     @property
     def to_check(self) -> bool:
-        """Whether it rests only on other conversations, or is old, and the user has not confirmed it."""
+        """Return whether it rests only on other conversations, or is old, and the user has not confirmed it."""
         return self.is_from_elsewhere or bool(self.faded)
 
     @property
     def is_from_elsewhere(self) -> bool:
-        """Whether it rests only on other conversations, and the user has not confirmed it."""
+        """Return whether it rests only on other conversations, and the user has not confirmed it."""
         return bool(self.evidence) and self.confirmed_at is None and all(item.elsewhere for item in self.evidence)
 
     @property
     def guide(self) -> PointGuide:
-        """What the assistant is told about it."""
+        """Return what the assistant is told about it."""
         point = self.point
         known = self.extracted_points
         return PointGuide(
@@ -205,7 +207,7 @@ class JourneyView:
 
     @property
     def addressed(self) -> int:
-        """How many points are addressed."""
+        """Return how many points are addressed."""
         return sum(view.is_settled for view in self.points)
 
     @property
@@ -218,7 +220,7 @@ class JourneyView:
 
     @property
     def is_complete(self) -> bool:
-        """Whether some points are addressed and the user does not want to talk about any of the others."""
+        """Return whether some points are addressed and the user does not want to talk about any of the others."""
         done = sum(view.is_settled or view.is_skipped for view in self.points)
         return self.addressed > 0 and done == len(self.points)
 

@@ -84,7 +84,7 @@ def point_views(
 
 
 def state_of(row: PointMemory | None) -> PointState:
-    """What is stored about a point."""
+    """Return what is stored about a point."""
     if row is None:
         return PointState()
     return PointState(
@@ -183,7 +183,7 @@ def _view(
 
 
 def _former(evidence: Sequence[Quote]) -> list[Former]:
-    """What was said and replaced, oldest first."""
+    """Return what was said and replaced, oldest first."""
     found = []
     for item in evidence:
         if item.retired_at is not None:

@@ -24,7 +24,7 @@ WITHOUT_VECTORS = 2
 
 
 def lines_of(point: ConversationPoint) -> list[str]:
-    """What a memory is compared with: what the point is about, and each of its goals and criteria."""
+    """Return what a memory is compared with: what the point is about, and each of its goals and criteria."""
     return [f"{point.title}. {point.description}", *aims_of(point)]
 
 

@@ -50,7 +50,7 @@ class Report:
 
     @property
     def addressed(self) -> int:
-        """How many points are addressed."""
+        """Return how many points are addressed."""
         return sum(answer.is_addressed for answer in self.answers)
 
 
@@ -70,7 +70,7 @@ class ReportTexts:
     in_full: Callable[[date], str] = full_date
 
     def count(self, report: Report) -> str:
-        """How many points the conversation has covered."""
+        """Return how many points the conversation has covered."""
         return self.addressed.replace("{addressed}", str(report.addressed)).replace("{total}", str(len(report.answers)))
 
     def disagreement(self, text: str) -> str:

@@ -34,7 +34,7 @@ class Face:
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """Return where the file is."""
         return Path(str(files(self.package).joinpath(self.file)))
 
 

@@ -83,7 +83,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
 
 
 def is_being_made(conversation_id: int) -> bool:
-    """Whether a job for the summary is waiting or running; False while Redis is unavailable."""
+    """Return whether a job for the summary is waiting or running; False while Redis is unavailable."""
     try:
         waits = pending_job_id(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))
         return waits is not None or bool(redis().exists(report_lock_key(conversation_id)))
@@ -105,7 +105,7 @@ def _ask_for(conversation_id: int) -> bool:
 
 
 def report_due(conversation: Conversation) -> bool:
-    """Whether the journey is complete and there is no summary, or one that is out of date."""
+    """Return whether the journey is complete and there is no summary, or one that is out of date."""
     source = source_of(conversation)
     if not source.view.is_complete:
         return False
@@ -129,7 +129,7 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 
 
 def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Report]:
-    """What the summary would say now. Raises NotFound, and Conflict while there is nothing to sum up."""
+    """Return what the summary would say now. Raises NotFound, and Conflict while there is nothing to sum up."""
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
     if not source.evidence_ids:
@@ -171,7 +171,7 @@ def stored_row(conversation_id: int) -> ConversationReport | None:
 
 
 def source_of(conversation: Conversation) -> Source:
-    """What the summary of a conversation would be made from now."""
+    """Return what the summary of a conversation would be made from now."""
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     owner = get_or_raise(User, conversation.user_id)
     profile = get_profile(conversation.user_id)
@@ -212,7 +212,7 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
 
 
 def _statements(item: PointView, quotes: Mapping[str, Quotation]) -> list[str]:
-    """What was understood, without what the quotes shown already say."""
+    """Return what was understood, without what the quotes shown already say."""
     return merge_texts(quotes, item.extracted_points)[len(merge_texts((), quotes)) :]
 
 

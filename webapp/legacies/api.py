@@ -65,6 +65,6 @@ def delete_fact(path: FactPath) -> ViewResult:
 @blueprint.get("/conversations/<int:conversation_id>/move", responses={200: MoveReport})
 @login_required
 def plan_move(path: MovePath, query: MoveQuery) -> ViewResult:
-    """What moving a conversation into a space, or out of one, would do to the memories that rest on it."""
+    """Return what moving a conversation into a space, or out of one, would do to the memories that rest on it."""
     move = conversation_moves.plan_move(current_user_id(), path.conversation_id, query.space_id)
     return MoveReport.of(move).model_dump(mode="json")

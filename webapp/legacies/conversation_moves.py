@@ -35,7 +35,7 @@ class Move:
 
 
 def plan_move(user_id: int, conversation_id: int, to: int | None) -> Move:
-    """What would happen if a conversation were moved; changes nothing. Raises NotFound."""
+    """Return what would happen if a conversation were moved; changes nothing. Raises NotFound."""
     row = conversations.get_conversation(user_id, conversation_id)
     if to is not None:
         require_member(user_id, to)
@@ -61,7 +61,7 @@ def _plan(row: Conversation, to: int | None) -> Move:
 
 
 def _is_known_there(memory: Memory, to: int | None) -> bool:
-    """Whether the key of a memory in use has another current value in its new place."""
+    """Return whether the key of a memory in use has another current value in its new place."""
     in_use = memory.valid_to is None and not memory.is_archived and not memory.needs_review
     held = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None
     return held is not None

@@ -124,7 +124,9 @@ def side_by_side(plan: Plan, known: Mapping[int, str], categories: Mapping[int, 
 
 
 def _adds_nothing(content: str, known: Mapping[int, str], ref: int) -> bool:
-    """Whether a statement has no words that the known one lacks, apart from those that only put it more strongly."""
+    """Return whether a statement has no words that the known one lacks, apart from those that only put it more
+    strongly.
+    """
     if ref not in known:
         return False
     told = set(stems(words(content))) - _MARGIN - set(stems(_LIKES + _DISLIKES))

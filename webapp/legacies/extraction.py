@@ -52,7 +52,7 @@ class Batch:
 
     @property
     def is_telling(self) -> bool:
-        """Whether the user says anything that could be a fact."""
+        """Return whether the user says anything that could be a fact."""
         return any(item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.said)
 
 
@@ -146,7 +146,9 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
 
 
 def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
-    """What to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished reply."""
+    """Return what to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished
+    reply.
+    """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
         return None

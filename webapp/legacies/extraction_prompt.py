@@ -59,7 +59,7 @@ def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
 
 
 def fact_task(name: str) -> str:
-    """What a legacy adds to the summary prompt."""
+    """Return what a legacy adds to the summary prompt."""
     return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
 
 

@@ -152,7 +152,7 @@ def _facts_in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int
 
 
 def known_facts(user_id: int, space_id: int) -> str:
-    """What the prompt for finding facts says about those already known."""
+    """Return what the prompt for finding facts says about those already known."""
     return as_known(list(_facts_in_use(user_id, space_id)[0].values()))
 
 
@@ -175,7 +175,7 @@ def _operation(item: ProposedFact, name: str, own: Sequence[UserMessage]) -> Mem
 
 
 def extracts_facts(conversation: Conversation) -> bool:
-    """Whether summaries of a conversation look for facts: in a legacy, with memory on."""
+    """Return whether summaries of a conversation look for facts: in a legacy, with memory on."""
     owner = db.session.get(User, conversation.user_id)
     if owner is None or not conversation.makes_memory:
         return False

@@ -41,7 +41,7 @@ class Grounds:
 def ground(
     content: str, about: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
 ) -> Grounds | None:
-    """What a fact about somebody rests on; None if none of the user's messages says it.
+    """Return what a fact about somebody rests on; None if none of the user's messages says it.
 
     A verbatim quote counts, in the message that was named or else in another one. Without one, the sentence with the
     most of the fact's telling words counts. The person's name is not a telling word, since any sentence may contain it.
@@ -65,7 +65,7 @@ def ground(
 
 
 def _shares(quote: str, content: str, about: str) -> bool:
-    """Whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
+    """Return whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
     wanted = _telling(content) - _telling(about)
     return not wanted or bool(wanted & _telling(quote)) or len(_telling(quote)) >= 3
 

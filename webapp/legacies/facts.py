@@ -57,14 +57,16 @@ def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
 
 
 def view_as_member(user_id: int, space_id: int) -> list[Fact]:
-    """What another member sees of the legacy: only the shared facts, the reader's own included. Raises NotFound."""
+    """Return what another member sees of the legacy: only the shared facts, the reader's own included. Raises
+    NotFound.
+    """
     _legacy(user_id, space_id)
     shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)
 
 
 def count_waiting(user_id: int, space_id: int) -> int:
-    """How many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
+    """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _legacy(user_id, space_id)
     rows = db.session.scalars(
         service.visible(user_id)
@@ -97,7 +99,7 @@ def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
 
 
 def _weight(memory: Memory) -> float:
-    """How telling a fact is: pinned ones first, then by importance, certainty and how often it was said."""
+    """Return how telling a fact is: pinned ones first, then by importance, certainty and how often it was said."""
     often = min(memory.evidence_count, 5) * 0.04
     return (1.0 if memory.is_pinned else 0.0) + memory.importance * (memory.confidence or 1.0) + often
 

@@ -24,7 +24,7 @@ IS_SHARED = Memory.visibility == "shared"
 
 
 def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
-    """What will happen, in words; counts only the member's own things."""
+    """Return what will happen, in words; counts only the member's own things."""
     told = (
         select(func.count())
         .select_from(Conversation)

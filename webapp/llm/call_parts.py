@@ -26,5 +26,5 @@ def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
 
 
 def instructions_of(parts: Iterable[Part]) -> str:
-    """What the model is told: the parts' instructions one after another."""
+    """Return what the model is told: the parts' instructions one after another."""
     return "\n\n".join(part.instructions for part in parts if part.instructions)

@@ -44,7 +44,7 @@ class Capabilities:
         self._lock = threading.Lock()
 
     def accepts(self, base_url: str, model: str, feature: str) -> bool:
-        """Whether `feature` (one of FEATURES) has not been refused."""
+        """Return whether `feature` (one of FEATURES) has not been refused."""
         refused = self._read(base_url, model).get("refused")
         return not (isinstance(refused, list) and feature in refused)
 
@@ -74,7 +74,7 @@ class Capabilities:
             self._store_tools(base_url, model, {name: known[name] for name in known.keys() - set(fingerprints)})
 
     def thinks(self, base_url: str, model: str) -> bool:
-        """Whether the model was seen to think before it answers."""
+        """Return whether the model was seen to think before it answers."""
         return bool(self._read(base_url, model).get("thinks"))
 
     def note_thinking(self, base_url: str, model: str) -> None:

@@ -115,7 +115,7 @@ class StreamDecoder:
         return events
 
     def take_progress(self) -> bool:
-        """Whether the model has worked on its answer since the last call, including reasoning and tool calls."""
+        """Return whether the model has worked on its answer since the last call, including reasoning and tool calls."""
         progress, self._progress = self._progress, False
         return progress
 

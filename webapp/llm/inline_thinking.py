@@ -52,7 +52,9 @@ class InlineThinking:
             yield from self._say()
 
     def _opens(self) -> bool:
-        """Whether the answer begins with reasoning, whose tag is then open; sets `is_over` if it certainly does not."""
+        """Return whether the answer begins with reasoning, whose tag is then open; sets `is_over` if it certainly
+        does not.
+        """
         begun = self._held.lstrip()
         tag = next((tag for tag in _TAGS if begun.startswith(tag)), None)
         if tag:
@@ -88,6 +90,6 @@ class InlineThinking:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """How many characters at the end of a text may be the beginning of a tag."""
+    """Return how many characters at the end of a text may be the beginning of a tag."""
     found = re.search("<(?:/[a-z]*)?$", text[-len(tag) :])
     return len(found[0]) if found and tag.startswith(found[0]) else 0

@@ -38,6 +38,6 @@ class LineSplitter:
         return lines
 
     def rest(self) -> bytes:
-        """What was left unterminated at the end of the stream."""
+        """Return what was left unterminated at the end of the stream."""
         tail, self._tail = self._tail, b""
         return tail

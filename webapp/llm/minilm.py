@@ -42,7 +42,7 @@ class LocalEmbedder:
 
     @property
     def loaded(self) -> bool:
-        """Whether the model is in memory."""
+        """Return whether the model is in memory."""
         return self._loaded is not None
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:

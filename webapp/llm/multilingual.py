@@ -38,7 +38,7 @@ class MultilingualEmbedder:
 
     @property
     def loaded(self) -> bool:
-        """Whether the model is in this process's memory."""
+        """Return whether the model is in this process's memory."""
         return self._loaded is not None and self._loaded[0] == os.getpid()
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:

@@ -94,7 +94,8 @@ PAYLOAD = "parameters"
 
 
 def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is sent for one reply in addition to the conversation's parameters, from its question and from itself.
+    """Return what is sent for one reply in addition to the conversation's parameters, from its question and from
+    itself.
 
     The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
     """

@@ -14,7 +14,7 @@ _OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)
 
 
 def has_thought(payload: Any) -> bool:
-    """Whether a completion object shows that its model thought before answering."""
+    """Return whether a completion object shows that its model thought before answering."""
     details = _map(_map(_map(payload).get("usage")).get("completion_tokens_details"))
     message = _map(_choice(payload).get("message"))
     content = message.get("content")
@@ -23,7 +23,7 @@ def has_thought(payload: Any) -> bool:
 
 
 def ran_out(payload: Any) -> bool:
-    """Whether reasoning used up the limit, so that the answer is empty or only reasoning."""
+    """Return whether reasoning used up the limit, so that the answer is empty or only reasoning."""
     choice = _choice(payload)
     content = _map(choice.get("message")).get("content")
     text = content if isinstance(content, str) else ""
@@ -33,7 +33,7 @@ def ran_out(payload: Any) -> bool:
 
 
 def is_only_thought(text: str) -> bool:
-    """Whether a text begins with reasoning that has no end."""
+    """Return whether a text begins with reasoning that has no end."""
     opened = _OPEN.match(text)
     return opened is not None and f"</{opened[1].lower()}>" not in text.lower()
 

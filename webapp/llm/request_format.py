@@ -67,7 +67,7 @@ def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
 
 
 def blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Whether `response_format` was to blame for an error response.
+    """Return whether `response_format` was to blame for an error response.
 
     Servers phrase this in many ways, some not at all: any refusal without a better explanation counts.
     """

@@ -61,12 +61,12 @@ class ModelSettings:
 
 
 def needs_key(base_url: str) -> bool:
-    """Whether this address is known to refuse requests without a key."""
+    """Return whether this address is known to refuse requests without a key."""
     return (urlsplit(base_url).hostname or "").endswith(("openai.com", "openrouter.ai"))
 
 
 def is_loopback(base_url: str) -> bool:
-    """Whether the server runs on this machine, where a proxy from the environment must not be used."""
+    """Return whether the server runs on this machine, where a proxy from the environment must not be used."""
     host = urlsplit(base_url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 

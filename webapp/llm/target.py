@@ -29,5 +29,5 @@ class Target:
 
     @property
     def server(self) -> tuple[object, ...]:
-        """What identifies the server: targets with the same value share a client."""
+        """Return what identifies the server: targets with the same value share a client."""
         return (self.settings.base_url, self.settings.api_key, self.settings.headers)

@@ -56,7 +56,7 @@ class TextualCalls:
         return list(self._work(ended=False))
 
     def end(self) -> list[Event]:
-        """What was held back, now that nothing more comes."""
+        """Return what was held back, now that nothing more comes."""
         return list(self._work(ended=True))
 
     def _work(self, ended: bool) -> Iterator[Event]:
@@ -101,7 +101,9 @@ class TextualCalls:
         self._held, self._tag = self._held[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
-        """How much of what is held is certainly text, and whether a block follows; None if that is still open."""
+        """Return how much of what is held is certainly text, and whether a block follows; None if that is still
+        open.
+        """
         place, read = self._place_here(), 0
         for found in _TRIGGERS.finditer(self._held):
             at = found.start()
@@ -124,7 +126,7 @@ class TextualCalls:
         return len(self._held), False
 
     def _size_of_block(self, ended: bool) -> int | None:
-        """Where the block at the beginning of what is held ends; None if more of it is still to come."""
+        """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
         held = self._held
         if len(held) > _LONGEST_BLOCK:
             return len(held)

@@ -43,7 +43,9 @@ def showable(text: str) -> str:
 
 
 def _open_fence(lines: list[str]) -> tuple[bool, str] | None:
-    """Whether the last line itself opens the fence that is open at the end, and its mark; None if none is open."""
+    """Return whether the last line itself opens the fence that is open at the end, and its mark; None if none is
+    open.
+    """
     mark = ""
     opened_at = -1
     for number, line in enumerate(lines):
@@ -57,7 +59,7 @@ def _open_fence(lines: list[str]) -> tuple[bool, str] | None:
 
 
 def _table_start(lines: list[str]) -> int:
-    """How many characters at the end may become the head of a table."""
+    """Return how many characters at the end may become the head of a table."""
     first = len(lines)
     if not lines[-1]:
         first -= 1
@@ -122,7 +124,7 @@ def _inline(text: str) -> str:
 
 
 def _may_be_formula(text: str, at: int) -> bool:
-    """Whether a single dollar sign may still turn out to open a formula; a price is shown at once."""
+    """Return whether a single dollar sign may still turn out to open a formula; a price is shown at once."""
     if at and (text[at - 1].isalnum() or text[at - 1] == "$"):
         return False
     rest = text[at + 1 :]

@@ -47,7 +47,9 @@ def dollar_end(text: str, start: int, limit: int) -> int:
 
 
 def block_end(opening: str) -> tuple[str, int] | None:
-    """What closes the display formula that a line begins with, and where its TeX begins; None if there is none."""
+    """Return what closes the display formula that a line begins with, and where its TeX begins; None if there is
+    none.
+    """
     if opening.startswith("$$"):
         return "$$", 2
     if opening.startswith("\\["):

@@ -47,7 +47,9 @@ def find_urls(text: str) -> Iterator[Address]:
 
 
 def _is_host(address: str, is_named: bool) -> bool:
-    """Whether an address has a valid host: no underscore in its last two parts, and another part after `www.`."""
+    """Return whether an address has a valid host: no underscore in its last two parts, and another part after
+    `www.`.
+    """
     match = _HOST.match(address)
     parts = match.group(1).split(".") if match else []
     return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))

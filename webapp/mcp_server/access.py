@@ -14,12 +14,12 @@ from webapp.retrieval.scope import NO_SPACE, Scope
 
 
 def is_limited() -> bool:
-    """Whether the token names spaces."""
+    """Return whether the token names spaces."""
     return _only() is not None
 
 
 def includes(space_id: int | None) -> bool:
-    """Whether the token may look into a space; None stands for what is in no space."""
+    """Return whether the token may look into a space; None stands for what is in no space."""
     only = _only()
     return only is None or (space_id or NO_SPACE) in only
 
@@ -31,7 +31,7 @@ def require(space_id: int | None) -> None:
 
 
 def scope(user_id: int) -> Scope:
-    """What the token may find."""
+    """Return what the token may find."""
     return replace(scope_of(user_id), only=_only())
 
 

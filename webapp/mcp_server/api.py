@@ -63,7 +63,7 @@ def serve() -> ViewResult:
 @blueprint.get(f"{_METADATA}/mcp")
 @public
 def metadata() -> ViewResult:
-    """How /mcp is protected (RFC 9728)."""
+    """Return how /mcp is protected (RFC 9728)."""
     return {
         "resource": absolute("/mcp"),
         "authorization_servers": [absolute()],
@@ -112,7 +112,7 @@ def _called(user_id: int, call: Call) -> dict[str, Any]:
 
 
 def _wrong(errors: Sequence[dict[str, Any]]) -> str:
-    """What is wrong with some arguments, each by its name."""
+    """Return what is wrong with some arguments, each by its name."""
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:3])
 
 

@@ -159,7 +159,7 @@ def resource(user_id: int, uri: str) -> Any:
 
 
 def profile(user_id: int) -> dict[str, str]:
-    """What is known about who the user is; empty for a token that may not look outside spaces."""
+    """Return what is known about who the user is; empty for a token that may not look outside spaces."""
     if not access.includes(None):
         return {}
     known = get_profile(user_id)

@@ -33,12 +33,14 @@ _SAID = {
 
 
 def may_write() -> bool:
-    """Whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or everything."""
+    """Return whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or
+    everything.
+    """
     return _has("mcp_write", "write")
 
 
 def may_propose() -> bool:
-    """Whether the caller's token may propose memories; one that only reads may not."""
+    """Return whether the caller's token may propose memories; one that only reads may not."""
     return _has("mcp", "mcp_write", "write")
 
 

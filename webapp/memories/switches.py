@@ -23,7 +23,7 @@ class Switches:
 
     @property
     def is_on(self) -> bool:
-        """Whether memory is read and made in this place."""
+        """Return whether memory is read and made in this place."""
         return self.everywhere and self.here and not self.is_temporary
 
 

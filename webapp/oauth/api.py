@@ -38,7 +38,7 @@ def server() -> Any:
 @blueprint.get("/.well-known/openid-configuration")
 @public
 def metadata() -> ViewResult:
-    """What this authorization server can do (RFC 8414)."""
+    """Return what this authorization server can do (RFC 8414)."""
     issuer = absolute()
     return {
         "issuer": issuer,

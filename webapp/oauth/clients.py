@@ -61,7 +61,7 @@ class Metadata(BaseModel):
 
 
 def trouble_with(uri: str) -> str:
-    """Why an address cannot be a redirect target; empty if it can.
+    """Return why an address cannot be a redirect target; empty if it can.
 
     Allowed are https, http to the person's own machine, and apps' own schemes: a domain name backwards (RFC 8252, 7.1),
     or one followed by `//` and a host, as editors use (`cursor://anysphere…`), if no browser handles it itself.
@@ -85,7 +85,7 @@ def trouble_with(uri: str) -> str:
 
 
 def is_registered(uri: str, registered: list[str]) -> bool:
-    """Whether a program registered an address: exactly, or with another port on the person's own machine."""
+    """Return whether a program registered an address: exactly, or with another port on the person's own machine."""
     if trouble_with(uri):
         return False
     return uri in registered or (
@@ -94,7 +94,7 @@ def is_registered(uri: str, registered: list[str]) -> bool:
 
 
 def redirect_label(uri: str) -> str:
-    """Where people are told they will be sent: a host, their own machine, or an app."""
+    """Return where people are told they will be sent: a host, their own machine, or an app."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):
         return "this computer" if parts.hostname in _LOOPBACK else parts.netloc
@@ -102,13 +102,13 @@ def redirect_label(uri: str) -> str:
 
 
 def form_target(uri: str) -> str:
-    """What a content security policy has to allow so that a form can lead to an address."""
+    """Return what a content security policy has to allow so that a form can lead to an address."""
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
 
 def is_document_id(client_id: str) -> bool:
-    """Whether a program's id is the address of its own document."""
+    """Return whether a program's id is the address of its own document."""
     parts = urlsplit(client_id)
     return (
         parts.scheme == "https"

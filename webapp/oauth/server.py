@@ -47,15 +47,15 @@ class Client:
         return " ".join(one for one in (scope or "").split() if one in service.ACCESS)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Whether the address is one it registered."""
+        """Return whether the address is one it registered."""
         return clients.is_registered(redirect_uri, self.row.redirect_uris)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        """Whether this is its secret."""
+        """Return whether this is its secret."""
         return self.row.secret_hash is not None and service.digest(client_secret) == self.row.secret_hash
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """Whether this is the authentication method it registered."""
+        """Return whether this is the authentication method it registered."""
         return method == self.row.auth_method
 
     def check_response_type(self, response_type: str) -> bool:

@@ -236,7 +236,7 @@ def purge(at: datetime) -> None:
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret: it is random enough for a fast hash."""
+    """Return what is stored of a secret: it is random enough for a fast hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

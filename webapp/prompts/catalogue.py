@@ -89,7 +89,7 @@ def default_text(name: str) -> str:
 
 
 def complaints(definition: Definition, text: str) -> list[str]:
-    """Why a text cannot be this prompt, in sentences; empty if it can."""
+    """Return why a text cannot be this prompt, in sentences; empty if it can."""
     if not text.strip():
         return ["is empty"]
     size = len(text.encode())
@@ -112,5 +112,5 @@ def complaints(definition: Definition, text: str) -> list[str]:
 
 
 def changes_the_prefix(text: str) -> bool:
-    """Whether the filled text differs from turn to turn, so that providers cannot cache what follows it."""
+    """Return whether the filled text differs from turn to turn, so that providers cannot cache what follows it."""
     return any(placeholder.name in _ABOUT_A_CONVERSATION for placeholder in find(text))

@@ -147,7 +147,7 @@ def activate(admin_id: int | None, name: str, version: int) -> PromptState:
 
 
 def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
-    """When each version was put into use, newest first. Raises NotFound."""
+    """Return when each version was put into use, newest first. Raises NotFound."""
     return db.session.scalars(
         select(PromptActivation)
         .where(PromptActivation.name == definition(name).name)
@@ -157,7 +157,7 @@ def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
 
 
 def defaults_are_stored() -> bool:
-    """Whether every text that this release ships is stored as a version."""
+    """Return whether every text that this release ships is stored as a version."""
     shipped = select(PromptVersion.name, PromptVersion.prompt_text).where(PromptVersion.origin == "default")
     known = {(row.name, row.prompt_text) for row in db.session.execute(shipped)}
     return all((name, default_text(name)) in known for name in CATALOGUE)

@@ -78,12 +78,12 @@ catalogue = Catalogue()
 
 
 def home_wins(settings: Settings) -> bool:
-    """Whether the environment names a model server, which then takes precedence over every connection."""
+    """Return whether the environment names a model server, which then takes precedence over every connection."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
 
 def environment_embeds(settings: Settings) -> bool:
-    """Whether the environment says what makes the vectors, which then takes precedence over any choice."""
+    """Return whether the environment says what makes the vectors, which then takes precedence over any choice."""
     named = bool(settings.embedding_base_url or settings.embedding_model)
     return settings.embedder != "server" or (named and not settings.offline_model)
 
@@ -171,7 +171,9 @@ def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> lis
 
 
 def environment_works(settings: Settings) -> bool:
-    """Whether the environment names the model for background work, which then takes precedence over any choice."""
+    """Return whether the environment names the model for background work, which then takes precedence over any
+    choice.
+    """
     return home_wins(settings) and bool(settings.background_model)
 
 
@@ -182,8 +184,9 @@ def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
 
 
 def cached_label(model: str) -> str:
-    """How people know the model with this name on its server, as this process last read it; the name itself if there is
-    none, or if connections offer it under several."""
+    """Return how people know the model with this name on its server, as this process last read it; the name itself
+    if there is none, or if connections offer it under several.
+    """
     found = [offered for offered in catalogue.known_offers() if offered.target.model == model]
     labels = {f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found}
     return labels.pop() if len(labels) == 1 else model
@@ -225,5 +228,5 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
 
 
 def is_offered_id(wish: str) -> bool:
-    """Whether a name has the form of the id of a connection's model, whether or not that exists."""
+    """Return whether a name has the form of the id of a connection's model, whether or not that exists."""
     return wish.partition("/")[0].isdecimal() and "/" in wish

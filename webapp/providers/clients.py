@@ -36,7 +36,7 @@ class RedisCapabilities:
         self._client = client
 
     def get(self, key: str) -> str | None:
-        """What is known under a key."""
+        """Return what is known under a key."""
         value = self._client.get(f"capability:{key}")
         return value.decode() if isinstance(value, bytes) else None
 
@@ -54,7 +54,9 @@ embeddings: Part[Embeddings] = Part("embedder")
 
 
 def embedder() -> Embedder:
-    """What makes vectors now. Callers that store vectors call this once and keep the result: the choice may change."""
+    """Return what makes vectors now. Callers that store vectors call this once and keep the result: the choice may
+    change.
+    """
     return embeddings().now()
 
 

@@ -114,14 +114,14 @@ def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
-    """What a test found that a model can do; nothing if it tested another model."""
+    """Return what a test found that a model can do; nothing if it tested another model."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
     found = result if result and result.get("model") == model else {}
     return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
 
 
 def _try(work: Callable[[], Any], said: Callable[[Exception], str] = error_text) -> dict[str, Any]:
-    """Whether something works, and if not, why; `count` is added if the work returns a number."""
+    """Return whether something works, and if not, why; `count` is added if the work returns a number."""
     try:
         found = work()
         if isinstance(found, int):
@@ -217,13 +217,13 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 
 def trouble_with(settings: ModelSettings) -> str:
-    """Why a server's embedding model makes no vectors; empty if it does."""
+    """Return why a server's embedding model makes no vectors; empty if it does."""
     found = _try(lambda: _embed(settings))
     return "" if found["ok"] else str(found["detail"])
 
 
 def trouble_working(settings: ModelSettings, model: str) -> str:
-    """Why a server's model cannot do background work, which needs structured answers; empty if it can."""
+    """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
         found = _try(lambda: _structured(client, model))

@@ -23,7 +23,7 @@ _WORDS = N_(
 
 
 def error_text(exc: Exception) -> str:
-    """What went wrong; never the server's own text, which may contain keys."""
+    """Return what went wrong; never the server's own text, which may contain keys."""
     error = classify_exception(exc)
     if error.code == "model_unavailable" and error.status is None and not isinstance(exc, ModelError):
         kind = type(exc).__name__

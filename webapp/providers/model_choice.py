@@ -52,7 +52,7 @@ def remember_choice(wish: str | None) -> None:
 
 
 def remembered_parameters() -> Parameters:
-    """What the caller last chose for a model, which their next conversation starts with."""
+    """Return what the caller last chose for a model, which their next conversation starts with."""
     return _settings().last_parameters
 
 

@@ -44,7 +44,7 @@ class LoadedConnections:
 
 
 def load(home: ModelSettings) -> LoadedConnections:
-    """What the enabled connections offer now; what a server does not set comes from the environment."""
+    """Return what the enabled connections offer now; what a server does not set comes from the environment."""
     groups = select(func.group_concat(ModelOfferGroup.group_id)).where(ModelOfferGroup.offer_id == ModelOffer.offer_id)
     rows = db.session.execute(
         select(ModelConnection, ModelOffer, groups.scalar_subquery())
@@ -100,14 +100,14 @@ def _offered(
 
 
 def _sees(connection: ModelConnection, model: str) -> bool | None:
-    """Whether a model accepts images; None if the test of its connection used another one, or could not tell."""
+    """Return whether a model accepts images; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
     found = result.get("images") if result.get("model") == model else None
     return bool(found.get("ok")) if isinstance(found, dict) else None
 
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
-    """How to reach the server of a connection; time limits are those of the environment's server."""
+    """Return how to reach the server of a connection; time limits are those of the environment's server."""
     return settings_at(connection.base_url, unseal(connection.secrets), home)
 
 

@@ -24,7 +24,7 @@ class SentinelAddress:
 
     @classmethod
     def parse(cls, url: str) -> SentinelAddress | None:
-        """What a URL of one of SCHEMES says; None for any other URL. Raises ValueError if it cannot be read."""
+        """Return what a URL of one of SCHEMES says; None for any other URL. Raises ValueError if it cannot be read."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             return None

@@ -47,7 +47,7 @@ def search(query: SearchQuery) -> ViewResult:
 @blueprint.get("/messages/<int:message_id>/receipt", responses={200: Receipt})
 @login_required
 def get_receipt(path: MessagePath) -> ViewResult:
-    """What a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
+    """Return what a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
     lines = receipts.receipt_of(current_user_id(), path.message_id)
     return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines]).model_dump(mode="json")
 

@@ -58,13 +58,13 @@ class KeywordIndex:
 
     @property
     def context(self) -> Floats:
-        """How much the neighbours' words count, by row (n): the shorter the row, the more."""
+        """Return how much the neighbours' words count, by row (n): the shorter the row, the more."""
         self._norms()
         return self._context[:-1]
 
     @property
     def worded(self) -> NDArray[np.bool_]:
-        """Which rows have words (n)."""
+        """Return which rows have words (n)."""
         return np.asarray(self._lengths.values > 0)
 
     @property

@@ -102,7 +102,7 @@ class IndexCache:
 
     @property
     def is_empty(self) -> bool:
-        """Whether this process has no index of anybody."""
+        """Return whether this process has no index of anybody."""
         return not self._entries
 
     @property

@@ -63,7 +63,7 @@ class Position:
         return frozenset(space_id for space_id, _ in self.spaces)
 
     def is_past(self, other: Position) -> bool:
-        """Whether this one was read later: all counters only grow."""
+        """Return whether this one was read later: all counters only grow."""
         spaces = dict(other.spaces)
         return (
             self.version > other.version
@@ -185,7 +185,7 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
 
 
 def news(user_id: int, since: Position, current: Position) -> News | None:
-    """What happened between two positions; None if nothing did.
+    """Return what happened between two positions; None if nothing did.
 
     The versions of a user's memory are in commit order: each is counted while that memory is locked.
     """

@@ -144,7 +144,7 @@ def _keyed(*, everything: bool) -> Select[*tuple[Any, ...]]:
 
 @lru_cache(maxsize=4_096)
 def _stems_of(fact_key: str) -> frozenset[str]:
-    """What a question has to say to name a key: every word of its attribute, stemmed."""
+    """Return what a question has to say to name a key: every word of its attribute, stemmed."""
     return frozenset(stems(words(fact_key.rpartition("/")[2].replace("_", " "))))
 
 

@@ -38,7 +38,7 @@ user says there how answers should be."""
 
 
 def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:
-    """Which rows of an index pass a filter (n); `columns` are those of `index`, n values each."""
+    """Return which rows of an index pass a filter (n); `columns` are those of `index`, n values each."""
     mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
     if not where.archived:
         mask &= ~columns["archived"]
@@ -64,7 +64,7 @@ def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[
 
 
 def _of_kinds(kinds: NDArray[Any], wanted: Collection[str]) -> NDArray[np.bool_]:
-    """Which rows are of one of the wanted kinds; `kinds` holds the rows' kind numbers."""
+    """Return which rows are of one of the wanted kinds; `kinds` holds the rows' kind numbers."""
     return np.asarray(np.array([kind in wanted for kind in KINDS])[kinds], np.bool_)
 
 

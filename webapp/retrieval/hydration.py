@@ -56,7 +56,7 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
 
 
 def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
-    """What may be seen of some passages: if others share them, who does, but not the conversation they are from.
+    """Yield what may be seen of some passages: if others share them, who does, but not the conversation they are from.
 
     Reads all names in one statement.
     """

@@ -96,7 +96,7 @@ class LookUp:
 
     @property
     def was_long(self) -> bool:
-        """Whether what others share may have changed since the look-up began."""
+        """Return whether what others share may have changed since the look-up began."""
         return self._clock.elapsed > FRESH_SECONDS
 
     @trace_calls("retrieval.begin")
@@ -174,7 +174,7 @@ def add_dates(text: str) -> str:
 
 
 def with_phrases(found: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
-    """What was found, scored higher for having the question's words side by side as the question does."""
+    """Return what was found, scored higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
     return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
 
@@ -198,7 +198,7 @@ def _is_wanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
 
 
 def is_unwanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
-    """Whether the user called what was found not relevant for a question in much the same words."""
+    """Return whether the user called what was found not relevant for a question in much the same words."""
     return item.key in entry.verdicts and is_rejected(asked, entry.verdicts[item.key])
 
 

@@ -24,7 +24,7 @@ blueprint = Blueprint("retrieval", __name__)
 
 @blueprint.app_context_processor
 def _used() -> dict[str, Any]:
-    """What the templates of any page can call."""
+    """Return what the templates of any page can call."""
     return {
         "used_under": used_under,
         "note_replies": note_replies,
@@ -38,7 +38,7 @@ def _newest(conversation: Any) -> tuple[int | None, receipt_views.ShownReceipt]:
 
 
 def used_under(message: Any) -> receipt_views.UsedCounts:
-    """How much a reply used."""
+    """Return how much a reply used."""
     if current_identity() is None:
         return receipt_views.UsedCounts()
     known: dict[int, receipt_views.UsedCounts] = g.setdefault("used", {})
@@ -95,7 +95,7 @@ def judge(message_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/used")
 @login_required
 def used_here(conversation_id: int) -> ViewResult:
-    """What the newest reply of a conversation used."""
+    """Return what the newest reply of a conversation used."""
     conversation = get_conversation(current_user_id(), conversation_id)
     if not wants_partial():
         return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)

@@ -67,7 +67,7 @@ def load_user(user_id: int) -> Iterator[Block]:
 
 
 def load_space(user_id: int, space_id: int) -> Iterator[Block]:
-    """What others share with a user in a space, and its documents, block by block."""
+    """Yield what others share with a user in a space, and its documents, block by block."""
     shared = _memories(Memory.user_id != user_id, Memory.space_id == space_id, Memory.visibility == "shared")
     yield from _blocks(shared, Memory.memory_id, _memory)
     documents = select(
@@ -98,7 +98,7 @@ def load_conversations(*conditions: Any) -> Iterator[Block]:
 
 
 def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
-    """What changed in some of the user's conversations: messages from an id on, by conversation, and chunks.
+    """Yield what changed in some of the user's conversations: messages from an id on, by conversation, and chunks.
 
     Three statements at most, however many conversations. Some messages before those ids may be included.
     """

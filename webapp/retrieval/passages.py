@@ -131,7 +131,7 @@ class FoundPassage:
 
     @property
     def source(self) -> str:
-        """Where it comes from, in words for the model."""
+        """Return where it comes from, in words for the model."""
         day = full_date(self.at)
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":

@@ -41,7 +41,7 @@ class PendingQuery:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is nothing to wait for."""
+        """Return whether there is nothing to wait for."""
         return self.future is None or self.future.done()
 
 
@@ -66,7 +66,7 @@ class QueryVectors:
 
     @property
     def is_away(self) -> bool:
-        """Whether the embedder has failed repeatedly: search then goes by words alone."""
+        """Return whether the embedder has failed repeatedly: search then goes by words alone."""
         return self._failures >= FAILURES
 
     def start(self, text: str) -> PendingQuery:
@@ -108,7 +108,7 @@ class QueryVectors:
         return {generation(model, len(future.result())): future.result() for model, future in vectors}
 
     def _submit(self, model: str, text: str) -> tuple[float, Future[Vector] | None]:
-        """When the vector was first asked for, and the vector to come, if there will be one."""
+        """Return when the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
             kept = self._kept.get((model, text))

@@ -83,12 +83,12 @@ class ShownItem:
 
     @property
     def reason(self) -> str:
-        """Why it was there, as a sentence."""
+        """Return why it was there, as a sentence."""
         return _REASONS.get(self.line.reason) or self.line.reason[:1].upper() + self.line.reason[1:]
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Return what it is, in words."""
         return KINDS[self.line.kind]
 
     @property
@@ -148,7 +148,7 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
 
 
 def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
-    """How much each of some replies used; the caller has checked whose they are."""
+    """Return how much each of some replies used; the caller has checked whose they are."""
     rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
     used: dict[int, UsedCounts] = {}
     for message_id, kind, found, rest, documents in rows:
@@ -220,7 +220,7 @@ class ShownResult:
 
     @property
     def label(self) -> str:
-        """What it is, in words."""
+        """Return what it is, in words."""
         return {"conversation": "Conversation", **KINDS, "message": "Message"}[self.kind]
 
 
@@ -239,7 +239,8 @@ class Results:
 def search(
     user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
 ) -> Results:
-    """What a person searches for: conversations by title or words, then memories, messages, summaries, documents.
+    """Return what a person searches for: conversations by title or words, then memories, messages, summaries,
+    documents.
 
     With days or a speaker given, only what has a day or a speaker is searched.
     """

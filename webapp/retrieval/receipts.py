@@ -38,7 +38,7 @@ class Item(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is: a memory, or a kind of passage."""
+        """Return what it is: a memory, or a kind of passage."""
 
     @property
     def id(self) -> int:
@@ -62,19 +62,19 @@ class Item(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it is in the prompt, or is not."""
+        """Return why it is in the prompt, or is not."""
 
     @property
     def injected(self) -> bool:
-        """Whether the model saw it."""
+        """Return whether the model saw it."""
 
     @property
     def from_char(self) -> int | None:
-        """Where the part that the model saw begins; None if it saw all of it."""
+        """Return where the part that the model saw begins; None if it saw all of it."""
 
     @property
     def to_char(self) -> int | None:
-        """Where that part ends."""
+        """Return where that part ends."""
 
 
 @dataclass(frozen=True, slots=True)

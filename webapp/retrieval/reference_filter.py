@@ -83,13 +83,13 @@ def _borne_out_by_nothing(found: Sequence[FoundPassage], question: str, asked: S
 
 
 def asks_of_self(question: str) -> bool:
-    """Whether a question is about the user, and not about what the assistant said."""
+    """Return whether a question is about the user, and not about what the assistant said."""
     spoken = {word.casefold() for word in re.findall(r"[\w'’]+", question.replace("’", "'"))}
     return bool(spoken & _OWN or _UNSPACED_OWN.search(question)) and not asks_back(question)
 
 
 def asks_back(question: str) -> bool:
-    """Whether a question is about what the assistant itself said."""
+    """Return whether a question is about what the assistant itself said."""
     spoken = {word.casefold() for word in re.findall(r"\w+", question)}
     return bool(spoken & _BACK) or bool(_UNSPACED_BACK.search(question))
 

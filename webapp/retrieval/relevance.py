@@ -60,6 +60,6 @@ def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
 
 
 def is_rejected(asked: Collection[str], verdicts: Iterable[frozenset[str]]) -> bool:
-    """Whether a passage was called not relevant for a question in much the same words."""
+    """Return whether a passage was called not relevant for a question in much the same words."""
     asked = frozenset(asked)
     return any(terms and len(asked & terms) >= SIMILAR_QUESTION * len(asked | terms) for terms in verdicts)

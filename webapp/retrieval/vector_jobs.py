@@ -160,7 +160,7 @@ def _finished_messages(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*t
 
 
 def _has_more(conversation_id: int, after: int) -> bool:
-    """Whether a conversation has finished messages after the watermark."""
+    """Return whether a conversation has finished messages after the watermark."""
     behind = select(Message.message_id).where(
         Message.conversation_id == conversation_id,
         Message.message_id > after,

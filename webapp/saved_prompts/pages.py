@@ -38,7 +38,7 @@ def index() -> ViewResult:
 @blueprint.get("/prompts/choose")
 @login_required
 def choose() -> ViewResult:
-    """What `/` in the composer offers."""
+    """Return what `/` in the composer offers."""
     if not wants_partial():
         return redirect(url_for(".index"), 303)
     return render_template("library/_choose.html", **_listed())

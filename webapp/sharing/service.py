@@ -105,7 +105,9 @@ class Exchange:
 
 
 def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
-    """Where a range of the conversation can begin and end, oldest first; the newest MOST_EXCHANGES. Raises NotFound."""
+    """Return where a range of the conversation can begin and end, oldest first; the newest MOST_EXCHANGES. Raises
+    NotFound.
+    """
     get_conversation(user_id, conversation_id)
     rows = db.session.execute(
         select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
@@ -166,7 +168,7 @@ def revoke_share(user_id: int, share_id: int) -> None:
 
 
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConversation | None:
-    """What a link shows after the message `after`; None if the visitor has to sign in first.
+    """Return what a link shows after the message `after`; None if the visitor has to sign in first.
 
     Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
     of use.

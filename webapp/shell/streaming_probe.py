@@ -20,12 +20,12 @@ def grant(client: Redis, key: str) -> None:
 
 
 def use(client: Redis, key: str) -> bool:
-    """Whether the key was granted and has not been used yet."""
+    """Return whether the key was granted and has not been used yet."""
     return 0 < len(key) <= 100 and client.getdel(f"probe:{key}") is not None
 
 
 def pieces(seen: dict[str, Any]) -> Iterator[bytes]:
-    """What the request looked like, then lines with pauses between them."""
+    """Yield what the request looked like, then lines with pauses between them."""
     yield f"data: {json.dumps(seen)}\n\n".encode()
     for number in range(PIECES):
         time.sleep(PAUSE)

@@ -82,7 +82,7 @@ def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
 @login_required
 def dependents(path: SpacePath) -> ViewResult:
-    """What happens to your conversations and memories when you leave the space, or it is deleted."""
+    """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
     said = members.leave_consequences(current_user_id(), path.space_id)
     return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in said]).model_dump(mode="json")
 

@@ -25,7 +25,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？
 
 
 def is_picture(size: int, pages: int) -> bool:
-    """Whether a document of this many characters is a picture, or pictured pages: it contains only PAGE_END."""
+    """Return whether a document of this many characters is a picture, or pictured pages: it contains only PAGE_END."""
     return size < pages
 
 
@@ -49,7 +49,7 @@ def parts_of(content: str, pages: int, title: str, media_type: str | None) -> li
 
 
 def shows_page(part: str, page: int | None) -> bool:
-    """Whether a part of a document represents a page that is a picture."""
+    """Return whether a part of a document represents a page that is a picture."""
     return page is not None and part.startswith(_PICTURE)
 
 

@@ -54,7 +54,7 @@ class Choices:
 
 
 def choices(user_id: int) -> Choices:
-    """What the switcher offers."""
+    """Return what the switcher offers."""
     rows = db.session.execute(_memberships(), {"user": user_id}).all()
     spaces = [Choice(row.space_id, row.name, row.kind) for row in rows if row.status == "active"]
     return Choices(spaces[:MOST], sum(row.status == "invited" for row in rows))

@@ -85,7 +85,7 @@ def retry(space_id: int, document_id: int) -> ViewResult:
 
 
 def _given() -> NewDocument:
-    """What was pasted or uploaded. Raises Invalid."""
+    """Return what was pasted or uploaded. Raises Invalid."""
     title, content = request.form.get("title", ""), request.form.get("content", "")
     upload = request.files.get("file")
     if upload is not None and upload.filename:

@@ -28,7 +28,7 @@ def owe_documents(model: str) -> None:
 
 
 def lacks_vector(model: str) -> ColumnElement[bool]:
-    """Whether a part of a document has no vector from this model."""
+    """Return whether a part of a document has no vector from this model."""
     return or_(DocumentChunk.embedding.is_(None), DocumentChunk.embedding_model != model)
 
 
@@ -37,7 +37,7 @@ IS_WHOLE = and_(SpaceDocument.chunks_total > 0, SpaceDocument.chunks_done == Spa
 
 
 def has_older_vectors(document_id: int) -> bool:
-    """Whether all parts of a document have vectors by which it can be found until the embedder is back."""
+    """Return whether all parts of a document have vectors by which it can be found until the embedder is back."""
     document = select(SpaceDocument.document_id).where(SpaceDocument.document_id == document_id, IS_WHOLE)
     found = db.session.scalar(document) is not None
     db.session.remove()

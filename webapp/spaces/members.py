@@ -201,7 +201,7 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
 
 
 def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
-    """What happens to the user's own things if they leave a space, or it is deleted. Raises NotFound."""
+    """Return what happens to the user's own things if they leave a space, or it is deleted. Raises NotFound."""
     return consequences(get_space(user_id, space_id), user_id)
 
 

@@ -31,7 +31,7 @@ LABELS = N_(
 
 @blueprint.app_context_processor
 def _spaces() -> dict[str, Any]:
-    """What the layout of any page may need; nothing is loaded unless a template asks for it."""
+    """Return what the layout of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
         "load_chosen_space": _chosen,
@@ -199,7 +199,7 @@ def hand_over(space_id: int) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/end")
 @login_required
 def ask(space_id: int) -> ViewResult:
-    """What leaving a space, or for its owner deleting it, will do."""
+    """Return what leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
     said = members.leave_consequences(current_user_id(), space_id)
     return render_template("spaces/end.html", space=space, consequences=said, tab="settings")

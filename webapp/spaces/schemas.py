@@ -165,12 +165,12 @@ class DocumentOut(BaseModel):
 
     @property
     def is_picture(self) -> bool:
-        """Whether it is a picture, or pages that are: there is no text in it."""
+        """Return whether it is a picture, or pages that are: there is no text in it."""
         return is_picture(self.size, self.pages)
 
     @property
     def shows_pages(self) -> bool:
-        """Whether a page of it without text can be shown as it looks."""
+        """Return whether a page of it without text can be shown as it looks."""
         return self.media_type == PDF
 
 

@@ -37,7 +37,7 @@ def member_space_ids(user_id: int) -> frozenset[int]:
 
 
 def is_member(user_id: int, space_id: int) -> bool:
-    """Whether a user belongs to a space now."""
+    """Return whether a user belongs to a space now."""
     return db.session.scalar(spaces_of(user_id).where(SpaceMember.space_id == space_id)) is not None
 
 

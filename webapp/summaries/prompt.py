@@ -63,12 +63,14 @@ def build_messages(
 
 
 def answer_tokens(said: Sequence[TranscriptMessage], with_facts: bool) -> int:
-    """How long the answer may be: the summary and, in a legacy, a fact or two for every message of the user's."""
+    """Return how long the answer may be: the summary and, in a legacy, a fact or two for every message of the
+    user's.
+    """
     return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in said) if with_facts else 0)
 
 
 def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
-    """What a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
+    """Return what a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
     found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
     if found is None:
         return None

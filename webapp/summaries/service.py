@@ -95,7 +95,7 @@ def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime
 
 
 def is_due(conversation_id: int, settings: Settings) -> bool:
-    """Whether more messages are open than the context should hold verbatim."""
+    """Return whether more messages are open than the context should hold verbatim."""
     return _open_count(conversation_id) > settings.summary_threshold
 
 

@@ -82,7 +82,7 @@ _OWNERS: dict[str, Callable[[int], int | None]] = {
 
 
 def _reason(job: Job) -> str:
-    """Why a job failed, in a sentence of our own: the text of an exception may contain anything."""
+    """Return why a job failed, in a sentence of our own: the text of an exception may contain anything."""
     result = job.latest_result()
     lines = (result.exc_string or "").strip().splitlines() if result else []
     last = lines[-1] if lines else ""

@@ -79,7 +79,7 @@ def use(collector: Collector | None, ratio: float = 1.0) -> None:
 
 
 def is_on() -> bool:
-    """Whether anything is traced."""
+    """Return whether anything is traced."""
     return _tracing.collector is not None
 
 
@@ -179,7 +179,7 @@ def keep_span(work: Callable[[], T]) -> Callable[[], T]:
 
 
 def trace_headers() -> dict[str, str]:
-    """What a job needs to continue the current trace."""
+    """Return what a job needs to continue the current trace."""
     made = _current.get() if _tracing.collector is not None else None
     return {"traceparent": made.traceparent} if made else {}
 

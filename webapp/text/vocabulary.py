@@ -26,7 +26,7 @@ class _Terms(dict[str, int]):
         self._stem = Stemmer(language, 0).stemWord
 
     def term(self, word: str) -> str:
-        """What the word is indexed as, "" if it is not indexed."""
+        """Return what the word is indexed as, "" if it is not indexed."""
         return term_of(self._stem, word[:64], self.language)
 
     def __missing__(self, word: str) -> int:

@@ -12,5 +12,5 @@ _WISH = re.compile(
 
 
 def is_wish(text: str) -> bool:
-    """Whether a text begins like a wish for every answer; in seven languages."""
+    """Return whether a text begins like a wish for every answer; in seven languages."""
     return _WISH.match(text) is not None

@@ -29,7 +29,7 @@ LABELS = N_({"provider": "The engine", "address": "The address", "api_key": "The
 @blueprint.get("")
 @admin_only
 def index() -> ViewResult:
-    """What replies may use of the web."""
+    """Return what replies may use of the web."""
     return _page()
 
 

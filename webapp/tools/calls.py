@@ -28,7 +28,7 @@ class ToolRun:
 
     @property
     def answer(self) -> str:
-        """What the model is told."""
+        """Return what the model is told."""
         return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
 
 

@@ -134,8 +134,9 @@ def result_of(text: str) -> dict[str, Any]:
 def rounds_as_prompt(
     rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
 ) -> list[dict[str, Any]]:
-    """What follows the question in the prompt: for each earlier part of the reply (its id, text and calls) the model's
-    message and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in all.
+    """Return what follows the question in the prompt: for each earlier part of the reply (its id, text and calls)
+    the model's message and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in
+    all.
     """
     rounds = list(rounds)
     told = [[_told(call) for call in calls] for _, _, calls in rounds]

@@ -41,5 +41,5 @@ TEXTS: tuple[str, ...] = N_(
 
 
 def translate_result(text: str) -> str:
-    """What came of trying something out, in the reader's language; as it is where nobody knows it."""
+    """Return what came of trying something out, in the reader's language; as it is where nobody knows it."""
     return retold(text, TEXTS) or text

@@ -24,7 +24,7 @@ blueprint.add_app_template_filter(arguments_line, "tool_input")
 
 @blueprint.app_context_processor
 def _globe() -> dict[str, Any]:
-    """What the composer of any page may need."""
+    """Return what the composer of any page may need."""
     return {"web_is_on": lambda: web.get() is not None}
 
 

@@ -146,7 +146,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 def may_reach(address: str) -> bool:
-    """Whether an IP address may be connected to."""
+    """Return whether an IP address may be connected to."""
     return is_public(address)
 
 

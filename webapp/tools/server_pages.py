@@ -30,14 +30,14 @@ LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
 
 def is_admin() -> bool:
-    """Whether the caller manages everybody's servers, too."""
+    """Return whether the caller manages everybody's servers, too."""
     identity = current_identity()
     return bool(identity and identity.is_admin)
 
 
 @blueprint.app_context_processor
 def _servers() -> dict[str, Any]:
-    """What the pages of tools may need."""
+    """Return what the pages of tools may need."""
     return {"tool_servers_of": servers.servers_of, "tool_grants_of": servers.grants_of}
 
 

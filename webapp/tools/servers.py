@@ -126,7 +126,9 @@ def _is_same(known: dict[str, Any] | None, tool: ListedTool) -> bool:
 
 
 def server_of(row: ToolServer) -> Server:
-    """How to reach a server. Those of admins may be inside the network, people's own only if a setting allows it."""
+    """Return how to reach a server. Those of admins may be inside the network, people's own only if a setting allows
+    it.
+    """
     inside = row.user_id is None or app_settings().tool_servers_inside
     return Server(row.name, row.url, unseal(row.secrets).api_key, inside, row.age or "")
 

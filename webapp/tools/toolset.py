@@ -83,17 +83,17 @@ class Toolset:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """What the model is told, always in the same order: providers cache it first of all."""
+        """Return what the model is told, always in the same order: providers cache it first of all."""
         return [tool.definition for tool in self.tools]
 
     @property
     def reaches_out(self) -> bool:
-        """Whether some of them ask other servers."""
+        """Return whether some of them ask other servers."""
         return any(tool.kind == "far" for tool in self.tools)
 
     @property
     def rounds(self) -> int:
-        """How often the model may call tools."""
+        """Return how often the model may call tools."""
         return FAR_ROUNDS if self.reaches_out else ROUNDS
 
     @property

@@ -19,7 +19,7 @@ class UrlRejected(ValueError):
 
 
 def is_address(text: str) -> bool:
-    """Whether a host is already an IP address."""
+    """Return whether a host is already an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -46,7 +46,7 @@ def check_url(url: str) -> str:
 
 
 def is_known(url: str, words: Iterable[str]) -> bool:
-    """Whether an address occurs in one of some texts, with or without its scheme.
+    """Return whether an address occurs in one of some texts, with or without its scheme.
 
     An address that the model put together itself might leak what it was told.
     """
@@ -55,7 +55,7 @@ def is_known(url: str, words: Iterable[str]) -> bool:
 
 
 def _addresses(text: str) -> Iterator[str]:
-    """What looks like an address, each also without trailing characters that may belong to the sentence."""
+    """Yield what looks like an address, each also without trailing characters that may belong to the sentence."""
     for found in _LOOKS_LIKE_ONE.findall(text):
         for _ in range(_MOST_SIGNS):
             yield _bare(found)

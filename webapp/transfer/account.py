@@ -26,7 +26,7 @@ VERSION = 3
 
 
 def manifest(user_id: int) -> dict[str, Any]:
-    """What the export contains, and whose it is."""
+    """Return what the export contains, and whose it is."""
     user = db.session.get_one(User, user_id)
     return {
         "format": FORMAT,

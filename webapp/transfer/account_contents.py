@@ -27,7 +27,7 @@ class Belongings:
 
 
 def belongings(user_id: int) -> Belongings:
-    """What somebody has, and what of it stays for others when they leave."""
+    """Return what somebody has, and what of it stays for others when they leave."""
     other = aliased(SpaceMember)
     owned = (
         select(Space.name, func.count(other.space_member_id))

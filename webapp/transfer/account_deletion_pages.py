@@ -20,7 +20,7 @@ blueprint = Blueprint("leaving_pages", __name__)
 @blueprint.get("/settings/delete")
 @login_required
 def ask() -> ViewResult:
-    """What goes when the account is deleted, what stays, and a field for the password."""
+    """Return what goes when the account is deleted, what stays, and a field for the password."""
     return _form()
 
 
@@ -46,7 +46,7 @@ def delete_account() -> ViewResult:
 @blueprint.get("/deleted/<secret>")
 @public
 def report(secret: str) -> ViewResult:
-    """When an account will be deleted, or that it has been, and that nothing is left of it."""
+    """Return when an account will be deleted, or that it has been, and that nothing is left of it."""
     row = deletion.find_by_secret(secret[:100])
     answer = make_response(render_template("transfer/deleted.html", row=row, now=now()))
     answer.headers["Cache-Control"] = "no-store"

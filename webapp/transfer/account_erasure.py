@@ -71,7 +71,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
 
 
 def traces(user_id: int, email: str = "") -> dict[str, Any]:
-    """What is left of a user, in every column of every table that names somebody, and in every key in Redis."""
+    """Return what is left of a user, in every column of every table that names somebody, and in every key in Redis."""
     left: dict[str, int] = {}
     tables = 0
     for table in _tables():
@@ -141,7 +141,7 @@ def _files(contents: set[str], user_id: int) -> int:
 
 
 def _is_kept(digest: str) -> bool:
-    """Whether there are still bytes of a content that no row names."""
+    """Return whether there are still bytes of a content that no row names."""
     found = is_named(digest)
     db.session.rollback()
     storage = file_storage()
@@ -213,7 +213,7 @@ def _is_of(key: bytes, user_id: int) -> bool:
 
 
 def _size(_sender: object, *, user_id: int) -> int:
-    """How many messages and memories there are; counting stops once it is more than matters."""
+    """Return how many messages and memories there are; counting stops once it is more than matters."""
     most = deletion.AT_ONCE + 1
     said = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
     known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)

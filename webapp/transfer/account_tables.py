@@ -36,7 +36,7 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.transfer.export_rows import Rows, dump, rows_of_user, walk
+from webapp.transfer.export_rows import Rows, dump, own_rows, walk
 from webapp.transfer.line_schemas import DOCUMENTS
 from webapp.transfer.models import ImportedMessage, ImportSource
 from webapp.usage.models import UsageRecord
@@ -166,7 +166,7 @@ def _on_points(
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
         slugs = {point_id: (journey, point) for point_id, point, journey in db.session.execute(names)}
-        for line in rows_of_user(model, key, condition)(user_id):
+        for line in own_rows(model, key, condition)(user_id):
             journey, point = slugs.get(line["point_id"] or 0, (None, None))
             yield line | {"journey": journey, "point": point}
 
@@ -199,7 +199,7 @@ def _own_points(user_id: int) -> ColumnElement[bool]:
 
 
 PARTS: dict[str, ExportFile] = {
-    "folders.jsonl": ExportFile("Folders for conversations.", Folder, rows_of_user(Folder, Folder.folder_id)),
+    "folders.jsonl": ExportFile("Folders for conversations.", Folder, own_rows(Folder, Folder.folder_id)),
     "journeys.jsonl": ExportFile(
         "Journeys that you wrote for yourself.", Journey, _journeys, {"versions": "array", "points": "array"}
     ),
@@ -213,7 +213,7 @@ PARTS: dict[str, ExportFile] = {
         {"documents": DOCUMENTS},
     ),
     "prompts.jsonl": ExportFile(
-        "Saved prompts that you made.", SavedPrompt, rows_of_user(SavedPrompt, SavedPrompt.saved_prompt_id)
+        "Saved prompts that you made.", SavedPrompt, own_rows(SavedPrompt, SavedPrompt.saved_prompt_id)
     ),
     "conversations.jsonl": ExportFile(
         "Conversations, each with all messages and their earlier versions.",
@@ -224,36 +224,34 @@ PARTS: dict[str, ExportFile] = {
     "feedback.jsonl": ExportFile(
         "What you think of replies, and why.",
         MessageFeedback,
-        rows_of_user(MessageFeedback, MessageFeedback.message_id, _of_messages(MessageFeedback.message_id)),
+        own_rows(MessageFeedback, MessageFeedback.message_id, _of_messages(MessageFeedback.message_id)),
     ),
     "sources.jsonl": ExportFile(
         "Which conversations and spaces came from another program.",
         ImportSource,
-        rows_of_user(ImportSource, ImportSource.origin),
+        own_rows(ImportSource, ImportSource.origin),
     ),
     "summaries.jsonl": ExportFile(
         "Summaries of long conversations.",
         ConversationChunk,
-        rows_of_user(
-            ConversationChunk, ConversationChunk.chunk_id, _in_conversations(ConversationChunk.conversation_id)
-        ),
+        own_rows(ConversationChunk, ConversationChunk.chunk_id, _in_conversations(ConversationChunk.conversation_id)),
     ),
     "digests.jsonl": ExportFile("Digests of conversations.", ConversationMemory, _digests, {"versions": "array"}),
     "change_sets.jsonl": ExportFile(
         "What was done to memories, and by what.",
         MemoryChangeSet,
-        rows_of_user(MemoryChangeSet, MemoryChangeSet.change_set_id),
+        own_rows(MemoryChangeSet, MemoryChangeSet.change_set_id),
     ),
-    "memories.jsonl": ExportFile("Memories in every state.", Memory, rows_of_user(Memory, Memory.memory_id)),
+    "memories.jsonl": ExportFile("Memories in every state.", Memory, own_rows(Memory, Memory.memory_id)),
     "evidence.jsonl": ExportFile(
         "The quotes that memories rest on.",
         MemoryEvidence,
-        rows_of_user(MemoryEvidence, MemoryEvidence.evidence_id, _of_memories(MemoryEvidence.memory_id)),
+        own_rows(MemoryEvidence, MemoryEvidence.evidence_id, _of_memories(MemoryEvidence.memory_id)),
     ),
     "revisions.jsonl": ExportFile(
         "Every earlier state of a memory.",
         MemoryRevision,
-        rows_of_user(MemoryRevision, MemoryRevision.revision_id, _of_memories(MemoryRevision.memory_id)),
+        own_rows(MemoryRevision, MemoryRevision.revision_id, _of_memories(MemoryRevision.memory_id)),
     ),
     "tombstone_keys.jsonl": ExportFile(
         "The keys of your tombstones, so that they hold where you take them.",
@@ -264,7 +262,7 @@ PARTS: dict[str, ExportFile] = {
     "tombstones.jsonl": ExportFile(
         "Keyed hashes of what was forgotten; they hold no text.",
         MemoryTombstone,
-        rows_of_user(MemoryTombstone, MemoryTombstone.digest),
+        own_rows(MemoryTombstone, MemoryTombstone.digest),
     ),
     "point_memories.jsonl": ExportFile(
         "What is known for the points of journeys.", PointMemory, _on_points(PointMemory, PointMemory.point_memory_id)
@@ -272,7 +270,7 @@ PARTS: dict[str, ExportFile] = {
     "point_evidence.jsonl": ExportFile(
         "The quotes that points rest on.",
         PointEvidence,
-        rows_of_user(PointEvidence, PointEvidence.evidence_id, _own_points),
+        own_rows(PointEvidence, PointEvidence.evidence_id, _own_points),
     ),
     "guides.jsonl": ExportFile(
         "How far the journeys of conversations are.",
@@ -285,21 +283,19 @@ PARTS: dict[str, ExportFile] = {
     "receipts.jsonl": ExportFile(
         "What each reply looked at.",
         TurnReceipt,
-        rows_of_user(TurnReceipt, TurnReceipt.receipt_id, _of_messages(TurnReceipt.message_id)),
+        own_rows(TurnReceipt, TurnReceipt.receipt_id, _of_messages(TurnReceipt.message_id)),
     ),
     "verdicts.jsonl": ExportFile(
-        "What you said of passages under replies.",
-        PassageVerdict,
-        rows_of_user(PassageVerdict, PassageVerdict.verdict_id),
+        "What you said of passages under replies.", PassageVerdict, own_rows(PassageVerdict, PassageVerdict.verdict_id)
     ),
     "shares.jsonl": ExportFile(
         "Links you share; a link holds only where it was made.",
         ConversationShare,
-        rows_of_user(ConversationShare, ConversationShare.share_id),
+        own_rows(ConversationShare, ConversationShare.share_id),
     ),
-    "usage.jsonl": ExportFile("Tokens that were spent.", UsageRecord, rows_of_user(UsageRecord, UsageRecord.usage_id)),
+    "usage.jsonl": ExportFile("Tokens that were spent.", UsageRecord, own_rows(UsageRecord, UsageRecord.usage_id)),
     "audit.jsonl": ExportFile(
-        "Who did or read what in your account.", AuditEvent, rows_of_user(AuditEvent, AuditEvent.event_id)
+        "Who did or read what in your account.", AuditEvent, own_rows(AuditEvent, AuditEvent.event_id)
     ),
 }
 """The files of an export, in the order in which they are written."""

@@ -73,14 +73,14 @@ def list_imports(query: PageQuery) -> dict[str, Any]:
 @blueprint.get("/imports/<int:import_id>", responses={200: ImportOut})
 @login_required
 def get_import(path: ImportPath) -> dict[str, Any]:
-    """How far an import is, and what is in its file."""
+    """Return how far an import is, and what is in its file."""
     return ImportOut.of(service.get_import(current_user_id(), path.import_id)).model_dump(mode="json")
 
 
 @blueprint.get("/imports/<int:import_id>/items", responses={200: ItemList})
 @login_required
 def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
-    """What became of each part of an import, and why."""
+    """Return what became of each part of an import, and why."""
     page = service.list_items(current_user_id(), path.import_id, query)
     found = ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
     return found.model_dump(mode="json")
@@ -110,7 +110,7 @@ def undo_import(path: ImportPath) -> tuple[Any, int]:
 @blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
 @login_required
 def get_learning(path: ImportPath) -> dict[str, Any]:
-    """What learning from the conversations of an import would cost, and how it stands."""
+    """Return what learning from the conversations of an import would cost, and how it stands."""
     return _learning(service.get_import(current_user_id(), path.import_id))
 
 
@@ -158,7 +158,7 @@ def list_exports(query: PageQuery) -> dict[str, Any]:
 @blueprint.get("/exports/<int:export_id>", responses={200: ExportOut})
 @login_required
 def get_export(path: ExportPath) -> dict[str, Any]:
-    """Whether an export is ready."""
+    """Return whether an export is ready."""
     return ExportOut.of(export_jobs.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
 
 

@@ -36,7 +36,7 @@ class ConversationFiles:
 
     @property
     def reason(self) -> str:
-        """What was left out, in words; empty if nothing was."""
+        """Return what was left out, in words; empty if nothing was."""
         if not self.left_out:
             return ""
         many = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"

@@ -33,7 +33,7 @@ def dump(row: Any) -> dict[str, Any]:
 
 
 def goes_out(column: Any) -> bool:
-    """Whether a column is part of an export."""
+    """Return whether a column is part of an export."""
     return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
 
 
@@ -50,7 +50,7 @@ def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
         db.session.expunge_all()
 
 
-def rows_of_user(
+def own_rows(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
     """A reader of rows with the user's id, or that meet a condition made from it."""

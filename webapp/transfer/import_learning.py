@@ -207,7 +207,7 @@ def _write(
 
 
 def _spent(known: dict[str, Any], price: Price) -> str | None:
-    """Why it may not continue, in words; None if it may."""
+    """Return why it may not continue, in words; None if it may."""
     tokens = known["input_tokens"] + known["output_tokens"]
     if known.get("most_tokens") is not None and tokens >= known["most_tokens"]:
         return N_("The tokens you allowed are used up.")

@@ -231,7 +231,7 @@ def _tags(names: list[str]) -> list[str]:
 
 
 def _span(part: ReadConversation) -> tuple[datetime, datetime]:
-    """When the conversation began and when its last message was written, as far as the export tells."""
+    """Return when the conversation began and when its last message was written, as far as the export tells."""
     times = [message.at for message in part.messages if message.at]
     begin = times[0] if times else part.created_at or now()
     return begin, max([*times, *([part.updated_at] if part.updated_at and not times else [])], default=begin)

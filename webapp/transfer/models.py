@@ -54,7 +54,7 @@ class Import(Base):
 
     @property
     def is_moving(self) -> bool:
-        """Whether a job is working on it: its page polls as long as one is."""
+        """Return whether a job is working on it: its page polls as long as one is."""
         return self.stage in ("reading", "running", "undoing")
 
 

@@ -174,7 +174,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
 
 
 def _learning(row: Import) -> dict[str, Any]:
-    """What the section about learning shows; empty if there is nothing to learn from."""
+    """Return what the section about learning shows; empty if there is nothing to learn from."""
     if row.stage not in ("done", "cancelled") or (row.options or {}).get("restore"):
         return {"learnable": False, "estimate": None}
     if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message

@@ -130,12 +130,14 @@ def start(user_id: int, import_id: int, fields: StartImport) -> Import:
 
 
 def is_restorable(row: Import) -> bool:
-    """Whether an examined file is a whole account that can be restored to the user's account now."""
+    """Return whether an examined file is a whole account that can be restored to the user's account now."""
     return bool((row.preview or {}).get("restore")) and restoring.is_possible(row.user_id)
 
 
 def _restores(row: Import, fields: StartImport) -> bool:
-    """Whether to restore a Commonplace export as it was. Raises Conflict if that is requested but not possible."""
+    """Return whether to restore a Commonplace export as it was. Raises Conflict if that is requested but not
+    possible.
+    """
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")

@@ -46,7 +46,7 @@ class Upload:
 
     @property
     def is_archive(self) -> bool:
-        """Whether the file is a ZIP."""
+        """Return whether the file is a ZIP."""
         return self._archive is not None
 
     @cached_property

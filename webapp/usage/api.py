@@ -19,7 +19,7 @@ blueprint = api_blueprint("usage_api", __name__, tag="Models")
 @blueprint.get("/usage", responses={200: UsageReport})
 @login_required
 def read_usage(query: UsageQuery) -> dict[str, Any]:
-    """What you used; all users' for admins."""
+    """Return what you used; all users' for admins."""
     identity = current_identity()
     everyone = query.everyone or query.by == "user"
     if everyone and not (identity and identity.is_admin):

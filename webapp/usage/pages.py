@@ -26,7 +26,7 @@ blueprint = Blueprint("usage_pages", __name__)
 
 @blueprint.app_context_processor
 def _limits() -> dict[str, Any]:
-    """What the composer on any page may ask for."""
+    """Return what the composer on any page may ask for."""
     return {"near_limit": lambda: service.limit_notice(current_user_id())}
 
 
@@ -37,7 +37,7 @@ BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 @blueprint.get("/usage")
 @login_required
 def index() -> ViewResult:
-    """What the user has used."""
+    """Return what the user has used."""
     return _page("usage/index.html", BY, everyone=False)
 
 
@@ -75,14 +75,14 @@ def set_quotas() -> ViewResult:
 @blueprint.get("/usage.csv")
 @login_required
 def as_csv() -> ViewResult:
-    """What the user has used, as CSV."""
+    """Return what the user has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY)))
 
 
 @blueprint.get("/admin/usage.csv")
 @admin_only
 def everybody_as_csv() -> ViewResult:
-    """What everybody has used, as CSV."""
+    """Return what everybody has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
 
 

@@ -48,7 +48,7 @@ class QuotaState(BaseModel):
 
     @property
     def share(self) -> float:
-        """How much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing."""
+        """Return how much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing."""
         return max(_share(self.tokens_used, self.tokens), _share(self.dollars_used, self.dollars))
 
 

@@ -32,7 +32,7 @@ _quotas: tuple[float, bool] = (0.0, False)
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
-    """What was used between two days, in lines. `everyone` is for admins; the caller checks that."""
+    """Return what was used between two days, in lines. `everyone` is for admins; the caller checks that."""
     first, last = _span(query)
     groups: dict[str, list[Any]] = defaultdict(list)
     rows = db.session.execute(_sums(first, last, None if everyone else user_id, query.by)).all()

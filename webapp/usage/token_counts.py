@@ -27,7 +27,7 @@ class Weights:
     character: float = 0.0
 
     def tokens(self, estimated: int, characters: int) -> int:
-        """How many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
+        """Return how many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
         if not characters:
             return round(estimated * USUAL)
         told = self.estimate * estimated + self.character * characters

@@ -31,7 +31,7 @@ STREAM: Responses = {
 @blueprint.get("/events", responses=STREAM)
 @login_required
 def events(query: EventQuery) -> ViewResult:
-    """What happens to your conversations, memories and journeys, as it happens; ids only.
+    """Return what happens to your conversations, memories and journeys, as it happens; ids only.
 
     `Last-Event-ID` goes on where a stream ended; `missed` says that something in between is lost.
     """
@@ -100,6 +100,6 @@ def test_webhook(path: WebhookPath) -> tuple[Any, int]:
 @blueprint.get("/webhooks/<int:webhook_id>/deliveries", responses={200: DeliveryList})
 @login_required
 def list_deliveries(path: WebhookPath) -> dict[str, Any]:
-    """What a webhook was told last, and how it answered."""
+    """Return what a webhook was told last, and how it answered."""
     rows = service.list_deliveries(current_user_id(), path.webhook_id)
     return DeliveryList(deliveries=[DeliveryOut.of(row) for row in rows]).model_dump(mode="json")

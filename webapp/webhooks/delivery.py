@@ -116,7 +116,7 @@ def _claim(webhook_id: int) -> _Letter | None:
 
 
 def _stop_reason(hook: Webhook) -> str:
-    """Why nothing may be sent to a webhook any more; empty if it may."""
+    """Return why nothing may be sent to a webhook any more; empty if it may."""
     if hook.token_id is None:
         return ""
     token = db.session.get(ApiToken, hook.token_id)

@@ -42,7 +42,9 @@ def listen(user_id: int) -> None:
 
 
 def position(user_id: int, wish: str) -> tuple[str, bool]:
-    """Where to continue (after `wish`, or from now on), and whether anything before that is lost. Raises RedisError."""
+    """Return where to continue (after `wish`, or from now on), and whether anything before that is lost. Raises
+    RedisError.
+    """
     stream = _keys(user_id)[0]
     ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
     first, last = (_text(found[0][0]) if found else "" for found in ends)

@@ -114,7 +114,7 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
 
 
 def _may_go_on(app: Flask, identity: Identity) -> bool:
-    """Whether the token or session, and the account, are still valid; also renews the mark of a listener."""
+    """Return whether the token or session, and the account, are still valid; also renews the mark of a listener."""
     with app.app_context():
         expect_writes(False)
         try:

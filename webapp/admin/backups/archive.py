@@ -111,7 +111,9 @@ def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
 
 
 def is_attachment(name: str) -> bool:
-    """Whether this is the name of an attachment: its content's SHA-256, in a folder named by the first two digits."""
+    """Return whether this is the name of an attachment: its content's SHA-256, in a folder named by the first two
+    digits.
+    """
     return _ATTACHMENT.fullmatch(name) is not None
 
 

@@ -46,7 +46,7 @@ def restore(path: Path) -> Manifest:
 
 
 def other_key(manifest: Manifest) -> bool:
-    """Whether this installation is configured with another SECRET_KEY than the one the backup was made with."""
+    """Return whether this installation is configured with another SECRET_KEY than the one the backup was made with."""
     return bool(app_settings().secret_key) and key_mark() != manifest.key
 
 

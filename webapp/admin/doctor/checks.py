@@ -79,7 +79,7 @@ def keys() -> Iterator[Finding]:
 
 
 def data() -> Iterator[Finding]:
-    """Whether others on this machine can read the data, and how much room is left."""
+    """Yield whether others on this machine can read the data, and how much room is left."""
     folder = app_settings().var_dir.absolute()
     opened = [path for pattern in OURS for path in folder.glob(pattern) if open_to_others(path)]
     if is_ours(folder) and open_to_others(folder):
@@ -98,7 +98,7 @@ def data() -> Iterator[Finding]:
 
 
 def files() -> Iterator[Finding]:
-    """Whether attachments can be written, read and deleted where they are kept, and nothing deleted is kept."""
+    """Yield whether attachments can be written, read and deleted where they are kept, and nothing deleted is kept."""
     settings, storage = app_settings(), file_storage()
     if not settings.s3_bucket:
         storage.check()
@@ -129,7 +129,7 @@ def files() -> Iterator[Finding]:
 
 
 def servers() -> Iterator[Finding]:
-    """What requests need: the database and Redis accept writes, and the schema is current."""
+    """Yield what requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
     address = database_address(db.engine)
     advice = {
@@ -164,7 +164,7 @@ def database() -> Iterator[Finding]:
 
 
 def redis_server() -> Iterator[Finding]:
-    """Which Redis runs, its clock, and whether it drops data when memory is short."""
+    """Yield which Redis runs, its clock, and whether it drops data when memory is short."""
     client = redis()
     before = datetime.now(UTC).timestamp()
     seconds, microseconds = client.time()
@@ -190,7 +190,7 @@ def redis_server() -> Iterator[Finding]:
 
 
 def queues() -> Iterator[Finding]:
-    """Whether every queue has a worker and none falls behind, and whether a scheduler runs."""
+    """Yield whether every queue has a worker and none falls behind, and whether a scheduler runs."""
     client = redis()
     work = overview.work(client)
     served = {name for worker in work.workers for name in worker.queues}
@@ -264,7 +264,7 @@ def web() -> Iterator[Finding]:
 
 
 def _oldest(client: Redis, name: Queue) -> float:
-    """How many seconds the first job of a queue has been waiting; 0 if there is none."""
+    """Return how many seconds the first job of a queue has been waiting; 0 if there is none."""
     queue = rq_queue(client, name)
     first = next(iter(queue.get_jobs(0, 1)), None)
     if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:

@@ -58,5 +58,5 @@ def in_lines(findings: Iterable[Finding]) -> list[str]:
 
 
 def is_sound(findings: Iterable[Finding]) -> bool:
-    """Whether nothing is broken; warnings do not count."""
+    """Return whether nothing is broken; warnings do not count."""
     return all(finding.state != "fault" for finding in findings)

@@ -23,7 +23,7 @@ SECONDS = 20.0
 
 
 def proxy(url: str) -> Iterator[Finding]:
-    """Whether what is between this address and us lets streams through, and whether our settings match it."""
+    """Yield whether what is between this address and us lets streams through, and whether our settings match it."""
     key = secrets.token_urlsafe(24)
     grant(redis(), key)
     try:
@@ -63,7 +63,7 @@ def _judge(url: str, seen: dict[str, Any], arrived: list[float]) -> Iterator[Fin
 
 
 def _listen(url: str) -> tuple[dict[str, Any], list[float]]:
-    """What the request looked like, and when each piece arrived."""
+    """Return what the request looked like, and when each piece arrived."""
     arrived: list[float] = []
     with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310  (the operator's own address)
         seen: dict[str, Any] = json.loads(answer.readline().removeprefix(b"data: "))

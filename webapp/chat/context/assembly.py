@@ -164,7 +164,9 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
 
 
 def _account(context: Context) -> dict[str, Any]:
-    """What is stored of a prompt: its sections, what was left out, and its messages, with marks for what they quote."""
+    """Return what is stored of a prompt: its sections, what was left out, and its messages, with marks for what they
+    quote.
+    """
     return {
         "tokens": context.tokens,
         "budget": context.budget,

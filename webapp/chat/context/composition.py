@@ -164,7 +164,7 @@ def _wanted(instruction: str) -> str:
 def _question(
     conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
 ) -> Question:
-    """What to look up: the last user message, with the one before it in case it says little on its own."""
+    """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     said = [message.content for message in history if message.role == "user"]
     wished = UserSettings.of(owner.settings)
     elsewhere = wished.past_conversations_enabled and not conversation.is_temporary

@@ -18,7 +18,9 @@ _SPEAKERS = {"user": "user", "assistant": "you"}
 
 
 def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
-    """What was learned since the prompt's beginning was fixed: it goes with the last message, so no cache is lost."""
+    """Return what was learned since the prompt's beginning was fixed: it goes with the last message, so no cache is
+    lost.
+    """
     return [
         RetrievedPassage(
             "memory",
@@ -35,7 +37,7 @@ def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
 
 
 def excerpt_candidates(found: Result) -> list[RetrievedPassage]:
-    """What was retrieved, best first, as candidates for the excerpts of a prompt."""
+    """Return what was retrieved, best first, as candidates for the excerpts of a prompt."""
     return [
         RetrievedPassage(
             item.kind,

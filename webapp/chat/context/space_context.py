@@ -135,7 +135,7 @@ def read_ahead(user_id: int, version: int) -> None:
 
 
 def _known(kept: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
-    """What is always known in the user's personal conversations: read once per version, for a few instants.
+    """Return what is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
     """

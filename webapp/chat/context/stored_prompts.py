@@ -76,7 +76,7 @@ def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> C
 
 
 def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
-    """What memories that the user may read said, by id and revision.
+    """Return what memories that the user may read said, by id and revision.
 
     Of other people's memories only the revision they share now: what they said before is theirs alone.
     """
@@ -96,7 +96,7 @@ def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], 
 
 
 def _messages(conversation: Conversation, message_ids: Iterable[int]) -> dict[int, str]:
-    """What messages of the conversation say, by id."""
+    """Return what messages of the conversation say, by id."""
     rows = db.session.execute(
         select(Message.message_id, Message.content).where(
             Message.conversation_id == conversation.conversation_id, Message.message_id.in_(list(message_ids))

@@ -47,7 +47,9 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
 
 
 def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
-    """What represents some summaries: the coarsest overviews that end within them, and the summaries none covers."""
+    """Return what represents some summaries: the coarsest overviews that end within them, and the summaries none
+    covers.
+    """
     units: list[Chunk] = []
     last = oldest_first[-1].end if oldest_first else 0
     reach = 0

@@ -93,7 +93,7 @@ class RetrievedPassage:
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is less than the whole passage."""
+        """Return whether it is less than the whole passage."""
         return self.start > 0 or self.end < self.length
 
     @property

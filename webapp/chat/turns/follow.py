@@ -95,7 +95,7 @@ def follow(
 
 
 def _rest(stored: list[Entry], after: str) -> list[Entry]:
-    """What a viewer has not seen of a finished turn; at least its end."""
+    """Return what a viewer has not seen of a finished turn; at least its end."""
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 

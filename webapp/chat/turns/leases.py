@@ -53,7 +53,7 @@ class Leases:
         self.turns: set[int] = set()
 
     async def take(self, turn_id: int) -> bool:
-        """Whether this process may run the turn; without Redis it may."""
+        """Return whether this process may run the turn; without Redis it may."""
         key = turnlog.lease_key(turn_id)
         try:
             taken = await self._client.set(key, self._owner, nx=True, px=self._milliseconds)

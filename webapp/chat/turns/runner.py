@@ -65,12 +65,14 @@ class TurnRunner:
 
     @property
     def active(self) -> int:
-        """How many turns this process is running or about to run."""
+        """Return how many turns this process is running or about to run."""
         return len(self._tasks) + len(self._submitted)
 
     @property
     def is_calm(self) -> bool:
-        """Whether there is time for other things: few turns are running, and none of them waits for its first words."""
+        """Return whether there is time for other things: few turns are running, and none of them waits for its first
+        words.
+        """
         if self._submitted or len(self._tasks) > FEW or len(self._turns) < len(self._tasks):
             return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))

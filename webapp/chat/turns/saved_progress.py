@@ -52,7 +52,7 @@ def save_texts(texts: Mapping[int, str]) -> FinishedElsewhere:
 
 
 def streaming_replies(turn_ids: Collection[int]) -> set[int]:
-    """Which of some replies are still being written."""
+    """Return which of some replies are still being written."""
     return set(
         db.session.scalars(
             select(Message.message_id).where(Message.message_id.in_(list(turn_ids)), Message.status == "streaming")

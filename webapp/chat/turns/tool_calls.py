@@ -76,7 +76,7 @@ class ToolCalling:
         )
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
-        """What the prompt continues with: the model's message that asks for tools, and the answer to each call.
+        """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
 
         What it thought before asking goes along, for the servers that require it (`llm/request_format.py`).
         """
@@ -90,7 +90,7 @@ class ToolCalling:
         return prompt
 
     def is_theirs(self, call: ToolCall) -> bool:
-        """Whether a call is for a tool of the client."""
+        """Return whether a call is for a tool of the client."""
         tool = self.toolset.get(call.name)
         return tool is not None and tool.kind == "client"
 

@@ -117,7 +117,7 @@ class Turn:
             await unstoppable(self._conclude(whole))
 
     def is_due(self, now: float) -> bool:
-        """Whether the reply so far should be stored before it ends."""
+        """Return whether the reply so far should be stored before it ends."""
         return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
 
     def saved(self, text: str, next_at: float) -> None:

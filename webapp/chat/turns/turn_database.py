@@ -89,7 +89,7 @@ class TurnDatabase:
         return await self._call(self._saves, work)
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
-        """Which of some replies are still being written; all of them while the database is away."""
+        """Return which of some replies are still being written; all of them while the database is away."""
         try:
             return await self._call(self._saves, lambda: saved_progress.streaming_replies(turn_ids))
         except SQLAlchemyError:

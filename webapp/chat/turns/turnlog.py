@@ -50,7 +50,7 @@ def pending_jobs_key(turn_id: int) -> str:
 
 
 def consent_key(turn_id: int, number: int) -> str:
-    """What the person answered when asked about a call of the turn."""
+    """Return what the person answered when asked about a call of the turn."""
     return f"{{turn:{turn_id}}}:allowed:{number}"
 
 
@@ -152,7 +152,7 @@ def advance(text: str, item: Entry) -> str:
 
 
 def thoughts_of(entries: Iterable[Entry]) -> str:
-    """What the model has thought so far."""
+    """Return what the model has thought so far."""
     thoughts = ""
     for item in entries:
         if item.kind == REASONING and item.offset <= len(thoughts):
@@ -188,7 +188,7 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
 
 
 def is_settling(client: Redis, turn_id: int) -> bool:
-    """Whether a reply is finished but its background work is not, as far as its stream tells."""
+    """Return whether a reply is finished but its background work is not, as far as its stream tells."""
     newest = cast(Rows, client.xrevrange(log_key(turn_id), count=1))
     return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
 
@@ -199,5 +199,5 @@ def request_stop(client: Redis, turn_id: int) -> None:
 
 
 def has_lease(client: Redis, turn_id: int) -> bool:
-    """Whether a living process runs the turn."""
+    """Return whether a living process runs the turn."""
     return bool(client.exists(lease_key(turn_id)))

@@ -30,7 +30,7 @@ def path() -> Path:
 
 
 def read_config() -> Access | None:
-    """What `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
+    """Return what `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
     try:
         found = json.loads(path().read_text("utf-8"))
         return Access(clean_url(found["url"]), str(found["token"]))

@@ -20,7 +20,7 @@ def server(context: click.Context) -> Server:
 
 
 def read_piped_input() -> str:
-    """What is piped in; empty in a terminal."""
+    """Return what is piped in; empty in a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()

@@ -28,14 +28,16 @@ def keep_private(var: Path, *databases: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether only Commonplace uses a folder, rather than it being `/srv`, `/tmp`, somebody's home or a repository."""
+    """Return whether only Commonplace uses a folder, rather than it being `/srv`, `/tmp`, somebody's home or a
+    repository.
+    """
     found, real = folder.stat(), folder.resolve()
     is_shared = bool(found.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
     return found.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()
 
 
 def open_to_others(path: Path) -> bool:
-    """Whether anybody but the owner may do anything with a file or folder."""
+    """Return whether anybody but the owner may do anything with a file or folder."""
     with contextlib.suppress(OSError):
         return bool(path.stat().st_mode & OTHERS)
     return False

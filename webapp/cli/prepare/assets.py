@@ -15,7 +15,7 @@ STAMP = ROOT / "static" / "vendor" / ".stamp"
 
 
 def assets_are_built() -> bool:
-    """Whether nothing that goes into them has changed since, and what came out is there."""
+    """Return whether nothing that goes into them has changed since, and what came out is there."""
     return is_stamped(STAMP, _digest())
 
 

@@ -55,7 +55,9 @@ def _install_with_uv(arguments: list[str]) -> bool:
 
 @cache
 def _has_uv() -> bool:
-    """Whether uv runs, after installing it if need be; it is never compiled, which would take a Rust toolchain."""
+    """Return whether uv runs, after installing it if need be; it is never compiled, which would take a Rust
+    toolchain.
+    """
     if not UV.exists() and not succeeds([*PIP, "--only-binary=:all:", f"uv=={UV_VERSION}"]):
         return False
     return succeeds([UV, "--version"])
@@ -63,7 +65,7 @@ def _has_uv() -> bool:
 
 @cache
 def _pip_configuration() -> dict[str, str]:
-    """What pip is told when it installs, in files and in the environment: the later in its order counts."""
+    """Return what pip is told when it installs, in files and in the environment: the later in its order counts."""
     asked = [str(PYTHON), "-m", "pip", "config", "list"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     sections: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}

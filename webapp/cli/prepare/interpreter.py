@@ -14,7 +14,7 @@ DISTRIBUTION = "/usr/bin/"  # Debian optimises in its own build rules, of which 
 
 
 def is_good() -> bool:
-    """Whether this Python is recent, optimised, and has what a virtual environment and mysqlclient take."""
+    """Return whether this Python is recent, optimised, and has what a virtual environment and mysqlclient take."""
     return sys.version_info >= (3, 11) and _is_optimised() and _is_complete()
 
 

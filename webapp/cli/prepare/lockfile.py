@@ -11,12 +11,12 @@ _BLOCK = re.compile(r"(?m)^(?=[A-Za-z0-9])")
 
 
 def wants_hashes() -> bool:
-    """Whether hashes are checked; REQUIRE_HASHES=0 is for a package index that serves files built elsewhere."""
+    """Return whether hashes are checked; REQUIRE_HASHES=0 is for a package index that serves files built elsewhere."""
     return LOCK.is_file() and os.environ.get("REQUIRE_HASHES") != "0"
 
 
 def locked_packages(path: Path = LOCK) -> dict[str, str]:
-    """What the lock says of each package, by its normal name."""
+    """Return what the lock says of each package, by its normal name."""
     blocks = [block for block in _BLOCK.split(path.read_text()) if block[:1].isalnum()]
     return {normal(re.split(r"[=\s;]", block, maxsplit=1)[0]): block for block in blocks}
 

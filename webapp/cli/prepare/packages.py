@@ -67,7 +67,7 @@ def _is_pin(line: str) -> bool:
 
 
 def _is_locked(line: str, blocks: dict[str, str]) -> bool:
-    """Whether the lock has the very version that a line of the requirements names."""
+    """Return whether the lock has the very version that a line of the requirements names."""
     name, _, version = line.partition(";")[0].partition("==")
     block = blocks.get(normal(name.partition("[")[0].strip()), "")
     return re.match(rf"[^=]+=={re.escape(version.strip())}[\s;]", block) is not None
@@ -83,13 +83,13 @@ def _pip_one(package: str, *options: str) -> bool:
 
 
 def pin_of(package: str) -> str:
-    """What a package is pinned to (`name==version`), without its conditions."""
+    """Return what a package is pinned to (`name==version`), without its conditions."""
     lines = [*RUNTIME.read_text().splitlines(), *CONSTRAINTS.read_text().splitlines()]
     return next(line.partition(";")[0].strip() for line in lines if line.startswith(f"{package}=="))
 
 
 def wants_mysql() -> bool:
-    """Whether the settings name a MySQL or MariaDB database."""
+    """Return whether the settings name a MySQL or MariaDB database."""
     return os.environ.get("DATABASE_URL", "").startswith(("mysql", "mariadb"))
 
 

@@ -64,7 +64,7 @@ def find_program(*names: str) -> str | None:
 
 
 def root_prefix() -> list[str] | None:
-    """What to put before a command for it to run as root: nothing, sudo, or None where neither is to be had."""
+    """Return what to put before a command for it to run as root: nothing, sudo, or None where neither is to be had."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") and succeeds(["sudo", "-n", "true"]):

@@ -212,7 +212,9 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None
 
 
 def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None = None) -> State:
-    """What a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at all."""
+    """Return what a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at
+    all.
+    """
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())

@@ -57,7 +57,8 @@ class ExtractionInput:
 
 
 def read(conversation_id: int, after: int | None = None, most: int | None = None) -> ExtractionInput | None:
-    """What to ask about the messages after the watermark, or after another message; about `most` of the user's at most.
+    """Return what to ask about the messages after the watermark, or after another message; about `most` of the user's
+    at most.
 
     None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
@@ -111,7 +112,7 @@ def owner_of(conversation: Conversation) -> User:
 
 
 def has_newer(conversation: Conversation, through: int) -> bool:
-    """Whether the user said something in the conversation after a message."""
+    """Return whether the user said something in the conversation after a message."""
     return count_current(conversation.conversation_id, "user", after=through) > 0
 
 

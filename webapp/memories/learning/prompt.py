@@ -100,7 +100,7 @@ class ExtractionCall:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is anything that the user said."""
+        """Return whether there is anything that the user said."""
         return any(source.role == "user" for source in self.sources)
 
 

@@ -197,7 +197,7 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
 
 
 def _wanted(user_id: int, conversation_id: int) -> bool:
-    """Whether to read from the start: nothing is new, so the user wants all of it read again.
+    """Return whether to read from the start: nothing is new, so the user wants all of it read again.
 
     Always in a legacy: its summaries read it, and keep no record of that.
     """

@@ -157,7 +157,7 @@ def _replies(turn: Message) -> tuple[str, ...]:
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
-    """What the tools of this turn did so far, unless the user has undone it already."""
+    """Return what the tools of this turn did so far, unless the user has undone it already."""
     return db.session.scalar(
         select(MemoryChangeSet)
         .where(

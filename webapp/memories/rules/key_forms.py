@@ -66,7 +66,7 @@ _FORTY = re.compile(
 
 
 def has_token(text: str) -> bool:
-    """Whether a text contains the key of a service, or a token, or an address that works like one."""
+    """Return whether a text contains the key of a service, or a token, or an address that works like one."""
     if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
         return True
     if any(

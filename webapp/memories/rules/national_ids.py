@@ -103,7 +103,7 @@ _PAPERS = re.compile(
 
 
 def has_national_id(text: str) -> bool:
-    """Whether a text contains a national identity number, or the number of a passport or driving licence."""
+    """Return whether a text contains a national identity number, or the number of a passport or driving licence."""
     if any(module.is_valid(match.group()) for pattern, module in _TELLING for match in pattern.finditer(text)):
         return True
     if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()):

@@ -52,7 +52,7 @@ class ForgottenStatements:
                 self._with[term].append(number)
 
     def is_retold_in(self, sentence: str) -> bool:
-        """Whether a sentence says what one of the statements says."""
+        """Return whether a sentence says what one of the statements says."""
         if not self.may_be_in(sentence):
             return False
         held: Counter[int] = Counter()

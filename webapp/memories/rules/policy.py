@@ -55,7 +55,7 @@ class Policy:
         return at_least(confidence, self.review_below)
 
     def standing(self, confidence: float, current: float) -> ClaimStanding:
-        """What happens to a value that differs from the current one and was said later."""
+        """Return what happens to a value that differs from the current one and was said later."""
         if not self.is_usable(confidence):
             return ClaimStanding.WAITS if at_least(confidence, current) else ClaimStanding.YIELDS
         if not self.may_replace(confidence, current):
@@ -73,7 +73,8 @@ def at_least(value: float, bound: float) -> bool:
 
 
 def is_older(moment: Moment, memory: KnownMemory) -> bool:
-    """Whether something was said before the memory was last confirmed: an old statement never replaces a newer one.
+    """Return whether something was said before the memory was last confirmed: an old statement never replaces a newer
+    one.
 
     This happens when a conversation is read again, or an old one is imported.
     """

@@ -29,7 +29,7 @@ class RankedMemory:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it may reach a prompt at all."""
+        """Return whether it may reach a prompt at all."""
         return not (self.is_archived or self.needs_review or self.valid_to is not None)
 
     @property

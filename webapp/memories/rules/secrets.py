@@ -166,7 +166,7 @@ _STANDING_ALONE = (_CARD_CODE, _LOCK_CODE, _PIN, _SEED, _APP_PASSWORD, _SPARE_CO
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a word of six or more characters has a digit and two letters in a row, as passwords do."""
+    """Return whether a word of six or more characters has a digit and two letters in a row, as passwords do."""
     value = value.strip(".,;!?()")
     return len(value) >= 6 and bool(re.search(r"\d", value) and re.search(r"[^\W\d_]{2}", value))
 
@@ -211,7 +211,7 @@ def _has_card(text: str) -> bool:
 
 
 def luhn_holds(digits: str) -> bool:
-    """Whether a string of ASCII digits passes the Luhn check (ISO/IEC 7812-1)."""
+    """Return whether a string of ASCII digits passes the Luhn check (ISO/IEC 7812-1)."""
     return luhn.is_valid(digits)
 
 

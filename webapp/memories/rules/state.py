@@ -56,11 +56,11 @@ class Evidence:
 
     @property
     def moment(self) -> Moment:
-        """When it was said, precisely enough to order two statements in one message."""
+        """Return when it was said, precisely enough to order two statements in one message."""
         return (self.said_at, self.message_id, self.start)
 
     def overlaps(self, other: Evidence) -> bool:
-        """Whether both quote the same words of the same message, at least partly."""
+        """Return whether both quote the same words of the same message, at least partly."""
         return self.message_id == other.message_id and self.start < other.end and other.start < self.end
 
 
@@ -134,16 +134,16 @@ class KnownMemory(Draft):
 
     @property
     def last_moment(self) -> Moment | None:
-        """When it was last said or written."""
+        """Return when it was last said or written."""
         return latest((item.moment for item in self.evidence), self.asserted_at)
 
     def has_said(self, content: str) -> bool:
-        """Whether this is its statement, or was before it was reworded."""
+        """Return whether this is its statement, or was before it was reworded."""
         form = canonical_statement(content)
         return form == canonical_statement(self.content) or form in self.said_before
 
     def rests_on(self, evidence: Evidence) -> bool:
-        """Whether these words are already among its evidence."""
+        """Return whether these words are already among its evidence."""
         return any(evidence.overlaps(item) for item in self.evidence)
 
 
@@ -161,7 +161,7 @@ class Insert:
 
     @property
     def valid_from(self) -> datetime | None:
-        """When it was said."""
+        """Return when it was said."""
         return self.evidence[0].said_at if self.evidence else None
 
 

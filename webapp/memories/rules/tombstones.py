@@ -84,7 +84,7 @@ def person_key(secret: bytes, user_id: int) -> bytes:
 
 
 def key_id(key: bytes) -> str:
-    """What identifies a key without revealing it: 16 hexadecimal digits."""
+    """Return what identifies a key without revealing it: 16 hexadecimal digits."""
     return hashlib.sha256(key).hexdigest()[:16]
 
 
@@ -126,7 +126,9 @@ class Graveyard:
         quotes: Iterable[str] = (),
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
-        """What to store when a memory is forgotten; with `whole_key`, also against any later value of its key."""
+        """Return what to store when a memory is forgotten; with `whole_key`, also against any later value of its
+        key.
+        """
         forms = _forms_of(_NOW, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
@@ -136,7 +138,9 @@ class Graveyard:
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> bool:
-        """Whether a memory may not come back, judged by its statement, its key and value, or the quote behind it."""
+        """Return whether a memory may not come back, judged by its statement, its key and value, or the quote behind
+        it.
+        """
         return not self._buried.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
     def digests_of(
@@ -217,7 +221,7 @@ def _forms_of(
 
 
 def is_telling(quote: str) -> bool:
-    """Whether a quote is long enough to be about one thing."""
+    """Return whether a quote is long enough to be about one thing."""
     return _is_long(canonical_statement(quote))
 
 

@@ -93,7 +93,7 @@ class UndoPlan:
 
     @property
     def is_possible(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Return whether nothing stands in the way."""
         return not self.refused
 
 

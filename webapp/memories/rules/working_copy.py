@@ -184,7 +184,7 @@ class Board:
 
 
 def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
-    """What the effects of one operation amount to for the user; there must be at least one."""
+    """Return what the effects of one operation amount to for the user; there must be at least one."""
     closed = next((effect for effect in effects if isinstance(effect, Close)), None)
     for effect in effects:
         if isinstance(effect, Insert):

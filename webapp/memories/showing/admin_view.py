@@ -25,7 +25,7 @@ EXAMINED = 5_000
 
 
 def check_health(user_id: int) -> Health:
-    """What the user may want to tidy up among the open memories."""
+    """Return what the user may want to tidy up among the open memories."""
     rows = db.session.scalars(
         visible(user_id)
         .where(Memory.is_archived == false(), Memory.is_closed == false())

@@ -53,12 +53,12 @@ class Filters(BaseModel):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything is filtered out."""
+        """Return whether anything is filtered out."""
         return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here or self.space)
 
     @property
     def hidden(self) -> int:
-        """How many filters are set among those the form keeps folded."""
+        """Return how many filters are set among those the form keeps folded."""
         return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
@@ -91,7 +91,7 @@ class Card:
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Return what it is, in words."""
         return texts.KINDS[self.memory.memory_type]
 
 
@@ -104,7 +104,7 @@ class Counts:
 
     @property
     def label(self) -> str:
-        """What the badge of the panel says."""
+        """Return what the badge of the panel says."""
         return f"{COUNTED_TO}+" if self.current > COUNTED_TO else str(self.current)
 
 
@@ -198,7 +198,7 @@ def _categories(on_sqlite: bool) -> Select[str]:
 
 
 def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
-    """What reading each of these messages changed, by message; only if there is still something to show."""
+    """Return what reading each of these messages changed, by message; only if there is still something to show."""
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
@@ -229,7 +229,7 @@ class HealthGroup:
 
 
 def health(user_id: int, most: int = 50) -> list[HealthGroup]:
-    """What may need tidying, each finding with at most `most` groups of memories."""
+    """Return what may need tidying, each finding with at most `most` groups of memories."""
     found = admin_view.check_health(user_id)
     single = {
         Finding.STILL_TRUE: found.still_true[:AT_ONCE],

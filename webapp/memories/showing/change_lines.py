@@ -120,7 +120,8 @@ def _line(
 
 
 def label(lines: Iterable[ChangeLine]) -> str:
-    """What happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be empty.
+    """Return what happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be
+    empty.
 
     No decision is left out; what was merely repeated is mentioned only if there is nothing else.
     """

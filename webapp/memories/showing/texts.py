@@ -133,12 +133,12 @@ OBSTACLES = N_(
 
 
 def cause(name: str) -> str:
-    """What a change set comes from, as a heading; an unknown cause is "A change"."""
+    """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
     return _CAUSES.get(name, "A change")
 
 
 def refusal_summary(reasons: Mapping[str, int]) -> str:
-    """What was not kept, and why: "Not kept: 2 already known, 1 only asked"; empty if nothing was refused."""
+    """Return what was not kept, and why: "Not kept: 2 already known, 1 only asked"; empty if nothing was refused."""
     told: dict[str, int] = {}
     for name, number in reasons.items():
         words = _(_REFUSALS[name]) if name in _REFUSALS else _("nothing to remember")
@@ -148,12 +148,12 @@ def refusal_summary(reasons: Mapping[str, int]) -> str:
 
 
 def is_final(cause: str, counts: Mapping[str, int]) -> bool:
-    """Whether a change set cannot be undone: what is forgotten stays forgotten, however that happened."""
+    """Return whether a change set cannot be undone: what is forgotten stays forgotten, however that happened."""
     return cause == "undo" or "forgotten" in counts
 
 
 def revision_cause(name: str) -> str:
-    """Why a revision was made."""
+    """Return why a revision was made."""
     return _REVISIONS.get(name, "Changed")
 
 
@@ -163,7 +163,7 @@ def count_noun(number: int, one: str, many: str = "") -> str:
 
 
 def summary(counts: Mapping[str, int]) -> str:
-    """What a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
+    """Return what a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
     counts = _separate_waiting(counts)
     return _(", ").join(_(words, n=counts[name]) for name, words in _COUNTS.items() if counts.get(name))
 

@@ -62,7 +62,7 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
 
 
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
-    """What changed after an instant, latest first, as NEW."""
+    """Return what changed after an instant, latest first, as NEW."""
     return _items(db.session.execute(_changed_since(user_id, space_id), {"since": since}).all(), NEW)
 
 
@@ -143,7 +143,7 @@ def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index:
 
 
 def _is_over(row: Row[Any], at: datetime) -> bool:
-    """Whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
+    """Return whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
     return at - row.updated_at > FADES_AFTER or (row.until is not None and row.until < at.date())

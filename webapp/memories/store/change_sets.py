@@ -42,7 +42,7 @@ class ChangeSetView:
 
     @property
     def label(self) -> str:
-        """What was done, in one line, or why nothing was; empty if that is no longer known."""
+        """Return what was done, in one line, or why nothing was; empty if that is no longer known."""
         return label(self.lines) or ("" if self.row.changes else refusal_summary(self.row.reasons))
 
 
@@ -51,7 +51,7 @@ class AlreadyUndone(Conflict):
 
 
 def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
-    """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
+    """Return what jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
     `known`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
@@ -109,7 +109,9 @@ def _titled() -> Select[MemoryChangeSet, str | None]:
 def _contents(
     rows: Sequence[MemoryChangeSet], said: Snapshots, known: Iterable[Memory] = ()
 ) -> tuple[dict[int, str], set[int]]:
-    """What the memories of some change sets, and those that replaced them, say now; and which of them are closed."""
+    """Return what the memories of some change sets, and those that replaced them, say now; and which of them are
+    closed.
+    """
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
     told = {row.memory_id: (row.content, row.valid_to) for row in known}
@@ -121,7 +123,7 @@ def _contents(
 
 
 def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
-    """What the memories of some change sets said before and after; no query if all were new or confirmed."""
+    """Return what the memories of some change sets said before and after; no query if all were new or confirmed."""
     wanted = {
         (change["memory_id"], revision)
         for row in rows

@@ -23,13 +23,13 @@ USES = "memory:uses"
 
 
 def memory_is_on(conversation: Conversation, user: User) -> bool:
-    """Whether this conversation reads memories; it also makes them unless it is set to read only."""
+    """Return whether this conversation reads memories; it also makes them unless it is set to read only."""
     on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
     return bool(on and UserSettings.of(user.settings).memory_enabled)
 
 
 def extracts(conversation: Conversation, user: User) -> bool:
-    """Whether memories are made from what the user says here after every turn.
+    """Return whether memories are made from what the user says here after every turn.
 
     In a legacy the summaries do this instead: they look for facts about its person.
     """
@@ -37,7 +37,7 @@ def extracts(conversation: Conversation, user: User) -> bool:
 
 
 def in_legacy(conversation: Conversation) -> bool:
-    """Whether the conversation is about a person being remembered."""
+    """Return whether the conversation is about a person being remembered."""
     if conversation.space_id is None:
         return False
     return db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "legacy"

@@ -76,7 +76,9 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
 
 
 def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], forms: Sequence[str]) -> list[int]:
-    """Which of these replies have tool calls or offers with a text in one of the forms, or about these memories."""
+    """Return which of these replies have tool calls or offers with a text in one of the forms, or about these
+    memories.
+    """
     filled = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
     statement = select(Message.message_id, *filled).where(
         Message.message_id.in_(portion), or_(*(column.is_not(None) for column in filled))
@@ -89,7 +91,7 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
 
 
 def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
-    """Whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
+    """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
     wanted = {tuple(_longest(text)[:_RARE]) for text in texts}
     if not wanted or len(wanted) > _FEW_TEXTS:
         return true()

@@ -33,7 +33,7 @@ def burials(user_id: int) -> ForgetCheck:
 
 
 def forgot_since(user_id: int, before: ForgetCheck) -> bool:
-    """Whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
+    """Return whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
 
     Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
     """

@@ -114,7 +114,7 @@ def recount(memory_ids: Iterable[int]) -> None:
 
 
 def is_forgotten(yard: Graveyard, fields: Mapping[str, Any]) -> bool:
-    """Whether the tombstones forbid a memory with these fields."""
+    """Return whether the tombstones forbid a memory with these fields."""
     return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 
 

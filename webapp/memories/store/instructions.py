@@ -31,7 +31,7 @@ class StandingInstruction:
     conversation_id: int | None
 
     def applies(self, conversation_id: int, space_id: int | None) -> bool:
-        """Whether it applies in a conversation, which may be of a space."""
+        """Return whether it applies in a conversation, which may be of a space."""
         if self.conversation_id is not None:
             return self.conversation_id == conversation_id
         return self.space_id is None or self.space_id == space_id

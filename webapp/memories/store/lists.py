@@ -22,7 +22,7 @@ _FLAGS = {True: true(), False: false()}  # compared with =, because IS would not
 
 
 def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
-    """What the filters of a list select, except whose memories they are."""
+    """Return what the filters of a list select, except whose memories they are."""
     asked = [Memory.is_archived == _FLAGS[query.is_archived], Memory.is_closed == _FLAGS[query.is_closed]]
     if query.category is not None:
         asked.append(Memory.category == (canonical_category(query.category) or ""))

@@ -51,7 +51,7 @@ def _last_moment(row: Memory | None, evidence: Sequence[QuotedEvidence]) -> Mome
 def review_queue(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[WaitingMemory]:
-    """What is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
+    """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
     page = pairs_waiting(user_id, query, *conditions, part=part)
     return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
 

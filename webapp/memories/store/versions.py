@@ -23,13 +23,14 @@ class PerVersion(Generic[Kept]):
         self._kept: dict[int, tuple[int, Kept]] = {}
 
     def held(self, user_id: int) -> Kept | None:
-        """What was looked up last of a user, at whichever version; None if nothing is kept."""
+        """Return what was looked up last of a user, at whichever version; None if nothing is kept."""
         found = self._kept.get(user_id)
         return found[1] if found is not None else None
 
     def get(self, user_id: int, version: int, look_up: Callable[[int], Kept]) -> Kept:
-        """What was looked up at this version, which the caller reads first: every change raises the version in its own
-        transaction, so what is kept under a version is never older than it."""
+        """Return what was looked up at this version, which the caller reads first: every change raises the version
+        in its own transaction, so what is kept under a version is never older than it.
+        """
         found = self._kept.get(user_id)
         if found is None or found[0] != version:
             while len(self._kept) >= self._most:

@@ -156,7 +156,7 @@ class Nearby:
 
 
 def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
-    """What `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
+    """Return what `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
     version = versions.current_version(user_id)
     return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
 

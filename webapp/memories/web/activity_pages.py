@@ -83,7 +83,7 @@ def changes() -> ViewResult:
 @blueprint.get("/memories/changes/<int:change_set_id>")
 @login_required
 def change(change_set_id: int) -> ViewResult:
-    """What one change did."""
+    """Return what one change did."""
     view = change_sets.get_change_set(current_user_id(), change_set_id)
     if not wants_partial():
         return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True)
@@ -149,7 +149,7 @@ def switch_everywhere() -> ViewResult:
 @blueprint.get("/memories/health")
 @login_required
 def health() -> ViewResult:
-    """What may need tidying."""
+    """Return what may need tidying."""
     return render_template(
         "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
     )
@@ -189,7 +189,7 @@ def still_true(memory_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/delete")
 @login_required
 def ask_to_delete(conversation_id: int) -> ViewResult:
-    """What rests on a conversation that is to be deleted."""
+    """Return what rests on a conversation that is to be deleted."""
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
     resting = dependents.conversation_dependents(user_id, conversation_id)

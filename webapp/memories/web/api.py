@@ -186,7 +186,7 @@ def stop_extracting(body: StopExtraction) -> ViewResult:
 @blueprint.get("/memories/changes", responses={200: ChangeSetList})
 @login_required
 def list_changes(query: PageQuery) -> ViewResult:
-    """What jobs and you did to memories, newest first."""
+    """Return what jobs and you did to memories, newest first."""
     page = change_sets.list_change_sets(current_user_id(), query)
     return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor).model_dump(
         mode="json"

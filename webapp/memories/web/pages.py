@@ -36,7 +36,7 @@ def _words(state: Any) -> None:
 
 @blueprint.app_context_processor
 def _panel() -> dict[str, Any]:
-    """What the templates of any page may need; nothing is loaded unless one asks for it."""
+    """Return what the templates of any page may need; nothing is loaded unless one asks for it."""
     return {
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": changes_under_reply,
@@ -47,14 +47,14 @@ def _panel() -> dict[str, Any]:
 
 
 def review_count() -> int:
-    """How many memories are waiting for a decision; queried once per page."""
+    """Return how many memories are waiting for a decision; queried once per page."""
     if "review_count" not in g:
         g.review_count = cards.counts(current_user_id()).review
     return int(g.review_count)
 
 
 def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
-    """What was remembered from the turn of a reply; one query for all later messages on the page."""
+    """Return what was remembered from the turn of a reply; one query for all later messages on the page."""
     if current_identity() is None:
         return []
     known: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
@@ -220,7 +220,7 @@ def archive(memory_id: int) -> ViewResult:
 @blueprint.get("/memories/<int:memory_id>/forget")
 @login_required
 def ask_to_forget(memory_id: int) -> ViewResult:
-    """What forgetting will remove, with one confirmation."""
+    """Return what forgetting will remove, with one confirmation."""
     card = _own(memory_id)
     wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():

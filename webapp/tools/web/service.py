@@ -31,7 +31,9 @@ class _CachedAccess:
         self._known: tuple[float, Web | None] | None = None
 
     def get(self) -> Web | None:
-        """What is set up, None if the web is off; reads the table if what is known is older than KEPT_SECONDS."""
+        """Return what is set up, None if the web is off; reads the table if what is known is older than
+        KEPT_SECONDS.
+        """
         known = self._known
         if known is None or known[0] < time.monotonic():
             known = self._known = (time.monotonic() + KEPT_SECONDS, _of(access()))

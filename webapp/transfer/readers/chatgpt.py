@@ -39,7 +39,7 @@ class ChatGPT:
     name, label = "chatgpt", "ChatGPT"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether a conversation with a `mapping` is in it."""
+        """Return whether a conversation with a `mapping` is in it."""
         return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:2])
 
     def read(self, upload: Upload) -> Iterator[Part]:

@@ -38,7 +38,7 @@ class Claude:
     name, label = "claude", "Claude"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether a conversation with `chat_messages` is in it, or Claude's memories are."""
+        """Return whether a conversation with `chat_messages` is in it, or Claude's memories are."""
         for name in upload.names:
             if upload.is_archive and not (_CONVERSATIONS.search(name) or _MEMORIES.search(name)):
                 continue

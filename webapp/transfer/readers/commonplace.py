@@ -28,7 +28,7 @@ class Commonplace:
     name, label = "commonplace", "Commonplace"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether its manifest says so."""
+        """Return whether its manifest says so."""
         if "manifest.json" not in upload.names:
             return False
         manifest = upload.first_item("manifest.json")

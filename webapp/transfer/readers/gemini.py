@@ -57,7 +57,7 @@ class Gemini:
     name, label = "gemini", "Gemini (Google Takeout)"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether a file of activity records is in it."""
+        """Return whether a file of activity records is in it."""
         return bool(_json(upload) or _html(upload))
 
     def read(self, upload: Upload) -> Iterator[Part]:

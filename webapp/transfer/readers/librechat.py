@@ -25,7 +25,7 @@ class LibreChat:
     name, label = "librechat", "LibreChat"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether the first JSON file is a conversation of LibreChat's."""
+        """Return whether the first JSON file is a conversation of LibreChat's."""
         return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:

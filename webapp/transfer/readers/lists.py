@@ -24,7 +24,7 @@ class _Rows(ABC):
     fields: tuple[str, ...]
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether the first item has the fields."""
+        """Return whether the first item has the fields."""
         if upload.is_archive:
             return False
         rows = _rows(upload.first_item(upload.names[0]))
@@ -65,7 +65,7 @@ class Mem0Markdown:
     name, label = "mem0-markdown", "mem0"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether its first lines are the fields of a memory."""
+        """Return whether its first lines are the fields of a memory."""
         if upload.is_archive:
             return False
         front = _FRONT.match(_lines_of(upload.peek(upload.names[0])).lstrip())
@@ -103,7 +103,7 @@ class MemoryGraph:
     name, label = "mcp-memory", "MCP memory server"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether its first line is an entity or a relation."""
+        """Return whether its first line is an entity or a relation."""
         if upload.is_archive:
             return False
         try:
@@ -130,7 +130,7 @@ class PastedList:
     name, label = "list", "Memory list"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether it is text with lines that look like memories."""
+        """Return whether it is text with lines that look like memories."""
         if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
             return False
         lines = [line for line in upload.peek(upload.names[0]).splitlines() if line.strip()]

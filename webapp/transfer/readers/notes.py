@@ -20,7 +20,7 @@ class Notes:
     name, label = "notes", "Markdown notes"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether most of the ZIP's files are Markdown or text."""
+        """Return whether most of the ZIP's files are Markdown or text."""
         if not upload.is_archive:
             return False
         texts = _texts(upload)

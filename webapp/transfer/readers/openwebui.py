@@ -36,7 +36,7 @@ class OpenWebUI:
     name, label = "openwebui", "Open WebUI"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether a chat with a history is in it."""
+        """Return whether a chat with a history is in it."""
         return any(_is_chat(upload.first_item(name)) for name in _files(upload)[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
@@ -126,7 +126,7 @@ def _tags(found: Any) -> Iterator[str]:
 
 
 def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
-    """Whether another person wrote a message in a shared chat, from which nothing is learned about the user."""
+    """Return whether another person wrote a message in a shared chat, from which nothing is learned about the user."""
     author = text_or_none(row.get("user_id"))
     return row.get("role") == "user" and author is not None and author != item.get("user_id")
 

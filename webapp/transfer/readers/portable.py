@@ -20,7 +20,7 @@ class Portable:
     name, label = "mem", "Portable memory (.mem)"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether it has a manifest and streams of items."""
+        """Return whether it has a manifest and streams of items."""
         names = upload.names
         return any(_ITEMS.search(name) for name in names) and any(name.endswith("manifest.json") for name in names)
 

@@ -19,7 +19,7 @@ class ShareGPT:
     name, label = "sharegpt", "ShareGPT"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether the first item is a list of turns with `from` and `value`."""
+        """Return whether the first item is a list of turns with `from` and `value`."""
         return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:2])
 
     def read(self, upload: Upload) -> Iterator[Part]:

@@ -62,7 +62,7 @@ class RestoreBatch:
         self._known.setdefault(kind, {}).update(rows)
 
     def snapshot(self) -> dict[str, dict[int, int | None]]:
-        """What is known now, for `back_to` if a savepoint is rolled back."""
+        """Return what is known now, for `back_to` if a savepoint is rolled back."""
         return {kind: dict(known) for kind, known in self._known.items()}
 
     def back_to(self, known: dict[str, dict[int, int | None]]) -> None:
@@ -95,5 +95,5 @@ class RestoreBatch:
 
 
 def is_id(value: Any) -> bool:
-    """Whether a value can be the id of a row."""
+    """Return whether a value can be the id of a row."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID

@@ -36,8 +36,9 @@ SINCE = 2
 
 
 def is_possible(user_id: int) -> bool:
-    """Whether an account is empty enough to receive another one's conversations and memories unchanged, and no import
-    is running."""
+    """Return whether an account is empty enough to receive another one's conversations and memories unchanged, and
+    no import is running.
+    """
     said = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -47,7 +48,7 @@ def is_possible(user_id: int) -> bool:
 
 
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
-    """What a whole export contains, for its preview; None if it cannot be restored."""
+    """Return what a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
     if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
         return None
