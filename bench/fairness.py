@@ -21,7 +21,7 @@ from sqlalchemy import create_engine, text
 from bench.chaos.client import Client
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, running
-from tests.transfer.exports import claude_conversation, zipped
+from testkit.exports import claude_conversation, zipped
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import Settings
 

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from sqlalchemy import select
 
 from bench import load
-from bench.fill import fill_memories
 from bench.report import percentile, table, verdict
 from bench.stack import MODEL, Stack, running
-from tests.support.processes import end, free_port, spawn, wait_until
+from testkit.memory_rows import fill_memories
+from testkit.processes import end, free_port, spawn, wait_until
 from webapp import create_app
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.report import table, verdict
 from bench.stack import family, proportional, resident
-from tests.support.processes import ROOT, free_port
+from testkit.processes import ROOT, free_port
 
 READY_SECONDS = 5.0
 TOTAL_MB, WEB_MB, WORKER_MB = 400.0, 200.0, 150.0

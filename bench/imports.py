@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, family, resident, running
-from tests.transfer.exports import chatgpt_conversation
+from testkit.exports import chatgpt_conversation
 
 CONVERSATIONS = 50_000
 SHARD = 1_000

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 
 from flask import Flask
 from sqlalchemy import event, text
@@ -14,14 +13,11 @@ from werkzeug.test import TestResponse
 
 from bench.product import application
 from bench.report import percentile, table, verdict
-from bench.rows import MOST_MEMORIES, fill
-from tests.support.people import Person, browser_client, make_person
-from tests.support.servers import Servers, test_servers
-from webapp.conversations import lists
-from webapp.conversations.schemas import ConversationQuery
+from testkit.account_rows import MOST_MEMORIES, fill
+from testkit.list_requests import views
+from testkit.people import make_person
+from testkit.servers import Servers, test_servers
 from webapp.db.base import db
-from webapp.memories import service as memories
-from webapp.memories.schemas import MemoryQuery
 
 SIZES = (1_000, 100_000, 1_000_000)
 DATABASES = {"mysql": "mariadb", "sqlite": "sqlite"}
@@ -87,53 +83,6 @@ def _servers(database: str) -> Iterator[Servers]:
             yield servers
     finally:
         os.environ.pop("TEST_DB") if before is None else os.environ.update(TEST_DB=before)
-
-
-def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
-    """Requests, by name of the view, of a user for whom `fill` created this many rows."""
-    browser = browser_client(app, person)
-    client = app.test_client()
-    token = {"Authorization": f"Bearer {person.token}"}
-
-    def api(path: str) -> Callable[[], TestResponse]:
-        return lambda: client.get(f"/api/{path}", headers=token)
-
-    def page(path: str) -> Callable[[], TestResponse]:
-        return lambda: browser.get(path)
-
-    def part(path: str) -> Callable[[], TestResponse]:
-        return lambda: browser.get(path, headers={"HX-Request": "true"})
-
-    middle = size // 2
-    deep = min(middle, MOST_MEMORIES // 2)
-    listed = lists.keyset_of(person.user_id, ConversationQuery())
-    beside = lists.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
-    known = memories.keyset_of(person.user_id, MemoryQuery())
-    return {
-        "API: conversations": api("conversations?limit=50"),
-        "API: conversations from the middle": api(f"conversations?limit=50&cursor={listed.cursor(*_position(middle))}"),
-        "API: conversation with messages": api(f"conversations/{conversation}"),
-        "API: messages from the middle": api(f"conversations/{conversation}/messages?before={middle}&limit=50"),
-        "API: memories": api("memories?limit=50"),
-        "API: memories from the middle": api(f"memories?limit=50&cursor={known.cursor(*_position(deep))}"),
-        "API: memories of a kind": api("memories?limit=50&memory_type=entity"),
-        "API: memories that no longer hold": api("memories?limit=50&is_closed=true"),
-        "sidebar": part("/sidebar"),
-        "sidebar from the middle": part(f"/sidebar?cursor={beside.cursor(0, *_position(middle))}"),
-        "conversation page": page(f"/c/{conversation}"),
-        "conversation beside the sidebar": part(f"/c/{conversation}"),
-        "conversation page, at the middle": page(f"/c/{conversation}?at={middle}"),
-        "messages above": part(f"/c/{conversation}?before={middle}"),
-        "memory panel": part(f"/memories/panel?part=rest&conversation={conversation}"),
-        "memory panel, anew": part(f"/memories/panel?conversation={conversation}"),
-        "memory list": part("/memories/list"),
-        "memory page": page("/memory"),
-    }
-
-
-def _position(row: int) -> tuple[datetime, int]:
-    """The sort key of the row with this number; conversations and memories are a second apart."""
-    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=row), 2**31 - 1
 
 
 def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:

@@ -10,8 +10,8 @@ import time
 
 from bench.product import counted
 from bench.report import table, verdict
-from tests.support.long_talk import Recalled, Turn, hold, mean, recall
-from tests.support.people import api_client, make_person
+from testkit.long_talk import Recalled, Turn, hold, mean, recall
+from testkit.people import api_client, make_person
 
 TURNS = int(os.environ.get("LONG_TURNS", "1000"))
 """At least 100; whether the cost stays flat can be seen from 500."""

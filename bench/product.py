@@ -11,8 +11,8 @@ from flask_migrate import upgrade
 
 from fakemodel.testing import ServerHandle, serve_in_thread
 from fakemodel.wire import CHAT_MODEL, EMBEDDING_MODEL
-from tests.support.counting import Counting
-from tests.support.servers import Servers, test_servers
+from testkit.counting import Counting
+from testkit.servers import Servers, test_servers
 from webapp import create_app
 from webapp.config import Settings
 

@@ -23,7 +23,7 @@ from bench.chaos.client import Client
 from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People
 from bench.report import table, verdict
 from bench.stack import Stack, family, resident, running
-from tests.support.processes import wait_until
+from testkit.processes import wait_until
 
 SAMPLES = 60
 WARM_UP = 0.25

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support.processes import ROOT, descendants, end, free_port, spawn, wait_until
-from tests.support.servers import Servers, test_servers
+from testkit.processes import ROOT, descendants, end, free_port, spawn, wait_until
+from testkit.servers import Servers, test_servers
 
 MODEL = "bench-model"
 LOG = "bench.log"

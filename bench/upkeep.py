@@ -9,9 +9,9 @@ from flask import Flask
 
 from bench.product import counted
 from bench.report import table, verdict
-from tests.support.counting import Counting
-from tests.support.people import Person, api_client, make_person
-from tests.support.work import work_off
+from testkit.counting import Counting
+from testkit.people import Person, api_client, make_person
+from testkit.work import work_off
 
 CONVERSATIONS = (60, 20, 10, 5, 3, 2)
 """Turns of each conversation, 100 in all: one long enough for summaries, most of them short."""

@@ -22,13 +22,13 @@ from sqlalchemy import text
 
 from fakemodel.testing import ServerHandle, serve_in_thread
 from fakemodel.wire import EMBEDDING_MODEL
+from testkit.people import ApiClient, Person, api_client, browser_client, make_person, session_client
+from testkit.servers import Servers, test_servers
+from testkit.work import work_off
 from tests.support import network, repeats
 from tests.support.grades import grade_model
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, session_client
-from tests.support.servers import Servers, test_servers
 from tests.support.tables import empty_tables
-from tests.support.work import work_off
 from webapp import create_app
 from webapp.accounts import passwords
 from webapp.chat.turns import stream_hub, turnlog

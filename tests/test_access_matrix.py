@@ -15,8 +15,8 @@ from sqlalchemy import or_, select
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
+from testkit.people import Person, csrf_token
 from tests.support import token_routes
-from tests.support.people import Person, csrf_token
 from webapp.accounts import scopes, tokens
 from webapp.accounts.access import BROWSER_ONLY
 from webapp.accounts.models import Passkey, UserGroup, UserGroupMember

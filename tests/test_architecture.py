@@ -165,10 +165,26 @@ def domain_of(name: str) -> str:
     return parts[1] if len(parts) > 1 and parts[0] == "webapp" and parts[1] in DOMAINS else ""
 
 
-def test_the_product_never_uses_the_fake_model():
-    users = {name for name, found in IMPORTS.items() if any(other.split(".")[0] == "fakemodel" for other in found)}
-    assert not users
-    assert "fakemodel" in (ROOT / ".dockerignore").read_text().split()
+APART = {
+    "webapp": "fakemodel testkit tests bench",
+    "jobs": "fakemodel testkit tests bench",
+    "bench": "tests",
+    "tests": "bench",
+}
+"""What each folder never imports. Tests and benchmarks share `testkit`; tests/bench is about the benchmarks."""
+
+
+@pytest.mark.parametrize("folder", APART)
+def test_folders_stay_apart(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        if path.is_relative_to(ROOT / "tests" / "bench"):
+            continue
+        found = imports(module_name(path), ast.walk(ast.parse(path.read_text())))
+        assert not {name for name in found if name.split(".")[0] in APART[folder].split()}, path
+
+
+def test_the_image_holds_the_product_alone() -> None:
+    assert {"fakemodel", "testkit", "tests", "bench"} <= set((ROOT / ".dockerignore").read_text().split())
 
 
 def test_every_view_says_who_may_call_it(app):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from testkit.people import Person
+from testkit.processes import ROOT
 from tests.support.live import as_environment
-from tests.support.people import Person
-from tests.support.processes import ROOT
 from webapp.config import ConfigError, Settings
 from webapp.environment import LOCK, LaunchError, complete, env_file, fill, pid_in, record
 

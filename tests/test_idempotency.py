@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
-from tests.support.people import ApiClient, Person
-from tests.support.processes import wait_until
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Rule
 
-from tests.support.people import csrf_token
+from testkit.people import csrf_token
 
 ROOT = Path(__file__).resolve().parent.parent
 HUGE = [

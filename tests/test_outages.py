@@ -19,9 +19,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
+from testkit.servers import Servers
 from tests.chat.helpers import deltas, iterate, names
-from tests.support.people import ApiClient
-from tests.support.servers import Servers
 from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow

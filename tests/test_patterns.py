@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
+from testkit.processes import ROOT
 from tests.support.patterns import Found, patterns
-from tests.support.processes import ROOT
 from tests.support.slow_inputs import slow
 
 PARTS = 6

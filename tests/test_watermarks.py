@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from testkit.people import Person
 from tests.support.dialogue import START, write_dialogue
 from tests.support.interleaving import in_each_gap
-from tests.support.people import Person
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
-from tests.support.processes import descendants, end
+from testkit.processes import descendants, end
 from webapp.chat.turns.saved_progress import LOSS_SECONDS
 from webapp.config import Settings
 

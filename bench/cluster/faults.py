@@ -12,7 +12,7 @@ from functools import partial
 from bench.chaos.faults import Fault, Heal, kill, stand_still
 from bench.cluster.galera import Node
 from bench.cluster.stack import HOSTS, ClusterStack
-from tests.support.processes import descendants, wait_until
+from testkit.processes import descendants, wait_until
 
 
 def writer_killed(stack: ClusterStack, _random: random.Random) -> Heal:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from bench.cluster.health import is_synced
-from tests.support.processes import end, free_port, spawn, wait_until
+from testkit.processes import end, free_port, spawn, wait_until
 from webapp.cli.prepare.database import data_directory_template, mariadb_program
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")

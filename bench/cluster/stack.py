@@ -15,9 +15,9 @@ import MySQLdb
 from bench.cluster import proxy
 from bench.cluster.galera import PROVIDER, Galera, Node
 from bench.stack import LOG, Stack, is_ready, prepared, web_command, worker_command
-from tests.support.processes import end, free_port, spawn, wait_until
-from tests.support.sentinel import RedisGroup
-from tests.support.servers import DATABASE, Servers
+from testkit.processes import end, free_port, spawn, wait_until
+from testkit.sentinel import RedisGroup
+from testkit.servers import DATABASE, Servers
 
 MODEL = ("bench.chaos.model",)
 HOSTS = (1, 2)

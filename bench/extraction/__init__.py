@@ -26,8 +26,8 @@ from types import ModuleType
 from typing import Any
 
 from bench.extraction import twice
-from bench.extraction.memory import Bench, as_rows
 from bench.extraction.perfect import perfect_answer
+from testkit.memory_extraction import Bench, as_rows
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.structured import complete_items, parse_object, strict_schema
 from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, wishes

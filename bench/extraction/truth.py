@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.extraction.memory import Bench
 from bench.report import table
+from testkit.memory_extraction import Bench
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from flask_openapi3 import Info, OpenAPI
 from flask_wtf.csrf import generate_csrf
 
-from tests.support.servers import Servers
+from testkit.servers import Servers
 from tests.support.tables import empty_tables
 from webapp.accounts import auth, service, site, tokens
 from webapp.accounts.api import blueprint as accounts_api

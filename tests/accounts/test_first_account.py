@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.accounts.first_account import FirstAccount, first_account
 
 FORM = {"name": "Ada", "email": "ada@example.org", "password": "a heron on the tide mill"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.people import api_client
+from testkit.people import api_client
 from webapp.i18n import LANGUAGES
 
 

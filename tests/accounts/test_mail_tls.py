@@ -12,7 +12,7 @@ import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from tests.support.processes import free_port
+from testkit.processes import free_port
 from webapp.accounts.smtp import MailAway, send
 from webapp.config import Settings
 

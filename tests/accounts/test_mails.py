@@ -18,8 +18,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, text, update
 
-from tests.support.people import Person, csrf_token, post_form
-from tests.support.processes import free_port
+from testkit.people import Person, csrf_token, post_form
+from testkit.processes import free_port
 from webapp.accounts import mails, tokens
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose

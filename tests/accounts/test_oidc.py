@@ -10,8 +10,8 @@ import pytest
 import requests
 from sqlalchemy import func, select
 
+from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.support.people import PASSWORD, post_form
 from webapp.accounts import deletion, provider_links, second_factor, service
 from webapp.accounts.first_account import first_account
 from webapp.accounts.models import User

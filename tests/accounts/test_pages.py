@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.support.people import csrf_token, post_form
+from testkit.people import csrf_token, post_form
 
 GOOD = "a heron on the tide mill"
 

@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
+from testkit.people import Person, csrf_token, post_form
 from tests.accounts.authenticator import PRESENT, Authenticator
-from tests.support.people import Person, csrf_token, post_form
 from webapp.accounts.models import Passkey, User, UserSession
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction

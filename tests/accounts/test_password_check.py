@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select, update
 from werkzeug.datastructures import MultiDict
 
-from tests.support.people import PASSWORD, csrf_token, post_form
+from testkit.people import PASSWORD, csrf_token, post_form
 from webapp.accounts import interrupted_forms, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
 from webapp.db.base import db, now, write_transaction

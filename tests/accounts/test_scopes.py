@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import SCOPES, is_sufficient, required_scopes

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import func, select, update
 
-from tests.support.people import PASSWORD, csrf_token, post_form
+from testkit.people import PASSWORD, csrf_token, post_form
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.models import UserSession
 from webapp.db.base import db, now, write_transaction

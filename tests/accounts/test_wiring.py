@@ -5,7 +5,7 @@ from collections.abc import Callable
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import Person, csrf_token
+from testkit.people import Person, csrf_token
 
 RULES = {"public", "user", "admin", "service"}
 

@@ -15,8 +15,8 @@ from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import create_engine, text
 
-from tests.support.people import ApiClient, Person
-from tests.support.servers import Servers
+from testkit.people import ApiClient, Person
+from testkit.servers import Servers
 from webapp import create_app
 from webapp.accounts.site import has_users
 from webapp.admin.backups import backup

@@ -17,8 +17,8 @@ from redis import Redis
 from sqlalchemy import Column, Integer, text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
+from testkit.servers import Servers
 from tests.support.live import LiveServer
-from tests.support.servers import Servers
 from webapp.admin.doctor import checks
 from webapp.admin.doctor.checks import look_at
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning

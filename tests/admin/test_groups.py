@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.accounts import groups, signals
 from webapp.db.base import db, write_transaction
 from webapp.providers.catalogue import catalogue, models_for_user, targets_for

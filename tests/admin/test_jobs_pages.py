@@ -9,7 +9,7 @@ from rq.registry import FailedJobRegistry, ScheduledJobRegistry
 from rq.results import Result
 from rq.serializers import JSONSerializer
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.extensions import make_redis
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.support.people import csrf_token
+from testkit.people import csrf_token
 from webapp.accounts import service
 from webapp.accounts.schemas import Credentials
 from webapp.db.base import db

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from testkit.people import csrf_token
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import csrf_token
 from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 from webapp.prompts import service

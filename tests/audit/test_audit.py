@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from tests.support.people import PASSWORD, post_form
+from testkit.people import PASSWORD, post_form
 from webapp.audit import service
 from webapp.audit.actions import WORDS, Action
 from webapp.audit.actors import Actor

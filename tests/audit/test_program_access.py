@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from webapp.audit import program_access
 from webapp.db.base import db
 from webapp.memories.models import MemoryChangeSet

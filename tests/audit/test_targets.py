@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.people import post_form
-from tests.support.processes import ROOT
+from testkit.people import post_form
+from testkit.processes import ROOT
 from webapp.audit import service
 from webapp.audit.actions import Action
 from webapp.audit.actors import SYSTEM

@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import WatchError
 from rq import Queue as RQQueue
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 from webapp.background.job_specs import JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
 from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db

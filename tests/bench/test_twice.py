@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bench.extraction.memory import Bench
 from bench.extraction.twice import question, refused, sentences_of, without
+from testkit.memory_extraction import Bench
 
 SAID = "I live in Ghent. I'm tired today, and my colleague Otto hates kelp. Should I buy a boat?"
 

@@ -16,8 +16,8 @@ from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from fakemodel.script import Hold
+from testkit.people import Person, browser_client
 from tests.support.live import LiveServer
-from tests.support.people import Person, browser_client
 from webapp.cli.prepare.machine import find_chromium
 
 AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
+from testkit.people import Person
 from tests.providers.ollama import Ollama, ollama
-from tests.support.people import Person
 from webapp.providers.catalogue import catalogue
 
 from .conftest import PHONE, Tab, scrolls_sideways, serious_findings

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from testkit.people import Person, api_client, browser_client
 from tests.openapi.existing import Existing
-from tests.support.people import Person, api_client, browser_client
 from webapp.background.job_specs import Queue
 
 from .conftest import Tab, look_over

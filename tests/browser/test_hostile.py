@@ -14,11 +14,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
+from testkit.people import Person, api_client
 from tests.browser.conftest import SLOW
 from tests.openapi.existing import Existing
 from tests.support.attacks import ATTACKS
 from tests.support.live import LiveServer
-from tests.support.people import Person, api_client
 from tests.support.poison import ELEMENTS, LONG, MARK, SHORT, one_attack, poison
 from webapp.conversations.models import Message, MessageFeedback, MessageReasoning
 from webapp.db.base import db, now, write_transaction

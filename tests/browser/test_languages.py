@@ -7,8 +7,8 @@ import os
 import pytest
 from playwright.sync_api import Page, expect
 
+from testkit.people import api_client
 from tests.browser.conftest import DESKTOP, PHONE, SLOW, replies, scrolls_sideways
-from tests.support.people import api_client
 
 # Of these, German has every other one and Arabic the rest; with `--slow` each has all.
 PAGES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.people import api_client
+from testkit.people import api_client
 from webapp.db.base import write_transaction
 from webapp.saved_prompts.schemas import NewSavedPrompt
 from webapp.saved_prompts.service import create_prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.people import api_client
+from testkit.people import api_client
 
 from .conftest import held, replies, resting, send
 

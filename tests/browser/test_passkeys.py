@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
+from testkit.people import Person
 from tests.support.live import LiveServer
-from tests.support.people import Person
 
 from .conftest import DESKTOP, Contexts, Tab, serious_findings, sign_in
 

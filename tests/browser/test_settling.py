@@ -9,7 +9,7 @@ from flask import Flask
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from tests.support.processes import wait_until
+from testkit.processes import wait_until
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from testkit.people import api_client
 from tests.browser.conftest import look_over, replies, send
 from tests.spaces.helpers import add_fact, converse, join, make_space
-from tests.support.people import api_client
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Page, Route, expect
 
+from testkit.people import Person, api_client
 from tests.journeys.rows import load, write_fixture
-from tests.support.people import Person, api_client
 
 from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings, until
 from .test_again import other_model  # noqa: F401

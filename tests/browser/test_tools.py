@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
+from testkit.people import Person
 from tests.support.live import LiveServer
-from tests.support.people import Person
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import serve
 from webapp.db.base import write_transaction

@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.processes import wait_until
+from testkit.processes import wait_until
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
 from webapp.db.base import db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.people import browser_client, post_form
+from testkit.people import browser_client, post_form
 from webapp.providers.catalogue import catalogue
 
 

@@ -11,11 +11,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
+from testkit.processes import wait_until
+from testkit.servers import Servers
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, wait_for_end
 from tests.chat.test_stream import ask, begin, wait_for_text
-from tests.support.people import ApiClient
-from tests.support.processes import wait_until
-from tests.support.servers import Servers
 from webapp.chat import service
 from webapp.chat.turns import finish, recovery, turn, turnlog
 from webapp.chat.turns.finish import Outcome

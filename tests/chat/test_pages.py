@@ -8,8 +8,8 @@ import re
 import pytest
 from sqlalchemy import select
 
+from testkit.people import csrf_token, post_form
 from tests.conversations.test_paging import queries
-from tests.support.people import csrf_token, post_form
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.http.validation import MAX_TEXT_BYTES

@@ -9,10 +9,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from testkit.processes import wait_until
 from tests.chat.helpers import deltas, message, names
 from tests.chat.test_stream import ask, begin, wait_for_text
-from tests.support.people import ApiClient, Person
-from tests.support.processes import wait_until
 from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
 from webapp.db.base import db

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.providers.ollama import Ollama, ollama
-from tests.support.people import ApiClient, Person
 from webapp.chat.livehtml import html_events
 from webapp.chat.turns.turnlog import Entry
 from webapp.conversations.current_messages import is_answering

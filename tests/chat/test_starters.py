@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from testkit.people import ApiClient, Person
 from tests.spaces.helpers import make_space
-from tests.support.people import ApiClient, Person
 from webapp.chat.starters import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
 
 HTMX = {"HX-Request": "true"}

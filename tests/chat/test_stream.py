@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import WAYS_OUT, ApiClient, put_out_of_use
+from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
-from tests.support.people import WAYS_OUT, ApiClient, put_out_of_use
-from tests.support.processes import wait_until
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemodel.testing import ServerHandle
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from webapp.chat.context.request_block import about_request
 from webapp.chat.suggestions import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
 

@@ -13,10 +13,10 @@ from sqlalchemy import select
 from fakemodel.script_faults import alternates
 from fakemodel.temperaments import TEMPERAMENTS
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
-from tests.support.people import ApiClient
 from webapp.db.base import db
 from webapp.llm.reasoning_tokens import ROOM
 from webapp.providers.clients import completions

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from tests.chat.helpers import deltas
 from tests.chat.test_stream import ask
-from tests.support.people import ApiClient
 from webapp.http.validation import MAX_TEXT_BYTES
 
 

@@ -18,9 +18,9 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from testkit.people import Person
+from testkit.processes import ROOT, descendants
 from tests.support.live import LiveServer
-from tests.support.people import Person
-from tests.support.processes import ROOT, descendants
 from webapp.config import ConfigError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT
+from testkit.processes import ROOT
 from webapp.cli.prepare import interpreter
 
 OPTIMISED = "'--enable-optimizations' '--with-lto'"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.processes import free_port
 from tests.providers.ollama import ollama
-from tests.support.processes import free_port
 from webapp import config
 from webapp.cli.launch.local_servers import LOCAL_SERVERS, line_about_servers
 

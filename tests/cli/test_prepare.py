@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT
+from testkit.processes import ROOT
 from webapp.cli.prepare import assets, database, installers, lockfile, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings

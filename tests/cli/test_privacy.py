@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT
+from testkit.processes import ROOT
 from webapp import create_app
 from webapp.cli.launch.privacy import is_ours, keep_private, open_to_others
 from webapp.config import Settings

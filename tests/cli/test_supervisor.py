@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT, is_alive
+from testkit.processes import ROOT, is_alive
 
 SLEEPER = "import os, time; print('pid', os.getpid(), flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(15, signal.SIG_IGN); " + SLEEPER

@@ -15,10 +15,10 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import Person
 from tests.gateway.test_completions import talks
 from tests.mcp_server.test_tools import memory, token
 from tests.support.live import LiveServer
-from tests.support.people import Person
 from webapp.mcp_server.schemas import TOOLS
 
 HERE = Path(__file__).parent

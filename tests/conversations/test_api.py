@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testkit.people import ApiClient, Person
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import ApiClient, Person
 from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
 from webapp.http.validation import MAX_METADATA_BYTES

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.support.people import api_client, browser_client, post_form
+from testkit.people import api_client, browser_client, post_form
 from webapp.audit.models import AuditEvent
 from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback

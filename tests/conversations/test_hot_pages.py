@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from bench.lists import views
-from bench.rows import fill
+from testkit.account_rows import fill
+from testkit.list_requests import views
+from testkit.people import Person
 from tests.conversations.test_paging import queries
-from tests.support.people import Person
 from webapp.providers import catalogue
 from webapp.tools.web import service as web
 from webapp.usage import service as usage

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.conversations import bulk_undo, lists
 from webapp.conversations.schemas import ConversationQuery
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import update
 
-from tests.support.people import csrf_token, post_form
+from testkit.people import csrf_token, post_form
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation

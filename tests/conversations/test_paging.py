@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
+from testkit.people import ApiClient, Person
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import ApiClient, Person
 from tests.support.queries import count_queries
 from webapp.conversations import lists, messages
 from webapp.conversations.models import Conversation, Message

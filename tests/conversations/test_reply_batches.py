@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from testkit.people import Person
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import Person
 from webapp.conversations import reply_batches
 
 

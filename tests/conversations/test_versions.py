@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support.people import Person
+from testkit.people import Person
 from webapp.accounts.models import User
 from webapp.chat import service
 from webapp.chat.turns.finish import Outcome, finish_turn

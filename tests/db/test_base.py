@@ -10,8 +10,8 @@ from flask import Flask
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
+from testkit.people import Person
 from tests.conversations.rows import add_conversation
-from tests.support.people import Person
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.conversations.models import Conversation
 from webapp.db import engine as engine_setup

@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 from webapp.config import Settings
 from webapp.db import conflicts
 from webapp.db.base import Base, database_is_away, db, savepoint_is_gone

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.people import post_form
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import post_form
 from webapp.db.base import write_transaction
 from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from testkit.people import WAYS_OUT, put_back, put_out_of_use
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import WAYS_OUT, put_back, put_out_of_use
 from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.extraction.memory import Bench
 from fakemodel.tasks import run_task
 from fakemodel.tasks.request import TaskRequest
+from testkit.memory_extraction import Bench
 from webapp.llm.call_parts import schema_of
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.rules.policy import Policy

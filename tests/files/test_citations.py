@@ -8,9 +8,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.files.test_files import _send, pdf
 from tests.files.test_pictures import ask
-from tests.support.people import ApiClient, Person
 from webapp.files.citations import Citable, link_citations, split_around
 
 BEES, WASPS = Citable(1, "bees.pdf", 60), Citable(2, "wasps & co.pdf", 9)

@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 from fpdf import FPDF
 
 from fakemodel.testing import ServerHandle
-from tests.support.people import ApiClient, Person, post_form
-from tests.support.processes import wait_until
+from testkit.people import ApiClient, Person, post_form
+from testkit.processes import wait_until
 from webapp.accounts.service import delete_user
 from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings

@@ -13,9 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from testkit.work import work_off
 from tests.files.test_files import _send, pdf
-from tests.support.people import ApiClient, Person
-from tests.support.work import work_off
 from webapp.extensions import app_settings
 from webapp.files import pictures, previews
 from webapp.files.kinds import PDF

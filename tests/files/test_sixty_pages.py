@@ -13,8 +13,8 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
 from tests.files.test_files import pdf
-from tests.support.people import ApiClient, Person, post_form
 from webapp.db.base import db
 from webapp.usage.models import UsageRecord
 

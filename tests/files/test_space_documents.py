@@ -14,12 +14,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
+from testkit.work import work_off
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
 from tests.files.test_pictures import ask, chat_calls, photo, seen
 from tests.spaces.helpers import join, make_space
-from tests.support.people import ApiClient, Person, post_form
-from tests.support.work import work_off
 from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
 from webapp.files import service as files

@@ -17,10 +17,10 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.files.test_files import _ask, _prompts, _send, pdf
 from tests.files.test_pictures import photo
 from tests.support.buckets import SECRET, BucketServer, bucket_server, stored_in
-from tests.support.people import ApiClient, Person
 from webapp.accounts.service import delete_user
 from webapp.admin.backups.backup import check_backup, make_backup
 from webapp.admin.doctor.checks import files as look_at_files

@@ -11,8 +11,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
-from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
 from webapp.db.base import db

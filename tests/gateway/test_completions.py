@@ -12,10 +12,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from testkit.processes import wait_until
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person
-from tests.support.processes import wait_until
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from tests.gateway.test_completions import ask
-from tests.support.people import ApiClient
 from webapp.providers.clients import completions
 
 SET = {

@@ -12,10 +12,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
 from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
-from tests.support.people import ApiClient, Person
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message

@@ -12,7 +12,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.people import ApiClient, Person, api_client
+from testkit.people import ApiClient, Person, api_client
 from webapp.accounts.models import UserSession
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback

@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from tests.support.queries import count_queries
 from webapp.conversations import lists
 from webapp.db.base import database_is_away

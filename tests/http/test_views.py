@@ -11,7 +11,7 @@ from flask_openapi3 import OpenAPI
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from webapp.config import Settings
 from webapp.extensions import app_settings
 from webapp.http.views import JsonBlueprint, absolute, wants_json, wants_partial

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import Person
+from testkit.people import Person
 from webapp.i18n import LANGUAGES
 from webapp.i18n.marks import say, say_n
 from webapp.i18n.request_language import translate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 from webapp.background import time_slices
 
 

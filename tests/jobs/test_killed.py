@@ -15,10 +15,10 @@ from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from sqlalchemy import func, select, text
 
+from testkit.processes import wait_until
 from tests.memories.conversing import answers, converse, current, memories_of, operation
 from tests.support.dialogue import START, write_dialogue
 from tests.support.live import LiveServer
-from tests.support.processes import wait_until
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction

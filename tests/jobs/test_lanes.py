@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
+from testkit.exports import claude_conversation, zipped
+from testkit.people import ApiClient, Person
+from testkit.work import InProcessWorker
 from tests.support.dialogue import START, add_turn, write_dialogue
-from tests.support.people import ApiClient, Person
-from tests.support.work import InProcessWorker
-from tests.transfer.exports import claude_conversation, zipped
 from webapp.background import job_specs, time_slices
 from webapp.background.job_specs import JOBS, WORKERS, JobRequest, Queue, push, rq_queue
 from webapp.conversations.models import Conversation

@@ -12,9 +12,9 @@ from rq.registry import ScheduledJobRegistry
 from rq.serializers import JSONSerializer
 
 from fakemodel.testing import ServerHandle
+from testkit.people import Person
+from testkit.processes import wait_until
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import Person
-from tests.support.processes import wait_until
 from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
 from webapp.chat.turns import turnlog
 from webapp.conversations import default_titles, service

@@ -15,8 +15,8 @@ from rq.serializers import JSONSerializer
 from jobs import work_horse
 from jobs.work_horse import Order, WorkHorse
 from jobs.work_loop import PatientWorker
+from testkit.processes import is_alive, wait_until
 from tests.support.live import LiveServer
-from tests.support.processes import is_alive, wait_until
 from webapp.background import job_specs
 
 

@@ -15,8 +15,8 @@ from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
 
 from jobs.work_loop import Deadline, JobOverdue, PatientWorker
+from testkit.processes import descendants, wait_until
 from tests.support.live import LiveServer
-from tests.support.processes import descendants, wait_until
 from webapp.background import job_specs
 from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient

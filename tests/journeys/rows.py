@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 from webapp.db.base import write_transaction
 from webapp.journeys.journey_files import FIXTURES, load_journeys
 

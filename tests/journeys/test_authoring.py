@@ -13,9 +13,9 @@ import yaml
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
-from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.service import delete_user
 from webapp.db.base import write_transaction
 

@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from tests.journeys.rows import ask, assessment, begin, extraction, load, points, say
-from tests.support.people import ApiClient
 
 pytestmark = pytest.mark.once  # about the journeys that come along, not about how they are kept
 

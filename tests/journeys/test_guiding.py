@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
-from tests.support.people import ApiClient, Person
 from webapp.journeys.wishes import wish_of
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."

@@ -10,8 +10,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
 from tests.journeys.rows import assessment, begin, extraction, points, say
-from tests.support.people import ApiClient, Person, csrf_token
 from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 

@@ -17,8 +17,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from tests.journeys.rows import begin, extraction, load, points, say
-from tests.support.people import ApiClient
 from webapp.memories.learning.prompt import read_sections
 
 pytestmark = pytest.mark.once  # about how a guide asks, not about how it is kept

@@ -11,9 +11,9 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_paging import queries
 from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
-from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.journeys.progress import JourneyProgress, journeys_with_progress

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, func, select, update
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
-from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import LANGUAGES

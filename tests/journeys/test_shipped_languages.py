@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 from markupsafe import escape
 
+from testkit.people import ApiClient, Person, csrf_token
 from tests.journeys.rows import SMALL, load
-from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import db

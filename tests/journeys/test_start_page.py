@@ -12,8 +12,8 @@ from flask import Flask
 from sqlalchemy import update
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.journeys.rows import assessment, begin, extraction, say
-from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation

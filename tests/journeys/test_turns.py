@@ -13,10 +13,10 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
-from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
@@ -387,6 +387,6 @@ def test_an_idempotency_key_opens_once(app: Flask, guided: int, client: ApiClien
 
 
 def _token(browser: Any) -> str:
-    from tests.support.people import csrf_token
+    from testkit.people import csrf_token
 
     return csrf_token(browser.get("/settings").text)

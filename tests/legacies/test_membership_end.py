@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from testkit.people import PASSWORD, ApiClient, browser_client, post_form, session_client
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.spaces.helpers import add_fact, converse, facts, join, make_space, say, sent_to_model
-from tests.support.people import PASSWORD, ApiClient, browser_client, post_form, session_client
 from tests.transfer.test_account_erasure import come_due
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User

@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from testkit.people import Person
 from tests.conversations.rows import add_conversation
-from tests.support.people import Person
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.db import index_hints
 from webapp.db.base import db, write_transaction

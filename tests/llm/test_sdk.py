@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.support.processes import ROOT
+from testkit.processes import ROOT
 
 
 def test_a_process_that_never_streams_is_spared_the_client_of_streams() -> None:

@@ -14,10 +14,10 @@ from flask.testing import FlaskClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from testkit.people import ApiClient, Person
 from tests.memories.conversing import converse
 from tests.sharing.test_memory_links import replies, use
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import Scope

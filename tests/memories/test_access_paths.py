@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
-from bench.fill import fill_memories
+from testkit.memory_rows import fill_memories
+from testkit.people import Person
 from tests.memories.conversing import answers, converse, current, operation
-from tests.support.people import Person
 from webapp.db.base import db, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction, past_conversations

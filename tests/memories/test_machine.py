@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import func, select
 
+from testkit.people import make_person
 from tests.memories.conversing import operation
-from tests.support.people import make_person
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict, DomainError

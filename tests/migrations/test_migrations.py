@@ -16,7 +16,7 @@ from flask_migrate import downgrade, upgrade
 from sqlalchemy import create_engine, event, inspect, text
 from sqlalchemy.exc import OperationalError
 
-from tests.support.servers import Servers
+from testkit.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
 from webapp.db.base import db

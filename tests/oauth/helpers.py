@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.support.people import csrf_token
+from testkit.people import csrf_token
 
 CALLBACK = "http://127.0.0.1:9999/callback"
 VERIFIER = "v" * 64

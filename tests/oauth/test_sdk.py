@@ -27,10 +27,10 @@ from mcp.client.auth.oauth2 import AuthorizationCodeResult
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
+from testkit.people import Person, csrf_token
 from tests.mcp_server.test_tools import memory
 from tests.oauth.helpers import CALLBACK
 from tests.support.live import LiveServer
-from tests.support.people import Person, csrf_token
 from webapp.accounts.models import ApiToken
 from webapp.db.base import db, now, write_transaction
 from webapp.oauth.models import OAuthClient

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.people import Person, api_client, session_client
+from testkit.people import Person, api_client, session_client
 from webapp.accounts.models import Passkey, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.sessions import begin

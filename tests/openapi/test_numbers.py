@@ -11,7 +11,7 @@ from flask import Flask
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tests.support.people import ApiClient, api_client
+from testkit.people import ApiClient, api_client
 
 
 def _parts(kind: Any) -> Iterator[Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from flask import Flask
 
+from testkit.people import Person
 from tests.journeys.test_authoring import SHORT
 from tests.openapi.existing import Existing
-from tests.support.people import Person
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle, serve_in_thread
-from tests.support.people import ApiClient, Person, csrf_token, post_form
+from testkit.people import ApiClient, Person, csrf_token, post_form
 from webapp.extensions import app_settings
 from webapp.providers.catalogue import background_target, catalogue
 

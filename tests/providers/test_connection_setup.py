@@ -12,10 +12,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token, post_form
+from testkit.processes import free_port
+from testkit.waiting import finished
 from tests.providers.ollama import Ollama, ollama
-from tests.support.people import ApiClient, Person, csrf_token, post_form
-from tests.support.processes import free_port
-from tests.support.waiting import finished
 from webapp.extensions import app_settings
 from webapp.providers.catalogue import catalogue, has_worker
 from webapp.providers.providers import PROVIDERS

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.db.base import db
 from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue

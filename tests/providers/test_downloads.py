@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testkit.people import ApiClient, Person, post_form
 from tests.providers.ollama import SIZE, Ollama, ollama
-from tests.support.people import ApiClient, Person, post_form
 from webapp.extensions import app_settings, redis
 from webapp.providers import downloads
 from webapp.providers.catalogue import catalogue

@@ -11,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle, serve_in_thread
+from testkit.people import ApiClient, Person, post_form
 from tests.chat.helpers import parse
-from tests.support.people import ApiClient, Person, post_form
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings

@@ -10,8 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
 from tests.support.grades import grades_put_back
-from tests.support.people import ApiClient, Person, post_form
 from webapp.background import job_specs
 from webapp.db.base import db, write_transaction
 from webapp.providers.catalogue import HOME_ID, catalogue

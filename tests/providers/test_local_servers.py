@@ -10,8 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import serve_in_thread
-from tests.support.people import Person, post_form
-from tests.support.processes import free_port
+from testkit.people import Person, post_form
+from testkit.processes import free_port
 from webapp.config import Settings
 from webapp.extensions import app_settings
 from webapp.providers import local_servers

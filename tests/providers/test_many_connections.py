@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from tests.support.people import ApiClient, Person
-from tests.support.processes import wait_until
+from testkit.people import ApiClient, Person
+from testkit.processes import wait_until
 from tests.support.queries import count_queries
 from webapp.chat.turns import turn
 from webapp.chat.turns.runtime import runtime

@@ -10,8 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
 from tests.chat.helpers import parse
-from tests.support.people import ApiClient, Person, post_form
 from webapp.providers.catalogue import catalogue
 
 

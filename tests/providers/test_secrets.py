@@ -18,11 +18,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.files.test_files import _send
 from tests.memories.keeping.test_no_trace import cells, in_redis, searchable
 from tests.providers.test_connections import KEY, _connect
 from tests.support.buckets import SECRET, bucket_server, stored_in
-from tests.support.people import ApiClient, Person
 from tests.tools.conftest import searxng, site  # noqa: F401 - fixtures
 from tests.tools.servers import Asked, Site
 from tests.tools.test_servers import add

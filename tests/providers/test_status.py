@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from webapp.extensions import app_settings
 from webapp.providers.catalogue import catalogue, targets_for
 from webapp.providers.status import status_for

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Site
 from webapp.db.base import db

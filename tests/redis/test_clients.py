@@ -16,8 +16,8 @@ from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 
 from jobs.schedule import Scheduler
-from tests.support.processes import wait_until
-from tests.support.sentinel import RedisGroup
+from testkit.processes import wait_until
+from testkit.sentinel import RedisGroup
 from webapp import create_app
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import ConfigError, Settings

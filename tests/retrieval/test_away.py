@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import finished
+from testkit.waiting import finished
 from webapp.retrieval import query_vectors
 
 HTMX = {"HX-Request": "true"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.support.people import Person
+from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryFields

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from flask import Flask
 
+from testkit.people import Person
 from tests.conversations.rows import add_conversation
-from tests.support.people import Person
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory

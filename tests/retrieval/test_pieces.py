@@ -9,8 +9,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
 from tests.chat.helpers import wait_for_end
-from tests.support.people import ApiClient, Person
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from tests.support.waiting import finished
+from testkit.waiting import finished
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory

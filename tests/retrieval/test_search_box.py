@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 
 TALK = [
     ("user", "The greyhound is called Comet."),

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 
-from tests.support.people import browser_client, post_form
+from testkit.people import browser_client, post_form
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
 from webapp.saved_prompts import service

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
+from testkit.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.sharing.models import ConversationShare

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from testkit.people import browser_client, post_form
 from tests.memories.conversing import converse
-from tests.support.people import browser_client, post_form
 from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction

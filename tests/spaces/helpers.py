@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.people import api_client
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
-from tests.support.people import api_client
 
 
 @pytest.fixture

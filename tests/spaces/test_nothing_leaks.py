@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from testkit.people import make_person
 from tests.memories.keeping.test_no_trace import cells, in_redis
-from tests.support.people import make_person
 from tests.support.tables import empty_tables
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion

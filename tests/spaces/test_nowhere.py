@@ -13,8 +13,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, browser_client, csrf_token
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
-from tests.support.people import ApiClient, Person, browser_client, csrf_token
 from tests.test_access_matrix import routes
 from tests.webhooks.test_webhooks import Receiver, make_due
 from webapp.accounts import tokens

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from testkit.people import api_client, csrf_token
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
-from tests.support.people import api_client, csrf_token
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 

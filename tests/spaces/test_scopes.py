@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.people import post_form
 from tests.spaces.helpers import converse, join, make_space, say, sent_to_model
-from tests.support.people import post_form
 
 DIGEST = {"main_topics": ["Zithers"], "action": [], "typical_observation": "Plays the zither"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.people import api_client
 from tests.memories.conversing import answers, operation
 from tests.spaces.helpers import add_fact, converse, facts, fill, join, make_space, say, sent_to_model
-from tests.support.people import api_client
 from webapp.summaries import service as summaries
 
 

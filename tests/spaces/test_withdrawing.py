@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from testkit.people import csrf_token
 from tests.spaces.helpers import add_fact, converse, join, make_space, say, sent_to_model
-from tests.support.people import csrf_token
 from webapp.chat.context.assembly import assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages

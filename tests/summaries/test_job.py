@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.waiting import finished
 from tests.support.dialogue import START, add_turn, write_dialogue
-from tests.support.waiting import finished
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.db.base import db

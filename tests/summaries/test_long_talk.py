@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.counting import Counting
-from tests.support.long_talk import hold, mean, recall
+from testkit.counting import Counting
+from testkit.long_talk import hold, mean, recall
 
 
 @pytest.mark.slow

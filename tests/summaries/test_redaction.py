@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from testkit.people import ApiClient, Person
 from tests.conversations.rows import add_conversation
-from tests.support.people import ApiClient, Person
 from tests.support.queries import count_queries
 from webapp.conversations.models import Conversation
 from webapp.db import index_hints

@@ -30,7 +30,7 @@ LOADED = (
     "pytest",
     "tests.support.live",
     "tests.support.repeats",
-    "tests.support.work",
+    "testkit.work",
 )
 """What tests/conftest.py needs, as does every part."""
 

@@ -11,10 +11,9 @@ import urllib.request
 from contextlib import suppress
 from typing import ClassVar
 
+from testkit.processes import ROOT, ServerFailed, children, descendants, end, free_port, is_alive, spawn, wait_until
+from testkit.servers import Servers
 from webapp.config import Settings
-
-from .processes import ROOT, ServerFailed, children, descendants, end, free_port, is_alive, spawn, wait_until
-from .servers import Servers
 
 
 class LiveServer:

@@ -15,8 +15,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from redis import Redis
 
+from testkit.people import ApiClient
 from tests.chat.helpers import wait_for_end
-from tests.support.people import ApiClient
 from webapp.background.job_specs import JobRequest, push
 from webapp.extensions import redis
 from webapp.llm.errors import ModelUnavailable

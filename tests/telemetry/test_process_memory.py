@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.support.processes import ROOT
+from testkit.processes import ROOT
 
 HOLDS_AND_FREES = """
 from webapp.telemetry.process_memory import resident_megabytes, return_free_memory

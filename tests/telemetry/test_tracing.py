@@ -19,8 +19,8 @@ from flask.testing import FlaskClient
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from testkit.people import ApiClient
 from tests.chat.helpers import wait_for_end
-from tests.support.people import ApiClient
 from webapp.background.job_specs import JobRequest, push
 from webapp.config import ConfigError, Settings
 from webapp.extensions import redis

@@ -12,7 +12,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-from tests.support.processes import wait_until
+from testkit.processes import wait_until
 
 
 @dataclass

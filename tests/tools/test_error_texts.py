@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from tests.support.people import ApiClient, Person, api_client, post_form, session_client
-from tests.support.processes import ROOT
+from testkit.people import ApiClient, Person, api_client, post_form, session_client
+from testkit.processes import ROOT
 from tests.tools.servers import Site
 from webapp.i18n.request_language import use_language
 from webapp.tools import servers

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from testkit.people import ApiClient, Person, session_client
 from tests.llm.test_refused_tools import SAID
-from tests.support.people import ApiClient, Person, session_client
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_servers import add, rpc
 from webapp.db.base import db, write_transaction

@@ -13,11 +13,11 @@ from flask import Flask
 from redis.exceptions import RedisError
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
+from testkit.processes import wait_until
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.learning.test_tools import chats
-from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
-from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site

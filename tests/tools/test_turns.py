@@ -13,9 +13,9 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
-from tests.support.people import ApiClient, Person, post_form
 from tests.support.queries import count_queries
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings

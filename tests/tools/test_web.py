@@ -13,13 +13,13 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, post_form
+from testkit.processes import wait_until
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.conversing import answers, memories_of, operation
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import chats
-from tests.support.people import ApiClient, Person, post_form
-from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.servers import Asked, Site
 from webapp.chat.turns import turnlog

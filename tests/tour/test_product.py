@@ -13,8 +13,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
+from testkit.people import ApiClient, Person
 from tests.journeys.rows import ask, begin, load, points, write_fixture
-from tests.support.people import ApiClient, Person
 from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue

@@ -14,8 +14,8 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from testkit.processes import free_port
 from tests.llm.helpers import ASK, listen
-from tests.support.processes import free_port
 from tests.support.tour import tour_in_thread
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder

@@ -9,7 +9,7 @@ from struct import pack
 
 import pytest
 
-from tests.transfer.exports import chatgpt_conversation, claude_conversation, zipped
+from testkit.exports import chatgpt_conversation, claude_conversation, zipped
 from tests.transfer.test_imports import _bring, _said, _talks, _upload
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 
-from tests.transfer.exports import chatgpt_conversation, zipped
+from testkit.exports import chatgpt_conversation, zipped
 from tests.transfer.test_restore import contents, exported, furnish
 from webapp.db.base import db
 from webapp.transfer.models import Import

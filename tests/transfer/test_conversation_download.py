@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from tests.support.people import browser_client, post_form
+from testkit.people import browser_client, post_form
 from webapp.conversations.messages import add_past
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation

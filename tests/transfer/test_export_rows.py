@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from testkit.people import Person
 from tests.conversations.rows import add_conversation
-from tests.support.people import Person
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.digests import service as digests

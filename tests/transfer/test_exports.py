@@ -12,7 +12,7 @@ import pytest
 from jsonschema import validate
 from sqlalchemy import select
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.accounts.service import delete_user
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction, writing

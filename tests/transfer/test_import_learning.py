@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.exports import chatgpt_conversation, zipped
+from testkit.people import post_form
 from tests.memories.conversing import answers, memories_of, operation
-from tests.support.people import post_form
 from tests.support.queries import count_queries
-from tests.transfer.exports import chatgpt_conversation, zipped
 from tests.transfer.test_imports import _bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.support.people import ApiClient, Person, post_form
-from tests.transfer.exports import chatgpt_conversation
+from testkit.exports import chatgpt_conversation
+from testkit.people import ApiClient, Person, post_form
 from tests.transfer.test_imports import _talks, _upload
 from tests.transfer.test_restore import exported, furnish, restored
 from webapp.accounts.models import User

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from tests.support.people import post_form
-from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
+from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
+from testkit.people import post_form
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
 from webapp.db.base import db, now

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.transfer import exports
-from tests.transfer.exports import HIDDEN, claude_conversation, zipped
+from testkit import exports
+from testkit.exports import HIDDEN, claude_conversation, zipped
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS
 from webapp.transfer.readers.claude import statements

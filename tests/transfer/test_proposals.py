@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import ApiClient, Person, csrf_token, post_form
+from testkit.people import ApiClient, Person, csrf_token, post_form
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.schemas import MemoryFields

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.transfer import exports
-from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
+from testkit import exports
+from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
 from webapp.transfer.content import (
     ReadConversation,
     ReadMemory,

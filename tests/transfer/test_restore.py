@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from jsonschema import validate
 from sqlalchemy import select
 
+from testkit.people import Person, make_person, post_form
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import operation
-from tests.support.people import Person, make_person, post_form
 from tests.support.queries import count_queries
 from webapp import create_app
 from webapp.accounts.service import delete_user

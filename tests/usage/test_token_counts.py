@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from flask import Flask
 
-from tests.support.people import Person
+from testkit.people import Person
 from webapp.db.base import db
 from webapp.usage import token_counts
 from webapp.usage.models import UsageRecord

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from tests.support.people import post_form
+from testkit.people import post_form
 from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.i18n.numbers import round_count
 from webapp.llm.complete import Completion

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
 from webapp.accounts import sessions, tokens
 from webapp.db.base import write_transaction
 from webapp.webhooks import event_stream, events_api

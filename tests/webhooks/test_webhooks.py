@@ -17,7 +17,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
-from tests.support.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.people import Person
+from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.chat.context import assembly
 from webapp.chat.context.rows import parts_of, read_rows

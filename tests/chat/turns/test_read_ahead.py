@@ -18,13 +18,13 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from testkit.processes import wait_until
+from testkit.servers import Servers
 from tests.chat.test_stream import begin, wait_for_text
 from tests.memories.store.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
-from tests.support.people import ApiClient, Person
-from tests.support.processes import wait_until
 from tests.support.queries import count_queries
-from tests.support.servers import Servers
 from webapp.chat.context import assembly
 from webapp.chat.turns import read_ahead
 from webapp.chat.turns.read_ahead import ReadAhead

@@ -12,10 +12,10 @@ from flask import Flask
 from redis.asyncio import Redis
 
 from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
+from testkit.processes import wait_until
 from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
 from tests.chat.test_stream import begin, wait_for_text
-from tests.support.people import ApiClient
-from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from webapp.chat import service
 from webapp.chat.turns import recovery, runner, saved_progress, turn, turnlog

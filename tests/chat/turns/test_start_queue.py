@@ -8,8 +8,8 @@ import threading
 import pytest
 from flask import Flask, g
 
-from tests.support.people import post_form
-from tests.support.processes import wait_until
+from testkit.people import post_form
+from testkit.processes import wait_until
 from webapp.chat.turns import start_queue
 from webapp.chat.turns.start_queue import AT_ONCE, init_gate, starts_turn
 

@@ -10,8 +10,8 @@ from flask import Flask
 
 from fakemodel.script import Hold
 from fakemodel.testing import ServerHandle
-from tests.support.people import ApiClient
-from tests.support.processes import wait_until
+from testkit.people import ApiClient
+from testkit.processes import wait_until
 from webapp.chat.turns import runner
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.switch_interval import ALONE, TOGETHER, make_way

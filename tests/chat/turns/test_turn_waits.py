@@ -9,7 +9,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from tests.support.waiting import finished
+from testkit.waiting import finished
 from webapp.chat.turns import turn_database
 
 

@@ -27,10 +27,10 @@ from click.testing import CliRunner
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
+from testkit.exports import chatgpt_conversation, zipped
+from testkit.people import ApiClient, Person
+from testkit.processes import ROOT, free_port
 from tests.support.live import LiveServer
-from tests.support.people import ApiClient, Person
-from tests.support.processes import ROOT, free_port
-from tests.transfer.exports import chatgpt_conversation, zipped
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.cli.client.main import commonplace

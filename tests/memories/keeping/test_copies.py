@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from tests.support.people import Person
+from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import reply_batches

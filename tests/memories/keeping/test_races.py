@@ -14,8 +14,8 @@ from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from testkit.people import make_person
 from tests.memories.keeping.test_no_trace import cells
-from tests.support.people import make_person
 from tests.support.tables import empty_tables
 from webapp.chat.context.assembly import assemble
 from webapp.chat.redaction import PromptMemories

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from testkit.people import post_form
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.memories.worlds import batches, worlds
-from tests.support.people import post_form
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Close, KnownMemory, State, apply_effects

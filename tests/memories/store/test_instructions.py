@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from tests.support.people import ApiClient, Person
+from testkit.people import ApiClient, Person
 from webapp.accounts.models import User
 from webapp.chat.context.builder import Context
 from webapp.chat.context.composition import compose

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from testkit.people import ApiClient, Person
 from tests.memories.conversing import current, memories_of
-from tests.support.people import ApiClient, Person
 from webapp.db.base import now, write_transaction
 from webapp.memories.rules.keys import CONTENT_MAX
 from webapp.memories.schemas import ProposalQuery

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from testkit.people import post_form
 from tests.memories.conversing import current, memories_of
 from tests.memories.learning.test_tools import calls_tool, send
-from tests.support.people import post_form
 from webapp.db.base import db, get_or_raise, now, write_transaction
 from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.models import Memory, MemoryChangeSet

@@ -11,8 +11,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testkit.people import Person, post_form
 from tests.memories.conversing import memories_of
-from tests.support.people import Person, post_form
 from webapp.db.base import write_transaction
 from webapp.memories import service
 from webapp.memories.schemas import MemoryFields

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
+from testkit.people import api_client, csrf_token, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.spaces.helpers import join
-from tests.support.people import api_client, csrf_token, post_form
 from webapp.db.base import db, now, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction

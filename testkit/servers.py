@@ -14,11 +14,10 @@ from pathlib import Path
 from redis import Redis
 from sqlalchemy import create_engine, text
 
+from testkit.mariadb import MariaDB
+from testkit.redis_server import RedisServer
 from webapp.config import Settings
 from webapp.redis.clients import open_redis
-
-from .mariadb import MariaDB
-from .redis_server import RedisServer
 
 DATABASE = "commonplace_test"
 PLENTY = 4 * 1024**3

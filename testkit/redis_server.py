@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from testkit.processes import answers, end, spawn, wait_until
 from webapp.cli.launch.plan import redis_options
 from webapp.cli.launch.redis_programs import newest_redis
-
-from .processes import answers, end, spawn, wait_until
 
 
 class RedisServer:

@@ -12,9 +12,8 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from testkit.processes import end, free_port, spawn, wait_until
 from webapp.cli.launch.redis_programs import newest_redis
-
-from .processes import end, free_port, spawn, wait_until
 
 SERVICE = "commonplace"
 OPTIONS = """\

@@ -6,9 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from testkit.processes import answers, end, spawn, wait_until
 from webapp.cli.prepare.database import data_directory_template, mariadb_program, run_as
-
-from .processes import answers, end, spawn, wait_until
 
 # Nothing here has to survive a power failure, and everything has to be fast.
 OPTIONS = (

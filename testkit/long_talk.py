@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from flask import Flask
 from sqlalchemy import select
 
-from tests.support.counting import Counting
-from tests.support.people import ApiClient
-from tests.support.work import work_off
+from testkit.counting import Counting
+from testkit.people import ApiClient
+from testkit.work import work_off
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
 from webapp.db.base import db

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.people import ApiClient
+from testkit.people import ApiClient
 
 
 def finished(client: ApiClient, reply_id: int) -> dict:
