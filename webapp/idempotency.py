@@ -90,7 +90,7 @@ def commit(payload: Any, status: int) -> Any:
 
 
 def _fingerprint() -> str:
-    """Return what tells one request from another: its address and body; files are read in pieces, because they may be
+    """Return what tells one request from another: its URL and body; files are read in pieces, because they may be
     large.
 
     A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.

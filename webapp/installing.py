@@ -54,7 +54,7 @@ def manifest() -> ViewResult:
 @blueprint.get("/sw.js")
 @public
 def worker() -> ViewResult:
-    """The service worker, with the addresses of what it keeps; looked up each time, so that it is never out of date."""
+    """The service worker, with the URLs of what it keeps; looked up each time, so that it is never out of date."""
     found = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
     script = found[0].decode() if found else ""
     shell = [url_for(".offline"), *_shell()]

@@ -20,7 +20,7 @@ from webapp.i18n.request_language import catalog, language_of
 from webapp.i18n.template_translation import Translations, fold
 
 STAND_IN = 8_000_000_000_000_000_000
-"""Stands in for a number while the address around it is built; no id comes close to it."""
+"""Stands in for a number while the URL around it is built; no id comes close to it."""
 
 
 PLURAL_FORMS = range(6)
@@ -161,7 +161,7 @@ def init_templating(app: Flask) -> None:
 
 
 def asset(filename: str) -> str:
-    """The address of a static file, changed by every build, so that browsers may keep it for ever.
+    """The URL of a static file, changed by every build, so that browsers may keep it for ever.
 
     The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
     """
@@ -192,7 +192,7 @@ def csrf() -> Markup:
 
 
 def url_for(endpoint: str, **values: Any) -> str:
-    """Like Flask's. Addresses that contain only plain numbers are looked up once and filled in from then on."""
+    """Like Flask's. URLs that contain only plain numbers are looked up once and filled in from then on."""
     if endpoint[0] != "." and request:
         for value in values.values():
             if type(value) is not int or not 0 <= value < STAND_IN:
@@ -205,13 +205,13 @@ def url_for(endpoint: str, **values: Any) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
-    """The address with %d for each number, and the names of the numbers in order."""
+    """The URL with %d for each number, and the names of the numbers in order."""
     stand_ins: dict[str, Any] = {name: STAND_IN + at for at, name in enumerate(names)}
-    address = current_app.url_for(endpoint, **stand_ins)
+    url = current_app.url_for(endpoint, **stand_ins)
     if not names:
-        return address, ()
-    order = sorted(names, key=lambda name: address.index(str(stand_ins[name])))
-    pattern = address.replace("%", "%%")
+        return url, ()
+    order = sorted(names, key=lambda name: url.index(str(stand_ins[name])))
+    pattern = url.replace("%", "%%")
     for number in stand_ins.values():
         pattern = pattern.replace(str(number), "%d")
     return pattern, tuple(order)

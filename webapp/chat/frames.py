@@ -31,26 +31,26 @@ def diagrams() -> Response:
 @public
 def image() -> Response:
     """An image from elsewhere that the reader asked to see; only its own host is contacted. Raises Invalid."""
-    address = request.args.get("src", "")
-    host = image_host(address)
+    url = request.args.get("src", "")
+    host = image_host(url)
     if host is None:
         raise Invalid("This is not the address of an image.")
     policy = f"sandbox; default-src 'none'; img-src {host}; style-src 'self'"
-    answer = _framed(render_template("chat/image.html", src=address), policy)
+    answer = _framed(render_template("chat/image.html", src=url), policy)
     answer.headers["Referrer-Policy"] = "no-referrer"
     return answer
 
 
-def image_host(address: str) -> str | None:
-    """Scheme, host and port of an absolute web address, as a content policy names them; None for anything else."""
+def image_host(url: str) -> str | None:
+    """Scheme, host and port of an absolute URL, as a content policy names them; None for anything else."""
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
         host = (parts.hostname or "").encode("idna").decode("ascii")
     except (ValueError, UnicodeError):
         return None
     is_plain = host.replace("-", "").replace(".", "").replace("_", "").isalnum()
-    if parts.scheme not in ("http", "https") or not is_plain or len(address) > MAX_ADDRESS:
+    if parts.scheme not in ("http", "https") or not is_plain or len(url) > MAX_ADDRESS:
         return None
     return f"{parts.scheme}://{host}{port}"
 

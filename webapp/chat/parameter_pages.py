@@ -64,7 +64,7 @@ def own_parameters(conversation: Conversation | None) -> Parameters:
 
 
 def place(conversation: Conversation | None) -> str:
-    """The address where they are changed."""
+    """The URL where they are changed."""
     if conversation is None:
         return url_for("parameter_pages.of_the_next")
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)

@@ -1,4 +1,4 @@
-"""Pages that keep conversations in order: a list with its filters in the address, folders, and many at once."""
+"""Pages that keep conversations in order: a list with its filters in the URL, folders, and many at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE_LENGTH = 50
 @blueprint.get("/organise")
 @login_required
 def index() -> str:
-    """Conversations by folder, tag, space, words, pin and archive; the filters are in the address."""
+    """Conversations by folder, tag, space, words, pin and archive; the filters are in the URL."""
     query = _query()
     page = lists.list_conversations(current_user_id(), query, pinned_first=not (query.q or query.archived))
     template = "_organise_rows.html" if wants_partial() and query.cursor else "organise.html"
@@ -200,7 +200,7 @@ def _refused(error: DomainError) -> Any:
 
 
 def _query() -> ConversationQuery:
-    """The filters in the address; nonsensical ones are left out."""
+    """The filters in the URL; nonsensical ones are left out."""
     return ConversationQuery(
         q=request.args.get("q", "")[:200].strip() or None,
         archived=request.args.get("archived") in ("1", "True", "true"),
@@ -214,7 +214,7 @@ def _query() -> ConversationQuery:
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
-    """A query as it appears in the address of the list."""
+    """A query as it appears in the URL of the list."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
 
 

@@ -22,7 +22,7 @@ from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24
 PINNED = N_("Pinned")
-MESSAGES_BEFORE = 10  # a message opened by its address gets some context above it
+MESSAGES_BEFORE = 10  # a message opened by its URL gets some context above it
 
 
 @dataclass(frozen=True, slots=True)

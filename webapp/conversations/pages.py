@@ -32,7 +32,7 @@ CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
 LEFT = "left"
-"""The cookie of an open temporary conversation, for its address only: its id, and which page shows it."""
+"""The cookie of an open temporary conversation, for its URL only: its id, and which page shows it."""
 UNTITLED = "New conversation"
 
 

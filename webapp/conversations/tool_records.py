@@ -22,7 +22,7 @@ class Source:
 
 
 def sources_of(calls: Calls | None) -> list[Source]:
-    """The pages found by the calls of a reply, each once, those that were opened first; only web addresses."""
+    """The pages found by the calls of a reply, each once, those that were opened first; only URLs."""
     found: dict[str, Source] = {}
     outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
     for output in outputs:

@@ -60,7 +60,7 @@ class Bucket:
         self._making = Lock()
         self._away_until = 0.0
         for name in ("boto3", "botocore", "s3transfer", "urllib3"):
-            logging.getLogger(name).setLevel(logging.WARNING)  # they would log what is signed, and every address
+            logging.getLogger(name).setLevel(logging.WARNING)  # they would log what is signed, and every URL
 
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:

@@ -32,7 +32,7 @@ class Citable:
 
 
 Link = Callable[[Citable, int, str], str]
-"""The address of a page of a file, with certain words highlighted."""
+"""The URL of a page of a file, with certain words highlighted."""
 
 
 def names_a_page(text: str) -> bool:
@@ -70,8 +70,8 @@ def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link:
         if file is None or not 1 <= page <= file.pages:
             return found[0]
         quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
-        address = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
-        return f'<a class="page-link" href="{escape(address)}">{found[0]}</a>'
+        url = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
+        return f'<a class="page-link" href="{escape(url)}">{found[0]}</a>'
 
     return _PAGE.sub(replaced, piece)
 

@@ -71,7 +71,7 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
 
 
 def place_of(file: Citable, page: int, words: str) -> str:
-    """The address of a page that a reply names."""
+    """The URL of a page that a reply names."""
     if file.space_id is not None:
         return url_for(
             "document_files.page", space_id=file.space_id, document_id=file.file_id, number=page, words=words or None
@@ -128,7 +128,7 @@ def show(file_id: int) -> ViewResult:
 
 
 def requested_picture() -> PictureQuery:
-    """Return which picture the address asks for; invalid values are replaced by defaults."""
+    """Return which picture the URL asks for; invalid values are replaced by defaults."""
     found = request.args
     return PictureQuery(
         page=min(max(found.get("page", 0, type=int), 0), 100_000),

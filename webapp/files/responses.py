@@ -46,7 +46,7 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
 
 
 def _is_same(digest: str) -> bool:
-    """Return whether the requested range is of this content, not of earlier content at the same address."""
+    """Return whether the requested range is of this content, not of earlier content at the same URL."""
     condition = request.if_range
     return condition.etag in (None, digest) and condition.date is None
 

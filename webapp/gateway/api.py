@@ -27,7 +27,7 @@ blueprint = Blueprint("gateway", __name__, url_prefix="/v1")
 
 
 def init_gateway(app: Flask) -> None:
-    """Register the addresses; errors under /v1 have OpenAI's shape."""
+    """Register the URLs; errors under /v1 have OpenAI's shape."""
     app.register_blueprint(blueprint)
     app.register_blueprint(responses)
     problems.speak(app, "/v1/", requests.say_error)

@@ -58,7 +58,7 @@ def reads_gzip() -> bool:
 def _compress_page(response: Response) -> Response:
     """Compress a whole page of HTML.
 
-    Not one whose address has a query: if a page that repeats a stranger's text is compressed together with its secrets,
+    Not one whose URL has a query: if a page that repeats a stranger's text is compressed together with its secrets,
     its length tells how much the two are alike.
     """
     if (

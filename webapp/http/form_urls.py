@@ -1,4 +1,4 @@
-"""The page meant by an address that only forms send to, when it is typed in or reloaded after a failed form."""
+"""The page meant by a URL that only forms send to, when it is typed in or reloaded after a failed form."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MEANT = {
     "/conversations": "/organise",
     "/folders": "/organise",
 }
-"""Pages whose address differs from the word in the form's address."""
+"""Pages whose URL differs from the word in the form's URL."""
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
 def page_meant(adapter: MapAdapter, path: str) -> str:
-    """The nearest page at or above an address that does not answer GET; the first page if there is none."""
+    """The nearest page at or above a URL that does not answer GET; the first page if there is none."""
     while path:
         if found := _page(adapter, path):
             return found

@@ -103,7 +103,7 @@ def present(
 
 
 def _is_navigation() -> bool:
-    """Return whether a browser opens the address as a page: typed in, followed, or reloaded after a failed form."""
+    """Return whether a browser opens the URL as a page: typed in, followed, or reloaded after a failed form."""
     asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
     return asked and not wants_json() and not wants_partial()
 

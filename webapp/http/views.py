@@ -31,7 +31,7 @@ UPLOADS = {
     "/files": "MAX_FILE_BYTES",
     "/spaces/<id>/documents/files": "MAX_FILE_BYTES",
 }
-"""Addresses that large files are posted to, and the setting that limits their size."""
+"""URLs that large files are posted to, and the setting that limits their size."""
 _NUMBERS = re.compile(r"/[0-9]+(?=/)")
 
 # What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
@@ -39,7 +39,7 @@ Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[by
 ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
 PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
-"""OAuth addresses that are called only by programs."""
+"""OAuth URLs that are called only by programs."""
 JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
@@ -52,12 +52,12 @@ def bearer() -> str | None:
 
 
 def is_for_programs() -> bool:
-    """Return whether programs are answered at this address, and with JSON; pages are for browsers."""
+    """Return whether programs are answered at this URL, and with JSON; pages are for browsers."""
     return request.path.startswith(JSON_PREFIXES)
 
 
 def wants_json() -> bool:
-    """Return whether the caller is a program: an address for programs, a token, or a request that asks for JSON."""
+    """Return whether the caller is a program: a URL for programs, a token, or a request that asks for JSON."""
     if is_for_programs() or bearer() is not None:
         return True
     best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
@@ -126,7 +126,7 @@ def accepts_files(view: V) -> V:
 
 
 def check_ids() -> None:
-    """Answer a page's address that contains an impossible id with not found; the JSON API's models do so themselves."""
+    """Answer a page's URL that contains an impossible id with not found; the JSON API's models do so themselves."""
     if isinstance(current_app.blueprints.get(request.blueprint or ""), APIBlueprint):
         return
     if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
@@ -211,7 +211,7 @@ def absolute(path: str = "") -> str:
 
 
 def requested_cursor() -> str | None:
-    """The cursor in the address of a page, to be judged by its list; None on the first page."""
+    """The cursor in the URL of a page, to be judged by its list; None on the first page."""
     return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
 
 

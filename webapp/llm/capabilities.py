@@ -1,4 +1,4 @@
-"""What a model server turned out to accept, discovered once per (address, model) and remembered."""
+"""What a model server turned out to accept, discovered once per (URL, model) and remembered."""
 
 from __future__ import annotations
 
@@ -142,5 +142,5 @@ def tool_fingerprint(definition: Mapping[str, Any]) -> str:
 
 
 def _key(base_url: str, model: str) -> str:
-    """The address is hashed, because it may carry credentials."""
+    """The URL is hashed, because it may carry credentials."""
     return f"{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"

@@ -1,6 +1,6 @@
 """What can go wrong with a model, in words a user can act on.
 
-Details never carry text from the provider: it may hold keys, addresses or the prompt itself.
+Details never carry text from the provider: it may hold keys, URLs or the prompt itself.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ContextTooLong(ModelError):
 
 
 class ModelNotFound(ModelError):
-    """The server does not have that model, or the address is not an OpenAI-compatible API."""
+    """The server does not have that model, or the URL is not an OpenAI-compatible API."""
 
     code = "model_not_found"
     default_detail = (

@@ -80,7 +80,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 @cache
 def _certificates() -> SSLContext:
-    """The trusted certificates, read once per process, since that takes 30 ms, even if no address uses https."""
+    """The trusted certificates, read once per process, since that takes 30 ms, even if no URL uses https."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context()

@@ -18,7 +18,7 @@ class ModelSettings:
     (`first_token_is_set`), a model's measured speed does not prolong it.
 
     An empty `api_key` is an error only for servers known to need one: self-hosted servers often do not. The embedding
-    address and key default to those of the chat server.
+    URL and key default to those of the chat server.
     """
 
     base_url: str = OPENAI_URL
@@ -61,7 +61,7 @@ class ModelSettings:
 
 
 def needs_key(base_url: str) -> bool:
-    """Return whether this address is known to refuse requests without a key."""
+    """Return whether this URL is known to refuse requests without a key."""
     return (urlsplit(base_url).hostname or "").endswith(("openai.com", "openrouter.ai"))
 
 
@@ -72,7 +72,7 @@ def is_loopback(base_url: str) -> bool:
 
 
 def is_own(base_url: str) -> bool:
-    """Return whether the server runs on this machine or in this network, as its address tells: one that computes
+    """Return whether the server runs on this machine or in this network, as its URL tells: one that computes
     itself, and may be slow.
     """
     host = urlsplit(base_url).hostname or ""

@@ -37,7 +37,7 @@ def make_parser(**options: object) -> MarkdownIt:
 
 
 def is_allowed_link(url: str) -> bool:
-    """Return whether links to an address are allowed: only absolute http, https and mailto."""
+    """Return whether links to a URL are allowed: only absolute http, https and mailto."""
     return _LINK.match(url) is not None
 
 

@@ -17,7 +17,7 @@ _RULER = re.compile(r"[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*(?:(?::-*|-+):?[
 _PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)
-# A link or an image whose address has not arrived yet; what never becomes one is shown after 300 characters.
+# A link or an image whose URL has not arrived yet; what never becomes one is shown after 300 characters.
 _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 

@@ -16,12 +16,12 @@ _ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
 _ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
 _LONGEST_ENTITY = 33
-"""`&CounterClockwiseContourIntegral;`: looking back further would make the end of an address cost quadratic time."""
+"""`&CounterClockwiseContourIntegral;`: looking back further would make the end of a URL cost quadratic time."""
 _TRAILING = ".,:;!?'*_~"
 
 
 class Address(NamedTuple):
-    """The position of an address in its text (end exclusive), and the target of a link to it."""
+    """The position of a URL in its text (end exclusive), and the target of a link to it."""
 
     start: int
     end: int
@@ -29,44 +29,44 @@ class Address(NamedTuple):
 
 
 def find_urls(text: str) -> Iterator[Address]:
-    """Every address in a text, in order."""
+    """Every URL in a text, in order."""
     if "://" not in text and "@" not in text and "www." not in text.lower():
         return
     for match in _ADDRESS.finditer(text):
-        address = match.group()
+        url = match.group()
         if match.group("web") is None:
-            if address[-1] not in "-_":
-                target = address if address[:7].lower() == "mailto:" else f"mailto:{address}"
+            if url[-1] not in "-_":
+                target = url if url[:7].lower() == "mailto:" else f"mailto:{url}"
                 yield Address(match.start(), match.end(), target)
             continue
-        address = _trimmed(address)
-        is_named = address[:4].lower() == "www."
-        if _is_host(address, is_named):
-            target = f"http://{address}" if is_named else address
-            yield Address(match.start(), match.start() + len(address), target)
+        url = _trimmed(url)
+        is_named = url[:4].lower() == "www."
+        if _is_host(url, is_named):
+            target = f"http://{url}" if is_named else url
+            yield Address(match.start(), match.start() + len(url), target)
 
 
-def _is_host(address: str, is_named: bool) -> bool:
-    """Return whether an address has a valid host: no underscore in its last two parts, and another part after
+def _is_host(url: str, is_named: bool) -> bool:
+    """Return whether a URL has a valid host: no underscore in its last two parts, and another part after
     `www.`.
     """
-    match = _HOST.match(address)
+    match = _HOST.match(url)
     parts = match.group(1).split(".") if match else []
     return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))
 
 
-def _trimmed(address: str) -> str:
-    """The address without the punctuation of the sentence around it."""
-    surplus = address.count(")") - address.count("(")
-    end = len(address)
+def _trimmed(url: str) -> str:
+    """The URL without the punctuation of the sentence around it."""
+    surplus = url.count(")") - url.count("(")
+    end = len(url)
     while end:
-        entity = _ENTITY.search(address, max(0, end - _LONGEST_ENTITY), end) if address[end - 1] == ";" else None
+        entity = _ENTITY.search(url, max(0, end - _LONGEST_ENTITY), end) if url[end - 1] == ";" else None
         if entity:
             end = entity.start()
             continue
-        if address[end - 1] == ")" and surplus > 0:
+        if url[end - 1] == ")" and surplus > 0:
             surplus -= 1
-        elif address[end - 1] not in _TRAILING:
+        elif url[end - 1] not in _TRAILING:
             break
         end -= 1
-    return address[:end]
+    return url[:end]

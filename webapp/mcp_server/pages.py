@@ -23,7 +23,7 @@ SHOWN = 20
 @blueprint.get("/settings/programs")
 @login_required
 def index() -> str:
-    """Addresses, set-up instructions for common programs, and what programs have read or changed lately."""
+    """URLs, set-up instructions for common programs, and what programs have read or changed lately."""
     wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED)
     events = db.session.scalars(
         select(AuditEvent)

@@ -10,7 +10,7 @@ from webapp.mcp_server.pages import blueprint as pages
 
 
 def init_mcp(app: Flask) -> None:
-    """Register the addresses and the shape of their errors."""
+    """Register the URLs and the shape of their errors."""
     app.register_blueprint(api)
     app.register_blueprint(pages)
     speak_mcp(app)

@@ -21,7 +21,7 @@ METADATA = "/.well-known/oauth-authorization-server"
 
 
 def speak_oauth(app: Flask) -> None:
-    """Give errors of these addresses the form OAuth prescribes."""
+    """Give errors of these URLs the form OAuth prescribes."""
     for path in PROGRAMS:
         problems.speak(app, path, _error)
 

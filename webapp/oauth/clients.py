@@ -1,4 +1,4 @@
-"""Checks what a program says about itself: its name, its redirect addresses, how it authenticates; pure."""
+"""Checks what a program says about itself: its name, its redirect URLs, how it authenticates; pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Metadata(BaseModel):
 
 
 def trouble_with(uri: str) -> str:
-    """Return why an address cannot be a redirect target; empty if it can.
+    """Return why a URL cannot be a redirect target; empty if it can.
 
     Allowed are https, http to the person's own machine, and apps' own schemes: a domain name backwards (RFC 8252, 7.1),
     or one followed by `//` and a host, as editors use (`cursor://anysphere…`), if no browser handles it itself.
@@ -85,7 +85,7 @@ def trouble_with(uri: str) -> str:
 
 
 def is_registered(uri: str, registered: list[str]) -> bool:
-    """Return whether a program registered an address: exactly, or with another port on the person's own machine."""
+    """Return whether a program registered a URL: exactly, or with another port on the person's own machine."""
     if trouble_with(uri):
         return False
     return uri in registered or (
@@ -102,13 +102,13 @@ def redirect_label(uri: str) -> str:
 
 
 def form_target(uri: str) -> str:
-    """Return what a content security policy has to allow so that a form can lead to an address."""
+    """Return what a content security policy has to allow so that a form can lead to a URL."""
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
 
 def is_document_id(client_id: str) -> bool:
-    """Return whether a program's id is the address of its own document."""
+    """Return whether a program's id is the URL of its own document."""
     parts = urlsplit(client_id)
     return (
         parts.scheme == "https"

@@ -113,7 +113,7 @@ def trust(grant_id: int) -> ViewResult:
 
 
 def _asked() -> tuple[Any, str, str | None] | Response:
-    """The program, its redirect address and the scope it asks for; or the response to a request that is refused."""
+    """The program, its redirect URL and the scope it asks for; or the response to a request that is refused."""
     made = server()
     client_id = request.args.get("client_id", "")
     try:

@@ -39,7 +39,7 @@ class Client:
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> str | None:
-        """None: a request has to name its redirect address (OAuth 2.1)."""
+        """None: a request has to name its redirect URL (OAuth 2.1)."""
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str:
@@ -47,7 +47,7 @@ class Client:
         return " ".join(one for one in (scope or "").split() if one in service.ACCESS)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Return whether the address is one it registered."""
+        """Return whether the URL is one it registered."""
         return clients.is_registered(redirect_uri, self.row.redirect_uris)
 
     def check_client_secret(self, client_secret: str) -> bool:
@@ -214,7 +214,7 @@ def resource() -> str:
 
 
 def consent() -> tuple[OAuthClient, str, str | None]:
-    """The program of an authorization request, its redirect address, and the scope. Raises OAuth2Error."""
+    """The program of an authorization request, its redirect URL, and the scope. Raises OAuth2Error."""
     grant = _server().get_consent_grant()
     return grant.client.row, grant.redirect_uri, grant.request.payload.scope
 
@@ -228,7 +228,7 @@ def authorize(chosen: Consent | None) -> Response:
 
 
 def refusal_response(error: Any) -> Response:
-    """The response to a request that cannot be granted: a redirect to the program, if its address is known."""
+    """The response to a request that cannot be granted: a redirect to the program, if its URL is known."""
     made = _server()
     answer: Response = made.handle_response(*error(None))
     if answer.location:

@@ -31,7 +31,7 @@ from webapp.providers.windows import speed_found
 blueprint = Blueprint("connect_pages", __name__)
 
 LOCAL, ANOTHER = "local", "another"
-"""Tiles that are no provider: a server on this machine, and one at any address."""
+"""Tiles that are no provider: a server on this machine, and one at any URL."""
 SLOW = 100.0
 """A server that reads fewer tokens a second is not put through the whole test while somebody waits."""
 LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})

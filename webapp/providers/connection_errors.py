@@ -34,7 +34,7 @@ def error_text(exc: Exception) -> str:
 
 
 def model_list_error_text(exc: Exception) -> str:
-    """The same for the list of models: an address without one does not belong to such a server."""
+    """The same for the list of models: a URL without one does not belong to such a server."""
     return NOT_SPOKEN if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 

@@ -28,7 +28,7 @@ def settings_of(fields: NewConnection) -> ModelSettings:
 
 
 def list_models(fields: NewConnection) -> list[ListedModel]:
-    """Return what the server lists; no transaction may be open. Raises Invalid for the key or the address."""
+    """Return what the server lists; no transaction may be open. Raises Invalid for the key or the URL."""
     try:
         return connection_check.list_models(settings_of(fields))
     except Exception as error:  # a third-party server may answer anything

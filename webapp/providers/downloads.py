@@ -96,9 +96,9 @@ def cancel_pull(name: str) -> None:
         _store(client, name, replace(known, state="cancelled", problem=""))
 
 
-def _run(client: Redis, name: str, address: str, pull: Pull) -> None:
+def _run(client: Redis, name: str, url: str, pull: Pull) -> None:
     try:
-        pull = _follow(client, name, pull, lambda: _lines(address, pull.model))
+        pull = _follow(client, name, pull, lambda: _lines(url, pull.model))
         _store(client, name, pull)
     except RedisError as error:
         log.warning("pull is not reported", extra={"error": type(error).__name__})
@@ -132,10 +132,10 @@ def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[d
     return replace(pull, state="failed", problem="interrupted")
 
 
-def _lines(address: str, model: str) -> Iterator[dict[str, Any]]:
+def _lines(url: str, model: str) -> Iterator[dict[str, Any]]:
     body = json.dumps({"model": model, "stream": True}).encode()
-    asked = urllib.request.Request(  # noqa: S310 - an address of the settings
-        f"{root_of(address)}/api/pull", data=body, headers={"Content-Type": "application/json"}
+    asked = urllib.request.Request(  # noqa: S310 - a URL of the settings
+        f"{root_of(url)}/api/pull", data=body, headers={"Content-Type": "application/json"}
     )
     # No proxy from the environment: this is about this machine. A refusal is an answer, too.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Refusals)

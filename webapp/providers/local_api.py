@@ -29,7 +29,7 @@ def detect() -> dict[str, Any]:
 @blueprint.post("/local-servers/<name>/pull", responses={202: PullOut})
 @admin_only
 def pull(path: LocalServerPath, body: PullRequest) -> tuple[dict[str, Any], int]:
-    """Let Ollama fetch a model, or resume that. Read how far it has got at the same address."""
+    """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
     return asdict(downloads.start_pull(app_settings().local_servers, path.name, body.model)), 202
 
 

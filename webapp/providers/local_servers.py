@@ -34,7 +34,7 @@ class Nearby:
 
 
 def look_around(places: Mapping[str, str]) -> list[Nearby]:
-    """Those of these addresses, by name, whose servers answer within SECONDS; no transaction may be open."""
+    """Those of these URLs, by name, whose servers answer within SECONDS; no transaction may be open."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
@@ -42,7 +42,7 @@ def look_around(places: Mapping[str, str]) -> list[Nearby]:
 
 
 def connected_urls() -> set[str]:
-    """Return the addresses of the servers that are connected."""
+    """Return the URLs of the servers that are connected."""
     return set(db.session.scalars(select(ModelConnection.base_url)))
 
 
@@ -100,12 +100,12 @@ def _is_ollama(address: str) -> bool:
 
 
 def root_of(address: str) -> str:
-    """Return the address of a server's own API, beside the one that all servers speak."""
+    """Return the URL of a server's own API, beside the one that all servers speak."""
     return address.removesuffix("/v1")
 
 
 def fetch(url: str) -> Any:
-    """Return the JSON at an address on this machine; None if there is none within SECONDS."""
+    """Return the JSON at a URL on this machine; None if there is none within SECONDS."""
     # No proxy from the environment: this is about this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:

@@ -112,7 +112,7 @@ def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSe
 
 
 def settings_at(base_url: str, secrets: Secrets, home: ModelSettings) -> ModelSettings:
-    """Return how to reach the server at an address with its key, and the headers its provider wants."""
+    """Return how to reach the server at a URL with its key, and the headers its provider wants."""
     provider = provider_at(base_url)
     headers = {**(provider.headers_with(secrets.api_key) if provider else {}), **secrets.headers}
     return replace(

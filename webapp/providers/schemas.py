@@ -16,7 +16,7 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """The address of a server, cleaned up. Raises ValueError."""
+    """The URL of a server, cleaned up. Raises ValueError."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")

@@ -92,7 +92,7 @@ def create_connection(fields: NewConnection, result: dict[str, Any] | None = Non
 
 
 def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change the given fields only; a new address drops what a test found. Raises NotFound, Invalid."""
+    """Change the given fields only; a new URL drops what a test found. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
     moves = changes.base_url is not None and changes.base_url != row.base_url
     secrets = secrets_after(row, changes)
@@ -157,9 +157,9 @@ def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConn
 
 
 def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
-    """Store what a test of a connection found at this address, and the windows found before if it found none now.
+    """Store what a test of a connection found at this URL, and the windows found before if it found none now.
 
-    Nothing is stored if the connection has another address by now. Raises NotFound.
+    Nothing is stored if the connection has another URL by now. Raises NotFound.
     """
     row = get_connection(connection_id)
     if row.base_url != base_url:

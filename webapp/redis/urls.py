@@ -1,4 +1,4 @@
-"""The address of a Redis behind Sentinel, from REDIS_URL."""
+"""The URL of a Redis behind Sentinel, from REDIS_URL."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def day_in(text: str) -> date | None:
 @blueprint.get("/search")
 @login_required
 def search() -> ViewResult:
-    """The address of search from the time when it found only conversations."""
+    """The URL of search from the time when it found only conversations."""
     return redirect(url_for(".find", q=request.args.get("q") or None), 301)
 
 

@@ -51,7 +51,7 @@ def revoke_share(path: SharePath) -> tuple[str, int]:
 
 
 def share_url(row: ConversationShare) -> str:
-    """The address of a link, as others open it."""
+    """The URL of a link, as others open it."""
     return absolute(url_for("sharing_pages.shared", token=row.token))
 
 

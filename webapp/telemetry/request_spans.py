@@ -32,7 +32,7 @@ def init_tracing(app: Flask, settings: Settings) -> None:
 def trace_requests(app: Flask, *, believes: bool) -> None:
     """A span for each request, from its arrival to the beginning of its answer.
 
-    It is named after the route: the address itself may contain a secret, like that of a share.
+    It is named after the route: the URL itself may contain a secret, like that of a share.
     """
 
     @app.before_request

@@ -17,7 +17,7 @@ def _address(value: str) -> str:
 
 
 class WebAccessFields(BaseModel):
-    """Only the fields that are given are changed. An empty address is the engine's usual one."""
+    """Only the fields that are given are changed. An empty URL is the engine's usual one."""
 
     model_config = ConfigDict(extra="forbid")
 

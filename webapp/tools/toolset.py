@@ -37,7 +37,7 @@ class ToolFailed(Exception):
 
 @dataclass(slots=True)
 class Surroundings:
-    """What a call may use: the user's time, the tokens its result may have, and the texts from which an address may be
+    """What a call may use: the user's time, the tokens its result may have, and the texts from which a URL may be
     taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
 
     now: datetime

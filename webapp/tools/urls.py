@@ -1,4 +1,4 @@
-"""What a web address may look like, and where it may come from; pure."""
+"""What a URL may look like, and where it may come from; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
 
 
 class UrlRejected(ValueError):
-    """An address that may not be reached; the message is a sentence."""
+    """A URL that may not be reached; the message is a sentence."""
 
 
 def is_address(text: str) -> bool:
@@ -28,7 +28,7 @@ def is_address(text: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """A web address that may be requested, without its fragment. Raises Refused."""
+    """A URL that may be requested, without its fragment. Raises Refused."""
     if len(url) > LONGEST or _BREAKS.search(url):
         raise UrlRejected("This is not a web address.")
     try:
@@ -46,16 +46,16 @@ def check_url(url: str) -> str:
 
 
 def is_known(url: str, words: Iterable[str]) -> bool:
-    """Return whether an address occurs in one of some texts, with or without its scheme.
+    """Return whether a URL occurs in one of some texts, with or without its scheme.
 
-    An address that the model put together itself might leak what it was told.
+    A URL that the model put together itself might leak what it was told.
     """
     wanted = _bare(url)
     return any(wanted in _addresses(text) for text in words)
 
 
 def _addresses(text: str) -> Iterator[str]:
-    """Yield what looks like an address, each also without trailing characters that may belong to the sentence."""
+    """Yield what looks like a URL, each also without trailing characters that may belong to the sentence."""
     for found in _LOOKS_LIKE_ONE.findall(text):
         for _ in range(_MOST_SIGNS):
             yield _bare(found)

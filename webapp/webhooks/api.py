@@ -51,7 +51,7 @@ def list_webhooks() -> dict[str, Any]:
 @password_required
 @idempotency.idempotent
 def create_webhook(body: NewWebhook) -> tuple[Any, int]:
-    """Have an address told what happens. The answer holds the secret, this once. One made by a token ends with it."""
+    """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
     answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
     return idempotency.commit(answer, 201), 201

@@ -1,4 +1,4 @@
-"""Whether a stream gets from us to a browser word by word: tried through the public address.
+"""Whether a stream gets from us to a browser word by word: tried through the public URL.
 
 The doctor leaves a key in Redis; `/healthz/stream`, requested with it, says what the request looked like on arrival
 and then sends three lines with pauses in between. Through a proxy that buffers they arrive together.
@@ -23,7 +23,7 @@ SECONDS = 20.0
 
 
 def proxy(url: str) -> Iterator[Finding]:
-    """Yield whether what is between this address and us lets streams through, and whether our settings match it."""
+    """Yield whether what is between this URL and us lets streams through, and whether our settings match it."""
     key = secrets.token_urlsafe(24)
     grant(redis(), key)
     try:
@@ -65,7 +65,7 @@ def _judge(url: str, seen: dict[str, Any], arrived: list[float]) -> Iterator[Fin
 def _listen(url: str) -> tuple[dict[str, Any], list[float]]:
     """Return what the request looked like, and when each piece arrived."""
     arrived: list[float] = []
-    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310  (the operator's own address)
+    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310  (the operator's own URL)
         seen: dict[str, Any] = json.loads(answer.readline().removeprefix(b"data: "))
         for line in answer:
             if line.startswith(b"data: "):

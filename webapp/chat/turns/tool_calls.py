@@ -46,7 +46,7 @@ class ToolTables(Protocol):
 
 class ToolCalling:
     """The calls of one turn. `tokens` is what all results from outside may take; `prompt` is what is sent, as roles and
-    texts: addresses may be taken from the user's; `ask` asks the person about a call that writes, or is None.
+    texts: URLs may be taken from the user's; `ask` asks the person about a call that writes, or is None.
     `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The server's address and the token for it: from the environment, else from a file that only its owner may read."""
+"""The server's URL and the token for it: from the environment, else from a file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A server's address, without a trailing slash, and a token for it."""
+    """A server's URL, without a trailing slash, and a token for it."""
 
     url: str
     token: str
@@ -63,7 +63,7 @@ def forget() -> bool:
 def find(url: str | None) -> Access:
     """The access to use; `url` was given on the command line. Raises Trouble if there is no token.
 
-    A saved token goes to the address it was saved for, and to no other.
+    A saved token goes to the URL it was saved for, and to no other.
     """
     kept = read_config()
     chosen = clean_url(url or os.environ.get(URL) or (kept.url if kept else DEFAULT_URL))
@@ -76,7 +76,7 @@ def find(url: str | None) -> Access:
 
 
 def clean_url(url: str) -> str:
-    """An address as it is compared and used. Raises Trouble for anything other than http and https."""
+    """A URL as it is compared and used. Raises Trouble for anything other than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Trouble(

@@ -23,7 +23,7 @@ def line_about_servers(environ: Mapping[str, str], url: str) -> str:
 
 
 def _answers(address: str) -> bool:
-    """Return whether a list of models is at an address on this machine."""
+    """Return whether a list of models is at a URL on this machine."""
     place, _, path = address.removeprefix("http://").partition("/")
     host, _, port = place.rpartition(":")
     if not port.isdigit():

@@ -78,7 +78,7 @@ class Filters(BaseModel):
         )
 
     def as_args(self) -> dict[str, str | int]:
-        """For the address of the next page."""
+        """For the URL of the next page."""
         return self.model_dump(exclude_defaults=True, exclude={"cursor"})
 
 

@@ -29,7 +29,7 @@ from webapp.memories.store import history, reviews
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where somebody is in the queue at the address `here`."""
+    """Where somebody is in the queue at the URL `here`."""
 
     here: str
     done: int = 0
@@ -39,14 +39,14 @@ class Spot:
     last: int | None = None
 
     def fields(self, **changes: Any) -> dict[str, Any]:
-        """For an address or a form: what differs from the beginning."""
+        """For a URL or a form: what differs from the beginning."""
         spot = replace(self, **changes)
         values = {name: getattr(spot, name) for name in ("done", "of", "cursor", "held", "last")}
         return {name: value for name, value in values.items() if value}
 
 
 def requested_position(here: str) -> Spot:
-    """The spot that a request names, in an address or a form."""
+    """The spot that a request names, in a URL or a form."""
     given = request.values
     done, of = (min(max(given.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
     held, last = (parse_id(given.get(name, "")) for name in ("held", "last"))

@@ -23,7 +23,7 @@ _LONGEST_NAME = 56
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An MCP server: its name for messages, its address, and the revision it is known to speak, if any."""
+    """An MCP server: its name for messages, its URL, and the revision it is known to speak, if any."""
 
     name: str
     url: str

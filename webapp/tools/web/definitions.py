@@ -42,7 +42,7 @@ class ReadPage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A search engine as set up: one of PROVIDERS, its address, and its key."""
+    """A search engine as set up: one of PROVIDERS, its URL, and its key."""
 
     provider: str
     address: str

@@ -27,7 +27,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A kind of search engine: its name, its usual address, whether it takes a key, and how it is queried."""
+    """A kind of search engine: its name, its usual URL, whether it takes a key, and how it is queried."""
 
     label: str
     address: str
@@ -65,11 +65,11 @@ PROVIDERS = {
     "tavily": Provider("Tavily", "https://api.tavily.com", True, _tavily, lambda found: found["results"], "content"),
 }
 PAGES_ONLY = "pages"
-"""No search engine: only addresses that the person wrote can be read."""
+"""No search engine: only URLs that the person wrote can be read."""
 
 
 def hits(provider: Provider, answer: Any) -> list[Hit]:
-    """The results in a response, without any that is not a web address. Raises ToolFailed if it is not understood."""
+    """The results in a response, without any that is not a URL. Raises ToolFailed if it is not understood."""
     try:
         rows = provider.rows(answer)
         found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None

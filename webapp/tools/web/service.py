@@ -53,7 +53,7 @@ def access() -> WebAccess | None:
 
 
 def set_access(fields: WebAccessFields) -> WebAccess:
-    """Change the given fields. Raises Invalid for an engine without its address or its key."""
+    """Change the given fields. Raises Invalid for an engine without its URL or its key."""
     row = access()
     if row is None:
         row = WebAccess(access_id=ONLY, provider=fields.provider or PAGES_ONLY, address="", key_set=False)

@@ -95,7 +95,7 @@ def _conversation(item: Any) -> ReadConversation:
 
 def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     text = _CARDS.sub("", text_or_none(row.get("message")) or "").strip()
-    if not text:  # a picture that was made, of which the export has only an address
+    if not text:  # a picture that was made, of which the export has only a URL
         return None
     # Others than people are "assistant", "ASSISTANT", or the name of a model.
     is_person = str(row.get("sender") or "").lower() in ("human", "user")
