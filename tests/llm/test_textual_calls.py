@@ -51,8 +51,9 @@ def test_a_written_call_is_made_and_not_shown(block, size):
 @pytest.mark.parametrize(
     "block",
     [
-        '<tool_call>{"name": "remember", "arguments": {"content": "tea"</tool_call>',
-        '<tools>remember(content="tea")</tools>',
+        "<tool_call>remember the tea</tool_call>",
+        "<tools>remember(tea)</tools>",
+        '<tool_call>{"name": "remember", "arguments": {"content": "te',
         '{"name": "remember", "arguments": {"content":',
     ],
 )
@@ -214,7 +215,7 @@ def test_every_section_of_a_reply_s_prompt_is_known_by_its_tag():
     opened = {
         name
         for path in (context / "sections.py", context / "summaries_section.py", context / "request_block.py")
-        for names in re.findall(r"(?:framed|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
+        for names in re.findall(r"(?:section_block|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
         for name in names
         if name
     }

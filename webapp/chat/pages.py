@@ -29,7 +29,8 @@ from webapp.extensions import redis, this_app
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
-from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
+from webapp.i18n.request_language import gettext as _
+from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized, split_reason
 from webapp.providers.model_choice import check_choice, remember_choice, remembered_parameters
 from webapp.text.provenance import carry_spans
 
@@ -51,8 +52,9 @@ def failure_of(message: Message) -> str:
     """Return why a reply failed, in words for its reader: only an administrator is told what they alone can fix."""
     identity = current_identity()
     if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
-        return N_("The assistant is not set up correctly. Please tell your administrator.")
-    return message.error_detail or N_("The model did not answer.")
+        return _("The assistant is not set up correctly. Please tell your administrator.")
+    detail, reason = split_reason(message.error_detail or N_("The model did not answer."))
+    return f"{_(detail)} {_('The model server says: “%(reason)s”', reason=reason)}" if reason else _(detail)
 
 
 def is_settling(message: Any) -> bool:
@@ -293,7 +295,7 @@ def _wait(reply_id: int) -> None:
     """Wait for a reply on behalf of a page that cannot watch it; no database connection is held while waiting."""
     app = this_app()
     db.session.remove()
-    for _ in follow(app, runtime().hub, reply_id, patience=WAIT_SECONDS):
+    for _entry in follow(app, runtime().hub, reply_id, patience=WAIT_SECONDS):
         pass
 
 

@@ -44,6 +44,9 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             yield b": waiting\n\n"
         elif item.kind in TEXT_KINDS:
             grown = item.offset + len(item.data["text"])
+            if item.kind == "snapshot" and grown < length:  # part of it was a thought, as only its end told
+                yield event(item.kind, item.data, f"{item.id}:{grown}")
+                length = grown
             if item.offset <= length < grown:
                 yield event("delta", {"text": item.data["text"][length - item.offset :]}, f"{item.id}:{grown}")
                 length = grown

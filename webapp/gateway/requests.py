@@ -145,6 +145,8 @@ def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
             yield None
         elif item.kind in TEXT_KINDS:
             grown = item.offset + len(item.data["text"])
+            if item.kind == "snapshot":
+                length = min(length, grown)  # what was sent of a thought stays: the protocol takes nothing back
             if item.offset <= length < grown:
                 yield item.data["text"][length - item.offset :]
                 length = grown

@@ -7,14 +7,15 @@ import logging
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, Silent, classify_exception
-from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
-from .inline_thinking import InlineThinking
+from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ThoughtSoFar, ToolCall, Usage
 from .reasoning_tokens import ROOM
 from .refused_tools import Search, may_be_about_tools
+from .reply_markup import ReplyMarkup
 from .request_format import adapt_body, blames_format, rejected_feature, with_format, with_tools
 from .retry import retry_delay
 from .sdk import async_client
@@ -24,7 +25,17 @@ from .textual_calls import TextualCalls
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["ChatClient", "Event", "Finish", "Message", "ReasoningDelta", "TextDelta", "ToolCall", "Usage"]
+__all__ = [
+    "ChatClient",
+    "Event",
+    "Finish",
+    "Message",
+    "ReasoningDelta",
+    "TextDelta",
+    "ThoughtSoFar",
+    "ToolCall",
+    "Usage",
+]
 
 log = logging.getLogger(__name__)
 
@@ -69,23 +80,23 @@ class ChatClient:
             body["max_tokens"] = most  # the name that all servers know; it includes reasoning
         elif thinks and body.get("max_tokens"):
             body["max_tokens"] += ROOM  # for the reasoning before the answer
-        names = [tool["function"]["name"] for tool in tools or ()]
+        types = {tool["function"]["name"]: _types(tool["function"].get("parameters")) for tool in tools or ()}
         body = self._without_refused(body)
         attempt, searched = 0, False
         while True:
             decoder = StreamDecoder()
-            written = TextualCalls(names)
-            inline = InlineThinking()
+            written = TextualCalls(types, types)
+            markup = ReplyMarkup()
             delivered = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
                 async with aclosing(self._attempt(body, decoder, deadline)) as events:
                     async for event in events:
                         delivered = delivered or not isinstance(event, ReasoningDelta)
-                        for told in (event,) if inline.is_over else inline.feed(event):
-                            for shown in _without_calls(told, written):
+                        for part in markup.feed(event):
+                            for shown in _without_calls(part, written):
                                 yield shown
-                            if not thinks and isinstance(told, ReasoningDelta):
+                            if not thinks and isinstance(part, ReasoningDelta):
                                 thinks = True
                                 self.capabilities.note_thinking(base_url, body["model"])
                 return
@@ -251,12 +262,21 @@ class ChatClient:
         return body
 
 
+def _types(parameters: Any) -> dict[str, str]:
+    """The JSON types of a tool's parameters."""
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    found = properties.items() if isinstance(properties, Mapping) else ()
+    return {name: str(schema.get("type", "")) for name, schema in found if isinstance(schema, Mapping)}
+
+
 def _without_calls(event: Event, written: TextualCalls) -> list[Event]:
     """An event as the consumer gets it: calls written into the text become calls, and come before the end."""
     if isinstance(event, TextDelta):
         return written.feed(event.text)
     if isinstance(event, ReasoningDelta):
         return [event]
+    if isinstance(event, ToolCall):
+        event = replace(event, name=written.tool_name(event.name))
     return [*written.end(), event]
 
 

@@ -1,21 +1,31 @@
 """What can go wrong with a model, in words a user can act on.
 
-Details never carry text from the provider: it may hold keys, URLs or the prompt itself.
+A detail may end with the reason that the provider gives, shortened, and without anything like a URL or a key.
 """
 
 from __future__ import annotations
 
 import email.utils
 import math
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
+
+_SAYS = " The model server says: “"
+
+
+def split_reason(detail: str) -> tuple[str, str]:
+    """Return a detail without the reason at its end, and the reason; empty if there is none."""
+    said, _, reason = detail.partition(_SAYS)
+    return said, reason.removesuffix("”")
 
 
 class ModelError(Exception):
     """A model call failed; `detail` tells the user what to do, `code` is stable, `retryable` says whether trying helps.
 
-    `retry_after` is in seconds; `status` and `provider_code` are for logs.
+    `reason` is the provider's own, quoted at the end of the detail; `retry_after` is in seconds; `status` and
+    `provider_code` are for logs.
     """
 
     code: ClassVar[str] = "model_unavailable"
@@ -30,8 +40,9 @@ class ModelError(Exception):
         retry_after: float | None = None,
         status: int | None = None,
         provider_code: str | None = None,
+        reason: str = "",
     ) -> None:
-        self.detail = detail or self.default_detail
+        self.detail = (detail or self.default_detail) + (f"{_SAYS}{reason}”" if reason else "")
         self.retryable = self.default_retryable if retryable is None else retryable
         self.retry_after = retry_after
         self.status = status
@@ -160,6 +171,10 @@ _RATE_CODES = {"rate_limit_exceeded", "rate_limit_error", "requests", "tokens", 
 _BAD_REQUEST_CODES = {"invalid_request_error", "bad_request"}
 
 
+_PRIVATE = re.compile(r"\w+://\S+|\b(?=\S*\d)[\w*.+/=-]{16,}|\bsk-\S+")
+_LONGEST_REASON = 200
+
+
 def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
     if isinstance(payload, Mapping) and isinstance(payload.get("error"), (Mapping, str)):
@@ -181,26 +196,27 @@ def classify_payload(
     status = status or inner_status
     text = message.lower()
     common: dict[str, Any] = {"status": status, "provider_code": _loggable(codes)}
+    quoted = common | {"reason": _quotable(message)}
     if NoModel.code in codes:
         return NoModel(**common)
     if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
-        return RefusedByModel(**common)
+        return RefusedByModel(**quoted)
     if codes & _QUOTA_CODES or status == 402:
         detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
-        return RateLimited(detail, retryable=False, **common)
+        return RateLimited(detail, retryable=False, **quoted)
     if codes & _KEY_CODES or status in (401, 403):
         return Unauthorized(**common) if has_key else MissingKey(**common)
     if codes & _MODEL_CODES or status == 404:
         return ModelNotFound(**common)
     if status == 429 or codes & _RATE_CODES:
-        return RateLimited(retry_after=retry_after, **common)
+        return RateLimited(retry_after=retry_after, **quoted)
     bad_request = status is not None and 400 <= status < 500 and status not in (408, 409, 425)
     if bad_request or (status is None and codes & _BAD_REQUEST_CODES):
         detail = "The model server did not accept the request. Check that the model and the address fit each other."
-        return ModelUnavailable(detail, retryable=False, **common)
-    return ModelUnavailable(retry_after=retry_after, **common)
+        return ModelUnavailable(detail, retryable=False, **quoted)
+    return ModelUnavailable(retry_after=retry_after, **quoted)
 
 
 def classify_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
@@ -250,6 +266,13 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
+
+
+def _quotable(message: str) -> str:
+    """A provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
+    if "<" in message:
+        return ""
+    return _PRIVATE.sub("…", " ".join(message.split()))[:_LONGEST_REASON].strip()
 
 
 def _loggable(codes: set[str]) -> str | None:

@@ -8,33 +8,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
+from .partial_calls import PartialCalls, ToolCall
+from .usage import Usage, usage_of
+
+__all__ = [
+    "Event",
+    "Finish",
+    "ReasoningDelta",
+    "StreamDecoder",
+    "TextDelta",
+    "ThoughtSoFar",
+    "ToolCall",
+    "Usage",
+    "text_of_parts",
+    "usage_of",
+]
 
 # The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Token counts as the server reports them; None if it does not."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    requests: int = 1
-    cached_tokens: int | None = None
-
-    def plus(self, other: Usage) -> Usage:
-        """The sum of two calls."""
-        return Usage(
-            _add(self.prompt_tokens, other.prompt_tokens),
-            _add(self.completion_tokens, other.completion_tokens),
-            self.requests + other.requests,
-            _add(self.cached_tokens, other.cached_tokens),
-        )
+_ERROR_FIELDS = {"error", "detail", "errors"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +49,8 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A complete call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
-
-    id: str
-    name: str
-    arguments: str
+class ThoughtSoFar:
+    """All text of the answer so far was reasoning, as only a mark at its end tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +62,7 @@ class Finish:
     model: str | None = None
 
 
-Event = TextDelta | ReasoningDelta | ToolCall | Finish
-
-
-@dataclass(slots=True)
-class _PartialCall:
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
+Event = TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
 
 
 class StreamDecoder:
@@ -92,9 +78,15 @@ class StreamDecoder:
         self._done = False
         self._progress = False
         self._lines = LineSplitter()
+        self._texts: list[str] = []
         self._thoughts: list[str] = []
+        self._halves: dict[type[Event], str] = {}
+        self._all: list[str] = []
         self._data: list[bytes] = []
-        self._calls: dict[int, _PartialCall] = {}
+        self._name = b""
+        self._plain: list[bytes] = []
+        self._is_odd = False
+        self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None
         self._model: str | None = None
@@ -109,9 +101,15 @@ class StreamDecoder:
 
     def end(self) -> list[Event]:
         """The events left at the end of the bytes; unless `finished` is true afterwards, the answer was cut short."""
-        events = self._read([self._lines.rest(), b""])
-        if not self.finished and self.error is None and self._reason is not None:
-            events += self._finish()  # servers without [DONE]: the finish reason is enough of an end
+        rest = [self._lines.rest(), b""]
+        if not self.started and self._plain:  # no stream: an object over several lines
+            rest = [b"\n".join(self._plain).replace(b"\n", b" ") + rest[0], b""]
+        events = self._read(rest)
+        if not self.finished and self.error is None:
+            if self._reason is not None:
+                events += self._finish()  # servers without [DONE]: the finish reason is enough of an end
+            elif self._is_odd and not self.started:
+                self.error = MalformedOutput("The model server sent something that is not a valid stream. Try again.")
         return events
 
     def take_progress(self) -> bool:
@@ -120,23 +118,23 @@ class StreamDecoder:
         return progress
 
     def _read(self, lines: list[bytes]) -> list[Event]:
-        texts: list[str] = []
-        try:
-            for line in lines:
-                self._line(line, texts)
-                if self._done:
-                    break
-        except ModelError as error:
-            self.error = error
-        except (AttributeError, TypeError, KeyError):
-            self.error = MalformedOutput()  # valid JSON of a different shape
+        for line in lines:
+            try:
+                self._line(line)
+            except ModelError as error:
+                self.error = error
+                break
+            except (AttributeError, TypeError, KeyError, IndexError):
+                self._is_odd = True  # valid JSON of a different shape: a chunk that costs itself
+            if self._done:
+                break
         events: list[Event] = []
-        if self._thoughts:
-            events.append(ReasoningDelta("".join(self._thoughts)))
-            self._thoughts.clear()
-        if texts:
+        if self._thoughts and (thought := self._whole(ReasoningDelta, self._thoughts)):
+            events.append(ReasoningDelta(thought))
+        if self._texts and (text := self._whole(TextDelta, self._texts)):
             self.started = True
-            events.append(TextDelta("".join(texts) if len(texts) > 1 else texts[0]))
+            self._all.append(text)
+            events.append(TextDelta(text))
         if self._done and not self.finished and self.error is None:
             if self._reason is None and not self.started and not self._calls:
                 self.error = MalformedOutput("The model gave no answer. Try again, or choose another model.")
@@ -144,22 +142,41 @@ class StreamDecoder:
                 events += self._finish()
         return events
 
-    def _line(self, line: bytes, texts: list[str]) -> None:
+    def _whole(self, kind: type[Event], pieces: list[str]) -> str:
+        """The joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
+        text = self._halves.pop(kind, "") + "".join(pieces)
+        pieces.clear()
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._halves[kind] = text[:-1], text[-1]
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text
+
+    def _line(self, line: bytes) -> None:
         if self._first_line:
             self._first_line = False
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line.startswith(b"data:"):
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
         elif not line:
+            name, self._name = self._name, b""
             if self._data:
                 data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
                 self._data = []
-                self._payload(data, texts)
+                self._payload(data, is_error=name == b"error")
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip()
+        elif not line.startswith((b":", b"id:", b"retry:")) and not self.started:
+            self._plain.append(line)
+            if line.startswith((b"{", b"[")):
+                # An object instead of an event: an answer in one piece, or an error once the status was out.
+                self._payload(line, is_error=False)
         elif line.startswith((b"{", b"[")):
-            # An error object instead of an event: several servers send this once the status is out.
-            self._payload(line, texts)
+            self._payload(line, is_error=False)
 
-    def _payload(self, data: bytes, texts: list[str]) -> None:
+    def _payload(self, data: bytes, *, is_error: bool) -> None:
         stripped = data.strip()
         if stripped == b"[DONE]":
             self._done = True
@@ -169,15 +186,24 @@ class StreamDecoder:
         try:
             payload = json.loads(data)
         except (ValueError, RecursionError):
-            raise MalformedOutput("The model server sent something that is not a valid stream. Try again.") from None
-        if not isinstance(payload, Mapping):
-            raise MalformedOutput("The model server sent something that is not a valid stream. Try again.")
-        choices = payload.get("choices")
-        if not choices and (payload.get("error") or payload.get("object") == "error"):
+            text = data.decode("utf-8", "replace")
+            try:
+                payload = json.loads(text)
+            except (ValueError, RecursionError):
+                payload = text
+        if isinstance(payload, list) and payload and isinstance(payload[0], Mapping):
+            payload = payload[0]  # Gemini's list of one error
+        if is_error:
             raise classify_payload(payload)
-        self._chunk(payload, choices, texts)
+        if not isinstance(payload, Mapping):
+            self._is_odd = True
+            return
+        choices = payload.get("choices")
+        if not choices and (_ERROR_FIELDS & payload.keys() or "error" in (payload.get("object"), payload.get("type"))):
+            raise classify_payload(payload)
+        self._chunk(payload, choices)
 
-    def _chunk(self, payload: Mapping[str, Any], choices: Any, texts: list[str]) -> None:
+    def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
         usage = payload.get("usage")
         if usage:
             self._usage = usage_of(usage)
@@ -185,30 +211,40 @@ class StreamDecoder:
             self._model = payload["model"]
         if not choices:
             return
-        choice = choices[0]
-        if not isinstance(choice, Mapping):
-            raise MalformedOutput
-        delta = choice.get("delta") or choice.get("message")
-        if delta:
+        choice = choices if isinstance(choices, Mapping) else choices[0]
+        reason = choice.get("finish_reason")
+        delta = choice.get("delta")
+        if delta is None or (not delta and not self.started):
+            delta = choice.get("message")  # whole: an answer that is not streamed, or, after its pieces, once more
+        if delta and not (reason and self._repeats(delta)):
             text = delta.get("content")
             if text:
                 if isinstance(text, str):
-                    texts.append(text)
+                    self._texts.append(text)
                 else:
                     self._thoughts += _thoughts_of_parts(text)
                     if said := text_of_parts(text):
-                        texts.append(said)
-            elif delta.get("refusal"):
-                texts.append(delta["refusal"])
+                        self._texts.append(said)
+            elif isinstance(delta.get("refusal"), str):
+                self._texts.append(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text
                 self._beside_text(delta)
-        reason = choice.get("finish_reason")
         if reason:
-            self._reason = reason
+            self._reason = str(reason)
             if reason == "error":
                 raise classify_payload(payload if payload.get("error") else choice)
-            if reason == "content_filter" and not (self.started or texts):
+            if reason == "content_filter" and not (self.started or self._texts):
                 raise RefusedByModel
+
+    def _repeats(self, delta: Mapping[str, Any]) -> bool:
+        """Return whether the last piece is the whole answer once more."""
+        text = delta.get("content")
+        return (
+            isinstance(text, str)
+            and len(text) > 1
+            and bool(self._all or self._texts)
+            and (text == "".join(self._all) + "".join(self._texts))
+        )
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
         """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""
@@ -218,42 +254,17 @@ class StreamDecoder:
                 if isinstance(thought, str):
                     self._thoughts.append(thought)
                 break
-        if delta.get("tool_calls"):
-            self._progress = True
-            self._tool_deltas(delta["tool_calls"])
-
-    def _tool_deltas(self, deltas: Any) -> None:
-        for position, delta in enumerate(deltas):
-            index = delta.get("index")
-            call = self._calls.setdefault(index if isinstance(index, int) else position, _PartialCall())
-            function = delta.get("function") or {}
-            call.id = call.id or delta.get("id") or ""
-            call.name += function.get("name") or ""
-            if function.get("arguments"):
-                call.arguments.append(function["arguments"])
+        calls = delta.get("tool_calls") or ([delta["function_call"]] if delta.get("function_call") else [])
+        for piece in calls if isinstance(calls, list) else [calls]:
+            if isinstance(piece, Mapping):
+                self._progress = True
+                self._calls.add(piece)
 
     def _finish(self) -> list[Event]:
         self.finished = True
-        events: list[Event] = [
-            ToolCall(call.id or f"call_{index}", call.name, "".join(call.arguments))
-            for index, call in sorted(self._calls.items())
-        ]
+        events: list[Event] = [*self._calls.complete()]
         events.append(Finish(self._reason or ("tool_calls" if self._calls else "stop"), self._usage, self._model))
         return events
-
-
-def usage_of(usage: object) -> Usage:
-    """Token counts of a `usage` object, whatever else it contains."""
-    if not isinstance(usage, Mapping):
-        return Usage()
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    return Usage(
-        prompt if isinstance(prompt, int) else None,
-        completion if isinstance(completion, int) else None,
-        cached_tokens=cached if isinstance(cached, int) else None,
-    )
 
 
 def text_of_parts(parts: object) -> str:
@@ -269,7 +280,3 @@ def _thoughts_of_parts(parts: object) -> list[str]:
         return []
     found = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
     return [text for item in found if (text := item if isinstance(item, str) else text_of_parts(item))]
-
-
-def _add(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b

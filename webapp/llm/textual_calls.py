@@ -1,43 +1,43 @@
 """What a bare model writes into its text that is not text: tool calls, which are made, and our prompt's tags; pure.
 
-`<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]` or bare JSON. A
-block with a readable call becomes that call; one that names a tool but cannot be read is hidden; everything else is
-text. In code or a block quote a call is an example, and stays as it is. If a section of the prompt is echoed
-(`<known>…</known>`), its tags are removed and its content stays; within code, a tag is somebody's own text. Nothing is
-held back except what may still turn out to begin such a block or tag.
+Between the marks of a dialect (`dialects.json`), or as bare JSON. A block with a readable call becomes that call; one
+that names a tool but cannot be read is hidden; everything else is text. In code or a block quote a call is an example,
+and stays as it is. If a section of the prompt is echoed (`<known>…</known>`), its tags are removed and its content
+stays; within code, a tag is somebody's own text. Nothing is held back except what may still turn out to begin such a
+block or tag.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
 
-from .events import Event, TextDelta, ToolCall
+from .dialects import CALLS
+from .events import Event, TextDelta
 from .markdown_state import Place
 from .section_tags import SectionTags
+from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
-_TAGS = ("tools", "tool", "tool_call", "tool_calls", "function_call", "function_calls", "|tool_call|")
-_NAME_FIELDS = ("name", "tool", "tool_name", "function")
-_ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 _TRIGGERS = re.compile(r"[<\[{]")
 _SPACE = re.compile(r"\s+")
 _LONGEST_BLOCK = 20_000
 _LONGEST_OPENER = 200
 _DECODER = json.JSONDecoder()
+_OPENERS = {_SPACE.sub("", opens).lower(): closes for opens, closes in CALLS.items()}
+_STRAY = tuple(sorted({closes for closes in CALLS.values() if closes}, key=len, reverse=True))
 
 
 class TextualCalls:
     """A filter over the text of one answer in which only tools with these names, if any, can be called."""
 
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, names: Collection[str], types: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._names = frozenset(names)
-        json_openers = [f'{{"{field}":"{name}"' for field in _NAME_FIELDS for name in sorted(self._names)]
+        self._written = WrittenCalls(self._names, types or {})
+        json_openers = [f'{{"{field}":"{name.lower()}"' for field in NAME_FIELDS for name in sorted(self._names)]
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
         json_openers += ['{"type":"function"']
-        self._openers = [f"<{tag}>" for tag in _TAGS] + ["<function=", "[TOOL_CALLS]"]
-        self._openers += [f"{bracket}{start}" for bracket in ("", "[") for start in json_openers]
+        self._openers = [*_OPENERS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
         if not self._names:
             self._openers = []
         self._tags = SectionTags()
@@ -46,11 +46,15 @@ class TextualCalls:
         self._said: list[str] = []  # what was shown since that place
         self._held = ""
         self._block = False
-        self._calls = 0
+        self._after_block = False
+
+    def tool_name(self, name: str) -> str:
+        """Return the tool that a name means, without what a server's template has left around it."""
+        return known_name(name, self._names)
 
     def feed(self, text: str) -> list[Event]:
         """The part of the text so far that may be shown, and the completed calls."""
-        if not self._held and not _TRIGGERS.search(text):
+        if not self._held and not self._after_block and not _TRIGGERS.search(text):
             return [self._shown(text)]
         self._held += text
         return list(self._work(ended=False))
@@ -61,6 +65,8 @@ class TextualCalls:
 
     def _work(self, ended: bool) -> Iterator[Event]:
         while self._held:
+            if self._after_block and not self._drop_stray(ended):
+                return
             if not self._block:
                 start, opens = self._opening(ended)
                 if start:
@@ -77,8 +83,9 @@ class TextualCalls:
             if size is None:
                 return
             block, self._held, self._block = self._held[:size], self._held[size:], False
-            calls = list(self._calls_in(block))
+            calls = list(self._written.read(block, is_whole=bool(self._held) or _ends(block)))
             yield from calls
+            self._after_block = bool(calls)
             if not calls and not any(name in block for name in self._names):
                 yield self._shown(block)
 
@@ -111,7 +118,7 @@ class TextualCalls:
             if (found[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER])
+                tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER]).lower()
                 if any(tail.startswith(opener) for opener in self._openers):
                     return at, True
                 if not ended and any(opener.startswith(tail) for opener in self._openers):
@@ -125,45 +132,36 @@ class TextualCalls:
                     return at, True
         return len(self._held), False
 
+    def _drop_stray(self, ended: bool) -> bool:
+        """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
+        rest = self._held.lstrip()
+        for mark in _STRAY:
+            if rest.startswith(mark):
+                self._held = rest[len(mark) :]
+                return True
+        if not ended and any(mark.startswith(rest) for mark in _STRAY):
+            return False
+        self._after_block = False
+        return True
+
     def _size_of_block(self, ended: bool) -> int | None:
         """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
         held = self._held
         if len(held) > _LONGEST_BLOCK:
             return len(held)
-        if tag := re.match(r"<\|?\s*(\w+)", held):
-            close = re.search(rf"</\s*\|?{tag[1]}\|?\s*>|<\|?/{tag[1]}\|?>", held)
-            return close.end() if close else len(held) if ended else None
-        start = re.match(r"\[TOOL_CALLS\]\s*", held)
+        tail = _SPACE.sub("", held[:_LONGEST_OPENER]).lower()
+        opens = max((opens for opens in _OPENERS if tail.startswith(opens)), key=len, default="")
+        if closes := _OPENERS.get(opens):
+            found = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closes))), held, re.IGNORECASE)
+            return found.end() if found else len(held) if ended else None
+        start = re.compile(r"[{\[]").search(held, len(opens) if opens else 0)
         try:
-            _, end = _DECODER.raw_decode(held, start.end() if start else 0)
+            _, end = _DECODER.raw_decode(held, start.start() if start else len(held))
         except (ValueError, RecursionError):
             return len(held) if ended else None
         return end
 
-    def _calls_in(self, block: str) -> Iterator[ToolCall]:
-        named = re.match(r"<function=([\w-]+)\s*>", block)
-        at = 0
-        while (at := block.find("{", at)) >= 0:
-            try:
-                value, end = _DECODER.raw_decode(block, at)
-            except (ValueError, RecursionError):
-                at += 1
-                continue
-            at = end
-            call = self._call_of(value, named[1] if named else None)
-            if call is not None:
-                yield call
 
-    def _call_of(self, value: Any, named: str | None) -> ToolCall | None:
-        if not isinstance(value, dict):
-            return None
-        inner = value.get("function")
-        if isinstance(inner, dict):
-            value = inner
-        name = named or next((value[f] for f in _NAME_FIELDS if isinstance(value.get(f), str)), None)
-        if name not in self._names:
-            return None
-        given = value if named else next((value[f] for f in _ARGUMENT_FIELDS if f in value), {})
-        self._calls += 1
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        return ToolCall(f"written-{self._calls}", name, text)
+def _ends(block: str) -> bool:
+    """Return whether a block that the answer ends with is whole: it may have been cut off, and a call in it with it."""
+    return block.rstrip().lower().endswith(tuple(mark.lower() for mark in (*_STRAY, "}", "]", ")")))

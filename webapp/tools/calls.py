@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.llm.events import ToolCall
+from json_repair import repair_json
+
+from webapp.llm.partial_calls import ToolCall
 
 MAX_ARGUMENTS = 8_000
 DEEPEST = 20
@@ -33,13 +35,33 @@ class ToolRun:
 
 
 def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
-    """The arguments as the model wrote them; empty unless they are a JSON object that a database can hold."""
+    """The arguments as the model wrote them, repaired if need be; empty unless a database can hold them as an object.
+
+    Fences, single quotes, a comma too many, a mark of the model's template behind, or JSON within a JSON text.
+    """
+    text = arguments[:most].strip() or "{}"
     try:
-        given = json.loads(arguments[:most] or "{}")
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = _repaired(text)
+    if isinstance(given, str):
+        given = _repaired(given)
+    try:
         json.dumps(given, allow_nan=False)
     except (ValueError, RecursionError):
         return {}
     return given if isinstance(given, dict) and _depth(given) <= DEEPEST else {}
+
+
+def _repaired(text: str) -> Any:
+    """The JSON object in a text, None if none is meant."""
+    start = text.find("{")
+    if start < 0 or "{" not in text[:MAX_ARGUMENTS] or text.count("[") > DEEPEST * DEEPEST:
+        return None
+    try:
+        return repair_json(text[start:], return_objects=True)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _depth(value: Any) -> int:

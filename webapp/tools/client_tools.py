@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.llm.events import ToolCall
+from webapp.llm.partial_calls import ToolCall
 from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import shorten
 from webapp.tools.calls import ToolRun, parse_arguments, storable

@@ -13,7 +13,9 @@ from webapp.chat.redaction import PromptMemories
 from webapp.chat.suggestions import Offer
 from webapp.chat.turns.finish import Outcome
 from webapp.http.validation import MAX_TEXT_BYTES
+from webapp.i18n.marks import N_
 from webapp.llm.chat import Finish, Usage
+from webapp.llm.errors import MalformedOutput, RefusedByModel
 from webapp.llm.target import Target
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
@@ -57,6 +59,12 @@ class Progress:
         self.thoughts += text
         return text
 
+    def withdraw(self, length: int) -> str:
+        """Make a thought of the text from a position on, as only its end told; returns what of it to show."""
+        thought, self.text = self.text[length:], self.text[:length]
+        self.size = len(self.text.encode())
+        return self.think(thought.strip() + "\n")
+
     def _thought(self) -> None:
         if self._thinks_since is not None:
             self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
@@ -99,6 +107,20 @@ class Progress:
         self.truncated = finish.reason == "length"
         if finish.usage is not None:
             self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
+
+    def check_answer(self) -> None:
+        """Raise MalformedOutput for a reply without a word, RefusedByModel for one that a filter ended."""
+        if self.finish is not None and self.finish.reason == "content_filter":
+            raise RefusedByModel(
+                N_("The provider’s content filter ended this answer. Rephrase the message and try again.")
+            )
+        if not self.text.strip():
+            detail = N_("The model gave no answer. Try again, or choose another model.")
+            if self.truncated:
+                detail = N_("The model used up the length of its answer before it said anything. Allow longer replies.")
+            elif self.thoughts:
+                detail = N_("The model only thought and gave no answer. Try again, or choose another model.")
+            raise MalformedOutput(detail)
 
     def complete(self, outcome: Outcome, assembled: AssembledPrompt | None) -> Outcome:
         """The outcome with everything known about the prompt and the model's calls."""

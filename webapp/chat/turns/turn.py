@@ -26,7 +26,7 @@ from webapp.chat.turns.turnlog import READING
 from webapp.chat.turns.writer import TurnWriter
 from webapp.db.base import database_is_away
 from webapp.i18n.marks import N_
-from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
+from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ThoughtSoFar, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.events import text_of_parts
 from webapp.llm.pool import ChatPool, ModelSwitched
@@ -197,6 +197,7 @@ class Turn:
             finally:
                 self.progress.model_seconds += time.perf_counter() - asked_at
             if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
+                self.progress.check_answer()
                 return
             added = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
             if calling.has_handed_over:
@@ -208,7 +209,7 @@ class Turn:
         """One model call, streamed; returns the tools it asks for."""
         calls: list[ToolCall] = []
         progress = self.progress
-        follows = bool(progress.text)
+        follows, begins_at = bool(progress.text), len(progress.text)
         self._announce_reading(prompt, assembled)
         trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
@@ -231,6 +232,10 @@ class Turn:
                 elif isinstance(event, ReasoningDelta):
                     if thought := progress.think(event.text):
                         self.shop.writer.think(self.id, thought)
+                elif isinstance(event, ThoughtSoFar):
+                    thought = progress.withdraw(begins_at)
+                    self.shop.writer.rewrite(self.id, progress.text)
+                    self.shop.writer.think(self.id, thought)
                 elif isinstance(event, ToolCall):
                     calls.append(event)
                 elif isinstance(event, ModelSwitched):

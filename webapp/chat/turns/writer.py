@@ -100,6 +100,12 @@ class TurnWriter:
         turn.thoughts += text
         self._mark(turn_id, urgent=urgent)
 
+    def rewrite(self, turn_id: int, text: str) -> None:
+        """Replace the text so far, for readers too, who go on from there."""
+        turn = self._open[turn_id]
+        turn.text, turn.written = text, len(text)
+        self.entry(turn_id, "snapshot", {"text": text})
+
     def entry(self, turn_id: int, kind: str, data: dict[str, Any]) -> None:
         """Append an entry of another kind, behind the text so far."""
         self._open[turn_id].waiting.append((kind, data))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webapp.llm.events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta
-from webapp.llm.inline_thinking import InlineThinking
+from webapp.llm.reply_markup import ReplyMarkup
 
 
 def apart(events: list[Event]) -> tuple[str, str]:
@@ -18,7 +18,7 @@ def apart(events: list[Event]) -> tuple[str, str]:
 
 
 def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
-    thinking = InlineThinking()
+    thinking = ReplyMarkup()
     events: list[Event] = [TextDelta(text[at : at + size]) for at in range(0, len(text), size)]
     shown = [told for event in [*events, Finish(reason)] for told in thinking.feed(event)]
     assert isinstance(shown[-1], Finish)
@@ -36,7 +36,7 @@ def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
         ("<thi", ("", "<thi")),
         ("<table><tr></table>", ("", "<table><tr></table>")),
         ("  Indented.", ("", "  Indented.")),
-        ("<think>a</think>b<think>c</think>", ("a", "b<think>c</think>")),
+        ("<think>a</think>b<think>c</think>", ("ac", "b")),
     ],
 )
 def test_thoughts_in_the_text_are_told_apart(text: str, expected: tuple[str, str], size: int) -> None:

@@ -1,0 +1,41 @@
+"""The marks by which models set off thoughts, tool calls and the ends of turns: `dialects.json`; pure.
+
+A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` and `calls` are pairs of an opening and a
+closing mark (null: the end of the JSON value, or of the answer), `ends` end the model's turn, `marks` mean nothing,
+`channels` begin a header of OpenAI's harmony format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+_DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
+THOUGHTS: dict[str, str] = {opens.lower(): closes.lower() for opens, closes in _DATA["thoughts"]}
+BARE_THOUGHT: tuple[str, str] = tuple(_DATA["bare_thought"])
+"""What is left of a thought, at the beginning of an answer, if a server drops the special tokens around it."""
+ENDS = frozenset(mark.lower() for mark in _DATA["ends"])
+CHANNELS = frozenset(mark.lower() for mark in _DATA["channels"])
+MARKS = frozenset(mark.lower() for mark in _DATA["marks"])
+CALLS: dict[str, str | None] = dict(_DATA["calls"])
+
+
+def any_of(marks: Iterable[str]) -> str:
+    """Return a pattern for any of some marks, the longest first; a tag may have attributes."""
+    return "|".join(map(_pattern, sorted(marks, key=len, reverse=True)))
+
+
+def _pattern(mark: str) -> str:
+    if re.fullmatch(r"<[\w:]+>", mark):
+        return rf"{re.escape(mark[:-1])}(?:\s[^<>\n]{{0,200}})?>"
+    return re.escape(mark)
+
+
+def may_begin(text: str, marks: Iterable[str]) -> bool:
+    """Return whether a text may be the beginning of one of some marks, or of a tag with attributes."""
+    low = text.lower()
+    is_tag = re.fullmatch(r"<[\w:]+\s[^<>\n]*", low) is not None
+    return any(mark.startswith(low) or (is_tag and low.startswith(f"{mark[:-1]} ")) for mark in marks)

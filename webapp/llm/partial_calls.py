@@ -1,0 +1,97 @@
+"""The tool calls of a streamed answer, put together from their pieces, whatever numbers and ids a server gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A complete call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+class PartialCalls:
+    """Pieces in, calls out, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def add(self, piece: Mapping[str, Any]) -> None:
+        """Add an item of `tool_calls`, or a `function_call` of the protocol's first version."""
+        function = piece.get("function")
+        function = function if isinstance(function, Mapping) else piece
+        name, given = function.get("name"), function.get("arguments")
+        name = name if isinstance(name, str) else ""
+        call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
+        if name and name != call.name:
+            call.name += name
+        if isinstance(given, str):
+            call.pieces.append(given)
+        elif given:  # an object instead of its text; an empty one comes before the pieces of the real one
+            call.pieces.append(json.dumps(given, ensure_ascii=False))
+
+    def complete(self) -> Iterator[ToolCall]:
+        """Yield the calls, each with an id of its own."""
+        ids: set[str] = set()
+        for number, call in enumerate(self._calls):
+            call_id = call.id if call.id and call.id not in ids else f"call_{number}"
+            ids.add(call_id)
+            yield ToolCall(call_id, call.name, call.arguments)
+
+    def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
+        """The call that a piece belongs to: the last one with its number, if it has one, unless it begins another."""
+        known = [
+            call
+            for call in self._calls
+            if index is None or call.index in (None, index) or (call_id and call.id == call_id)
+        ]
+        same = [call for call in known if call_id and call.id == call_id and (index is None or call.index == index)]
+        last = (same or known)[-1] if known else None
+        if last is None or self._begins(last, call_id, name):
+            last = _Call(index, call_id)
+            self._calls.append(last)
+        last.id = last.id or call_id
+        return last
+
+    @staticmethod
+    def _begins(last: _Call, call_id: str, name: str) -> bool:
+        """Return whether a piece is of another call than the last: by its id, or by a name after whole arguments."""
+        if call_id and last.id and call_id != last.id:
+            return True
+        return bool(name and last.name and last.pieces and _is_json(last.arguments))
+
+
+def _index(value: object) -> int | None:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,261 @@
+"""Separates what a model writes for its server from its answer: thoughts, channels, the marks of turns; pure.
+
+A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
+beginning of a line or right before a word; a closing one alone at the beginning or end of a line, where without an
+opening one (a template has eaten that) all text before it was a thought; an end of the turn at the end of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dialects import BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin
+from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
+from .markdown_state import Place
+from .partial_calls import ToolCall
+
+_CLOSINGS = frozenset(THOUGHTS.values())
+_ALL = (*THOUGHTS, *_CLOSINGS, *ENDS, *MARKS, *CHANNELS)
+_MARK = re.compile(
+    "|".join(
+        f"(?P<{name}>{any_of(marks)})"
+        for name, marks in (
+            ("opens", THOUGHTS),
+            ("closes", _CLOSINGS),
+            ("ends", ENDS),
+            ("void", MARKS),
+            ("channel", CHANNELS),
+        )
+    ),
+    re.IGNORECASE,
+)
+_TRIGGERS = re.compile(r"[<\[◁]")
+_HEADER = re.compile(r"<\|channel\|>\s*(\w+)(.{0,100}?)<\|message\|>", re.IGNORECASE | re.DOTALL)
+_LONGEST_HEADER = 150
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)", re.IGNORECASE)
+_RECIPIENT = re.compile(r"to=(?:functions\.)?([\w-]+)")
+_LONGEST_TAG = 200
+_TEXT, _THOUGHT = "text", "thought"
+
+
+class ReplyMarkup:
+    """A filter over the events of one answer."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._line = ""  # the last line of the text so far
+        self._place = Place()
+        self._shown: list[str] = []  # the text since that place
+        self._has_text = False
+        self._has_thought = False
+        self._is_over = False
+        self._after_mark = True
+        self._opened = self._close = ""  # the marks around the thought that is open
+        self._depth = 0
+        self._thought: list[str] = []  # the one that is open
+        self._channel = ""  # the one that is open: _TEXT, _THOUGHT or the name of the tool it calls
+        self._arguments = ""
+        self._calls = 0
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        """Yield an event as the consumer gets it."""
+        if isinstance(event, TextDelta):
+            if self._held or self._after_mark or self._close or self._channel or _TRIGGERS.search(event.text):
+                self._held += event.text
+                yield from self._work(ended=False)
+            elif not self._is_over:
+                yield self._show(event.text)
+        elif isinstance(event, ReasoningDelta):
+            yield event
+        else:
+            yield from self._work(ended=True)
+            yield from self._end(event)
+            yield event
+
+    def _work(self, ended: bool) -> Iterator[Event]:
+        size = -1
+        while self._held and len(self._held) != size:
+            size = len(self._held)
+            if self._is_over:
+                self._held = ""
+            elif self._close:
+                yield from self._read_thought(ended)
+            elif self._channel:
+                yield from self._read_channel(ended)
+            else:
+                yield from self._read_text(ended)
+
+    def _read_text(self, ended: bool) -> Iterator[Event]:
+        """Show text up to the first mark that counts, and take that; hold back what may become one."""
+        if not self._has_text and not self._held.strip() and not ended:
+            return
+        if not self._has_text and not self._has_thought and self._is_bare_thought(ended) is not False:
+            return
+        place, read = self._place_here(), 0
+        for found in _TRIGGERS.finditer(self._held):
+            at = found.start()
+            place, read = place.after(self._held[read:at]), at
+            if place.in_code or place.in_quote:
+                continue
+            mark = _MARK.match(self._held, at)
+            if mark is None:
+                counts = None if not ended and may_begin(self._held[at : at + _LONGEST_TAG], _ALL) else False
+            else:
+                counts = self._counts(mark, ended)
+            if counts is False:
+                continue
+            before, self._held = self._held[:at], self._held[at:]
+            if counts and mark and mark["closes"] and not self._has_thought:
+                yield from self._withdraw(before)
+            elif before.strip() or (before and self._has_text):
+                yield self._show(before)
+            elif not counts:
+                self._held = before + self._held  # white space, whose mark has not arrived in full
+            if counts and mark:
+                yield from self._take(mark)
+            return
+        text, self._held = self._held, ""
+        yield self._show(text)
+
+    def _is_bare_thought(self, ended: bool) -> bool | None:
+        """Return whether a thought whose marks a server dropped begins the answer, and open it; None if it may."""
+        opens, closes = BARE_THOUGHT
+        head = self._held[: len(opens) + 1]
+        if not (opens.startswith(head) or (head.startswith(opens) and head[-1].isupper())):
+            return False
+        if closes not in self._held:
+            return False if ended else None
+        self._held = self._held[len(opens) :]
+        self._opened, self._close, self._depth = "", closes, 1
+        return True
+
+    def _counts(self, mark: re.Match[str], ended: bool) -> bool | None:
+        """Return whether a mark is more than a word about it; None if that depends on what follows."""
+        before, end = self._held[: mark.start()], mark.end()
+        line = before.rpartition("\n")[2] if "\n" in before else self._line + before
+        begins_line = not line.strip() or (self._after_mark and not before.strip())
+        if mark["void"]:
+            return True
+        if mark["channel"]:
+            is_whole = _HEADER.match(self._held, mark.start())
+            is_open = not ended and len(self._held) - mark.start() < _LONGEST_HEADER
+            return True if is_whole else None if is_open else False
+        if mark["opens"] and (begins_line or end < len(self._held) or ended):
+            return begins_line or self._held[end : end + 1].isalnum() or self._held[end : end + 1] == "\n"
+        rest = self._held[end:].lstrip(" \t")
+        if mark["opens"] or (not rest and not ended):
+            return None
+        if mark["closes"]:
+            return begins_line or not rest or rest[0] == "\n"
+        if mark[0].lower() == "</s>":  # struck out in HTML, if that was opened
+            return not rest and "<s>" not in "".join(self._shown).lower() + before.lower()
+        if not rest or rest[0] == "\n" or _MARK.match(rest):
+            return True
+        return None if not ended and may_begin(rest[:_LONGEST_TAG], _ALL) else False
+
+    def _take(self, mark: re.Match[str]) -> Iterator[Event]:
+        """Act on the mark with which what is held begins."""
+        self._after_mark = True
+        if mark["channel"] and (header := _HEADER.match(self._held)):
+            self._held = self._held[header.end() :]
+            recipient = _RECIPIENT.search(header[2])
+            is_thought = header[1].lower() == "analysis"
+            self._channel = recipient[1] if recipient else _THOUGHT if is_thought else _TEXT
+            return
+        self._held = self._held[len(mark[0]) :]
+        if mark["opens"]:
+            self._opened = next(opens for opens in THOUGHTS if re.fullmatch(any_of([opens]), mark[0], re.IGNORECASE))
+            self._close, self._depth = THOUGHTS[self._opened], 1
+        elif mark["ends"]:
+            self._is_over = True
+        elif not self._line.strip():
+            self._held = self._held.lstrip()
+        yield from ()
+
+    def _withdraw(self, before: str) -> Iterator[Event]:
+        """Turn all text so far into a thought."""
+        if self._has_text:
+            yield ThoughtSoFar()
+        self._line, self._place, self._has_text, self._has_thought = "", Place(), False, True
+        self._shown.clear()
+        if before.strip():
+            yield ReasoningDelta(before)
+
+    def _read_thought(self, ended: bool) -> Iterator[Event]:
+        low = self._held.lower()
+        at, inner = low.find(self._close), low.find(self._opened) if self._opened else -1
+        if inner >= 0 and (at < 0 or inner < at):
+            yield from self._think(inner + len(self._opened))
+            self._depth += 1
+        elif at >= 0:
+            self._depth -= 1
+            yield from self._think(at)
+            self._held = self._held[len(self._close) :]
+            if not self._depth:
+                self._close, self._after_mark, self._has_thought = "", True, True
+                self._thought.clear()
+                self._held = self._held.lstrip() if not self._line.strip() else self._held
+        else:
+            kept = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opened))
+            yield from self._think(len(low) - kept)
+
+    def _think(self, size: int) -> Iterator[Event]:
+        thought, self._held = self._held[:size], self._held[size:]
+        thought = thought if self._thought else thought.lstrip()
+        if thought:
+            self._thought.append(thought)
+            yield ReasoningDelta(thought)
+
+    def _read_channel(self, ended: bool) -> Iterator[Event]:
+        found = _CHANNEL_END.search(self._held)
+        cut = self._held.rfind("<")
+        is_partial = not found and not ended and cut >= 0 and len(self._held) - cut < len("<|channel|>")
+        size = found.start() if found else cut if is_partial else len(self._held)
+        part, self._held = self._held[:size], self._held[found.end() if found else size :]
+        if part and self._channel == _TEXT:
+            yield self._show(part)
+        elif part and self._channel == _THOUGHT:
+            self._has_thought = True
+            yield ReasoningDelta(part)
+        else:
+            self._arguments += part
+        if found:
+            self._is_over = found[0].lower() == "<|return|>"
+            yield from self._end_channel()
+
+    def _end_channel(self) -> Iterator[Event]:
+        if self._channel not in ("", _TEXT, _THOUGHT):
+            self._calls += 1
+            yield ToolCall(f"channel-{self._calls}", self._channel, self._arguments.strip())
+        self._channel, self._arguments, self._after_mark = "", "", True
+
+    def _show(self, text: str) -> TextDelta:
+        if not self._has_text and self._has_thought:
+            text = text.lstrip()
+        if text.strip():
+            self._has_text, self._after_mark = True, False
+        self._line = text.rpartition("\n")[2] if "\n" in text else self._line + text
+        self._shown.append(text)
+        return TextDelta(text)
+
+    def _place_here(self) -> Place:
+        self._place = self._place.after("".join(self._shown))
+        self._shown.clear()
+        return self._place
+
+    def _end(self, event: Event) -> Iterator[Event]:
+        """Yield what the end of the answer decides.
+
+        A thought that was never closed, in an answer without anything else that ended normally, was the answer.
+        """
+        yield from self._end_channel()
+        is_normal = isinstance(event, Finish) and event.reason == "stop"
+        if self._close and is_normal and not self._has_text and not self._has_thought and self._thought:
+            yield TextDelta(self._opened + "".join(self._thought))
+        self._is_over = True
+
+
+def _overlap(text: str, mark: str) -> int:
+    """Return how many characters at the end of a text may be the beginning of a mark."""
+    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)

@@ -1,0 +1,148 @@
+"""Reads the tool calls in a block of text, in whatever dialect a model writes them; pure.
+
+A dialect gives a call as JSON, as tags, as a name with JSON behind it, or as a call in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from json_repair import repair_json
+
+from .partial_calls import ToolCall
+
+NAME_FIELDS = ("name", "tool", "tool_name", "function")
+ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
+_DECODER = json.JSONDecoder()
+_PREFIX = r"(?:\w+:|｜DSML｜)?"
+_NAME = r"""(?:=|\s+name\s*=)\s*["']?([^"'>\s]+)["']?[^>]*>"""
+_TAGGED = re.compile(rf"<{_PREFIX}(?:function|invoke){_NAME}(.*?)(?:</{_PREFIX}(?:function|invoke)>|\Z)", re.DOTALL)
+_TAG_VALUE = re.compile(rf"<{_PREFIX}parameter{_NAME}(.*?)</{_PREFIX}parameter>", re.DOTALL)
+_KEYED = re.compile(r"([\w.-]+)\s*((?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)+)", re.DOTALL)
+_KEY_VALUE = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\]|`{3}(?:json)?)*"
+_BROKEN = 10_000
+
+
+class WrittenCalls:
+    """A reader of blocks in which only tools with these names can be called.
+
+    `types` are the JSON types of their parameters: a tag holds text, whatever its value is meant to be.
+    """
+
+    def __init__(self, names: Collection[str], types: Mapping[str, Mapping[str, str]]) -> None:
+        self._names = frozenset(names)
+        self._types = types
+        self._count = 0
+        any_name = "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or "(?!)"
+        self._before_json = re.compile(rf"(?<![\w-])({any_name}){_BETWEEN}(?={{)")
+        self._python = re.compile(rf"(?<![\w-])({any_name})(?:\.call)?\(")
+
+    def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
+        """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
+        exact = (self._tagged, self._json)
+        for reader in (*exact, self._named_json, self._repaired, self._as_python) if is_whole else exact:
+            found = list(reader(block))
+            yield from found
+            if found:
+                return
+
+    def _tagged(self, block: str) -> Iterator[ToolCall]:
+        for name, body in _TAGGED.findall(block):
+            values = _TAG_VALUE.findall(body)
+            if values:
+                yield from self._call(name, {key: self._typed(name, key, value) for key, value in values})
+            else:
+                start = body.find("{")
+                yield from self._call(name, _object(body[start:]) if start >= 0 else {})
+        for name, pairs in _KEYED.findall(block):
+            values = _KEY_VALUE.findall(pairs)
+            yield from self._call(name, {key.strip(): self._typed(name, key.strip(), value) for key, value in values})
+
+    def _json(self, block: str) -> Iterator[ToolCall]:
+        at = 0
+        while (at := block.find("{", at)) >= 0:
+            try:
+                value, end = _DECODER.raw_decode(block, at)
+            except (ValueError, RecursionError):
+                at += 1
+                continue
+            at = end
+            yield from self._from_object(value)
+
+    def _named_json(self, block: str) -> Iterator[ToolCall]:
+        for found in self._before_json.finditer(block):
+            yield from self._call(found[1], _object(block[found.end() :]))
+
+    def _repaired(self, block: str) -> Iterator[ToolCall]:
+        start = block.find("{")
+        if start >= 0 and len(block) <= _BROKEN:
+            end = block.rfind("</")
+            yield from self._from_object(_repair(block[start : end if end > start else None]))
+
+    def _as_python(self, block: str) -> Iterator[ToolCall]:
+        for found in self._python.finditer(block):
+            for end in (match.end() for match in re.finditer(r"\)", block[found.start() :])):
+                try:
+                    tree = ast.parse(block[found.start() : found.start() + end], mode="eval").body
+                    if not isinstance(tree, ast.Call) or tree.args:
+                        break
+                    arguments = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+                except (ValueError, SyntaxError, RecursionError, MemoryError):
+                    continue
+                yield from self._call(found[1], arguments)
+                break
+
+    def _from_object(self, value: Any) -> Iterator[ToolCall]:
+        if not isinstance(value, dict):
+            return
+        inner = value.get("function")
+        if isinstance(inner, dict):
+            value = inner
+        name = next((value[field] for field in NAME_FIELDS if isinstance(value.get(field), str)), "")
+        yield from self._call(name, next((value[field] for field in ARGUMENT_FIELDS if field in value), {}))
+
+    def _call(self, name: str, arguments: Any) -> Iterator[ToolCall]:
+        name = known_name(name, self._names)
+        if name in self._names:
+            self._count += 1
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            yield ToolCall(f"written-{self._count}", name, text)
+
+    def _typed(self, name: str, key: str, value: str) -> Any:
+        value = html.unescape(value.removeprefix("\n").removesuffix("\n"))
+        kind = self._types.get(known_name(name, self._names), {}).get(key, "string")
+        if kind == "string":
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+
+
+def known_name(name: str, names: Collection[str]) -> str:
+    """Return which of some tools a name means, without what a server's template has left around it; else the name."""
+    bare = name.split("<|")[0].strip().strip("\"'`")
+    last = re.split(r"[.:/]", re.sub(r":\d+\Z", "", bare))[-1]
+    alike = [known for known in names if known.lower() in (bare.lower(), last.lower())]
+    return next((known for known in (bare, last, *alike) if known in names), bare or name)
+
+
+def _object(text: str) -> Any:
+    """The JSON object at the beginning of a text, repaired if need be."""
+    try:
+        return _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return _repair(text)
+
+
+def _repair(text: str) -> Any:
+    try:
+        return repair_json(text[:_BROKEN], return_objects=True)
+    except (ValueError, RecursionError):
+        return None
