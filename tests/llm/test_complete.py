@@ -110,12 +110,9 @@ def test_one_repair_is_tried_and_counted(server, completions):
     "reply",
     [
         "no json at all",
-        '{"items": [], "score": 0.5',
         '{"items": [], "score": NaN}',
         '{"items": [], "score": 2}',
         '{"items": [], "score": 0} {"items": [], "score": 1}',
-        '{"outer": {"items": [], "score": 1}, oops}',
-        '[{"items": [], "score": 1}]',
         "",
     ],
 )
@@ -124,6 +121,28 @@ def test_malformed_output_raises_after_one_repair(server, completions, reply):
     with pytest.raises(MalformedOutput):
         completions.complete_structured(ASK, Answer, "answer")
     assert len(server.calls()) == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"items": [], "score": 1',
+        '[{"items": [], "score": 1}]',
+        '{"answer": {"items": [], "score": 1}}',
+        "{'items': [], 'score': 1,}",
+        '{ // none\n"items": [], "score": 1}',
+        "{“items”: [], “score”: 1}",
+        'I use {braces}: ```json\n{"items": [], "score": 1}\n``` See {b}.',
+        '{"items": [], "score": 1}\n{"items": [], "score": 1}',
+        '"{\\"items\\": [], \\"score\\": 1}"',
+        'They said {tea}.\n</think>\n\n{"items": [], "score": 1}<|im_end|>',
+        '<|channel|>analysis<|message|>{a}<|end|><|channel|>final<|message|>{"items": [], "score": 1}',
+    ],
+)
+def test_what_is_nearly_json_is_read_at_once(server, completions, reply):
+    server.script(reply=reply)
+    answer, _ = completions.complete_structured(ASK, Answer, "answer")
+    assert (answer.items, answer.score) == ([], 1) and len(server.calls()) == 1
 
 
 def test_an_answer_cut_short_is_not_repaired(server, completions):

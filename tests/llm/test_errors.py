@@ -10,6 +10,7 @@ from webapp.llm.errors import (
     classify_exception,
     classify_payload,
     parse_retry_after,
+    split_reason,
 )
 from webapp.llm.retry import retry_delay
 from webapp.llm.settings import ModelSettings
@@ -32,7 +33,13 @@ from webapp.llm.settings import ModelSettings
 def test_payloads(payload, status, code, retryable):
     error = classify_payload(payload, status=status)
     assert (error.code, error.retryable) == (code, retryable)
-    assert error.detail.endswith(".")
+    assert error.detail.endswith((".", "”"))
+
+
+def test_the_reason_is_quoted_without_what_is_private():
+    error = classify_payload({"error": {"message": "At capacity:  see https://a.b/c?k=1\n(key sk-12ab)"}}, status=503)
+    assert split_reason(error.detail) == (ModelError.default_detail, "At capacity: see … (key …")
+    assert split_reason(classify_payload({"detail": "<h1>502</h1>"}).detail) == (ModelError.default_detail, "")
 
 
 @pytest.mark.parametrize("kind", [*ModelError.__subclasses__()])

@@ -81,6 +81,15 @@ class Capabilities:
         """Remember that the model thinks before it answers."""
         self._write(base_url, model, {**self._read(base_url, model), "thinks": True})
 
+    def unopened_thought(self, base_url: str, model: str) -> str:
+        """Return the mark that ends the model's thoughts if its template eats the one that begins them."""
+        mark = self._read(base_url, model).get("unopened")
+        return mark if isinstance(mark, str) else ""
+
+    def note_unopened_thought(self, base_url: str, model: str, mark: str) -> None:
+        """Remember how the model's thoughts end; an empty mark forgets it."""
+        self._write(base_url, model, {**self._read(base_url, model), "unopened": mark})
+
     def structured_mode(self, base_url: str, model: str) -> str | None:
         """The structured mode known to work, or None if it has not been discovered."""
         mode = self._read(base_url, model).get("structured")

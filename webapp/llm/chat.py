@@ -86,7 +86,8 @@ class ChatClient:
         while True:
             decoder = StreamDecoder()
             written = TextualCalls(types, types)
-            markup = ReplyMarkup()
+            unopened = self.capabilities.unopened_thought(base_url, body["model"])
+            markup = ReplyMarkup(unopened)
             delivered = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
@@ -96,9 +97,13 @@ class ChatClient:
                         for part in markup.feed(event):
                             for shown in _without_calls(part, written):
                                 yield shown
+                            if isinstance(part, ThoughtSoFar):
+                                self.capabilities.note_unopened_thought(base_url, body["model"], part.mark)
                             if not thinks and isinstance(part, ReasoningDelta):
                                 thinks = True
                                 self.capabilities.note_thinking(base_url, body["model"])
+                if unopened and not markup.has_thought:  # it answers without a thought now
+                    self.capabilities.note_unopened_thought(base_url, body["model"], "")
                 return
             except ModelError as error:
                 if delivered:

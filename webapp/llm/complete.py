@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,12 +17,14 @@ from pydantic import BaseModel, ValidationError
 from . import reasoning_tokens
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception
-from .events import Usage, text_of_parts, usage_of
+from .events import text_of_parts
+from .reply_markup import answer_text
 from .request_format import adapt_body, blames_format, rejected_feature
 from .retry import retry_delay
 from .sdk import post, sync_client
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
+from .usage import Usage, usage_of
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -246,6 +250,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     if refusal or reason == "content_filter":
         raise RefusedByModel
     text = content if isinstance(content, str) else text_of_parts(content)
+    text = answer_text(text) or _elsewhere(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")
@@ -254,8 +259,18 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     return Completion(text, name, usage_of(payload.get("usage")), reason, sent=sent)
 
 
+def _elsewhere(message: Mapping[str, Any]) -> str:
+    """The answer where some servers put it when its text is empty: in the arguments of a call, or the reasoning."""
+    with suppress(KeyError, IndexError, TypeError):
+        arguments = message["tool_calls"][0]["function"]["arguments"]
+        return arguments if isinstance(arguments, str) else json.dumps(arguments)
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    return thought if isinstance(thought, str) and "{" in thought else ""
+
+
 def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:
-    return schema.model_validate(parse_object(completion.text))
+    fields = {field.alias or name for name, field in schema.model_fields.items()}
+    return schema.model_validate(parse_object(completion.text, fields))
 
 
 def _problem(error: MalformedOutput | ValidationError) -> str:

@@ -50,7 +50,9 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtSoFar:
-    """All text of the answer so far was reasoning, as only a mark at its end tells."""
+    """All text of the answer so far was reasoning, as only the mark at its end tells."""
+
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)

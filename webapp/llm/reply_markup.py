@@ -40,19 +40,22 @@ _TEXT, _THOUGHT = "text", "thought"
 
 
 class ReplyMarkup:
-    """A filter over the events of one answer."""
+    """A filter over the events of one answer, which begins within a thought if `unopened` is the mark that ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, unopened: str = "") -> None:
         self._held = ""
         self._line = ""  # the last line of the text so far
         self._place = Place()
         self._shown: list[str] = []  # the text since that place
         self._has_text = False
-        self._has_thought = False
+        self.has_thought = False
         self._is_over = False
         self._after_mark = True
-        self._opened = self._close = ""  # the marks around the thought that is open
-        self._depth = 0
+        self._strips = False  # white space is dropped: it surrounded a mark
+        self._strikes = False
+        self._opened = ""
+        self._close = unopened  # the mark that ends the thought that is open
+        self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
         self._channel = ""  # the one that is open: _TEXT, _THOUGHT or the name of the tool it calls
         self._arguments = ""
@@ -90,7 +93,7 @@ class ReplyMarkup:
         """Show text up to the first mark that counts, and take that; hold back what may become one."""
         if not self._has_text and not self._held.strip() and not ended:
             return
-        if not self._has_text and not self._has_thought and self._is_bare_thought(ended) is not False:
+        if not self._has_text and not self.has_thought and self._is_bare_thought(ended) is not False:
             return
         place, read = self._place_here(), 0
         for found in _TRIGGERS.finditer(self._held):
@@ -106,8 +109,8 @@ class ReplyMarkup:
             if counts is False:
                 continue
             before, self._held = self._held[:at], self._held[at:]
-            if counts and mark and mark["closes"] and not self._has_thought:
-                yield from self._withdraw(before)
+            if counts and mark and mark["closes"] and not self.has_thought:
+                yield from self._withdraw(before, mark[0].lower())
             elif before.strip() or (before and self._has_text):
                 yield self._show(before)
             elif not counts:
@@ -149,7 +152,7 @@ class ReplyMarkup:
         if mark["closes"]:
             return begins_line or not rest or rest[0] == "\n"
         if mark[0].lower() == "</s>":  # struck out in HTML, if that was opened
-            return not rest and "<s>" not in "".join(self._shown).lower() + before.lower()
+            return not rest and not self._strikes and "<s>" not in before.lower()
         if not rest or rest[0] == "\n" or _MARK.match(rest):
             return True
         return None if not ended and may_begin(rest[:_LONGEST_TAG], _ALL) else False
@@ -169,15 +172,15 @@ class ReplyMarkup:
             self._close, self._depth = THOUGHTS[self._opened], 1
         elif mark["ends"]:
             self._is_over = True
-        elif not self._line.strip():
-            self._held = self._held.lstrip()
+        else:
+            self._strips = not self._line.strip()
         yield from ()
 
-    def _withdraw(self, before: str) -> Iterator[Event]:
+    def _withdraw(self, before: str, mark: str) -> Iterator[Event]:
         """Turn all text so far into a thought."""
         if self._has_text:
-            yield ThoughtSoFar()
-        self._line, self._place, self._has_text, self._has_thought = "", Place(), False, True
+            yield ThoughtSoFar(mark)
+        self._line, self._place, self._has_text, self.has_thought, self._strips = "", Place(), False, True, True
         self._shown.clear()
         if before.strip():
             yield ReasoningDelta(before)
@@ -193,9 +196,9 @@ class ReplyMarkup:
             yield from self._think(at)
             self._held = self._held[len(self._close) :]
             if not self._depth:
-                self._close, self._after_mark, self._has_thought = "", True, True
+                self._close, self._after_mark, self.has_thought = "", True, True
                 self._thought.clear()
-                self._held = self._held.lstrip() if not self._line.strip() else self._held
+                self._strips = not self._line.strip()
         else:
             kept = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opened))
             yield from self._think(len(low) - kept)
@@ -216,7 +219,7 @@ class ReplyMarkup:
         if part and self._channel == _TEXT:
             yield self._show(part)
         elif part and self._channel == _THOUGHT:
-            self._has_thought = True
+            self.has_thought = True
             yield ReasoningDelta(part)
         else:
             self._arguments += part
@@ -228,20 +231,23 @@ class ReplyMarkup:
         if self._channel not in ("", _TEXT, _THOUGHT):
             self._calls += 1
             yield ToolCall(f"channel-{self._calls}", self._channel, self._arguments.strip())
+        if self._channel:
+            self._strips = not self._line.strip()
         self._channel, self._arguments, self._after_mark = "", "", True
 
     def _show(self, text: str) -> TextDelta:
-        if not self._has_text and self._has_thought:
+        if self._strips:
             text = text.lstrip()
         if text.strip():
-            self._has_text, self._after_mark = True, False
+            self._has_text, self._after_mark, self._strips = True, False, False
         self._line = text.rpartition("\n")[2] if "\n" in text else self._line + text
         self._shown.append(text)
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        self._place = self._place.after("".join(self._shown))
+        shown = "".join(self._shown)
         self._shown.clear()
+        self._place, self._strikes = self._place.after(shown), self._strikes or "<s>" in shown.lower()
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:
@@ -251,7 +257,7 @@ class ReplyMarkup:
         """
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
-        if self._close and is_normal and not self._has_text and not self._has_thought and self._thought:
+        if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:
             yield TextDelta(self._opened + "".join(self._thought))
         self._is_over = True
 
@@ -259,3 +265,14 @@ class ReplyMarkup:
 def _overlap(text: str, mark: str) -> int:
     """Return how many characters at the end of a text may be the beginning of a mark."""
     return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)
+
+
+def answer_text(text: str) -> str:
+    """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
+    markup, said = ReplyMarkup(), ""
+    for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
+        if isinstance(event, TextDelta):
+            said += event.text
+        elif isinstance(event, ThoughtSoFar):
+            said = ""
+    return said

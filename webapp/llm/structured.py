@@ -1,14 +1,19 @@
-"""Schemas that strict servers accept, and strict reading of what lax servers send; pure."""
+"""Schemas that strict servers accept, and reading what lax servers and models send; pure."""
 
 from __future__ import annotations
 
 import copy
 import json
 import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any, cast
+
+from json_repair import repair_json
 
 from .errors import MalformedOutput
 from .reasoning_tokens import is_only_thought
+from .reply_markup import answer_text
 
 # Keywords that OpenAI's strict mode does not support; pydantic checks them afterwards anyway.
 _UNSUPPORTED = (
@@ -29,7 +34,9 @@ _UNSUPPORTED = (
     "deprecated",
     "readOnly",
 )
-_THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+
+
+_TYPOGRAPHIC = re.compile("[“”„]")
 
 
 def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -90,26 +97,67 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
     )
 
 
-def parse_object(text: str) -> dict[str, Any]:
+def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
     """The one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
 
-    A second object, or a brace that does not begin a valid one, is an error: taking the inner part of a broken object
-    would store half an answer.
+    With `fields`, it is the one that has any of them, and may be nearly JSON: commas too many, single quotes, comments,
+    closing brackets missing. Without, a second object, or a brace that does not begin a valid one, is an error: taking
+    the inner part of a broken object would store half an answer. The same object twice is one.
     """
     if is_only_thought(text):
         raise MalformedOutput  # an object in it is not one that the model meant to give
-    text = _THINKING.sub("", text, count=1)
-    start = text.find("{")
-    if start < 0:
+    text = answer_text(text)
+    if '"' not in text:
+        text = _TYPOGRAPHIC.sub('"', text)
+    if text.lstrip().startswith('"'):
+        with suppress(ValueError):
+            text = str(json.loads(text))
+    found = list(_objects(text, frozenset(fields)))
+    if not found or any(value != found[0] for value in found) or (len(found) > 1 and not fields):
+        raise MalformedOutput
+    return found[0]
+
+
+def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a text, of those with any of some `fields` also nearly JSON. Raises MalformedOutput."""
+    begins = re.compile(
+        rf"{{(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*\W?(?:{'|'.join(map(re.escape, fields))})\W?\s*:", re.DOTALL
+    )
+    at = 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if not fields:
+                raise MalformedOutput from None
+            if begins.match(text, at):
+                yield _repaired(text[at:])
+                return
+            at += 1
+            continue
+        if not fields and (text[:at].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
+            raise MalformedOutput
+        inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
+        for candidate in (value, *inner) if fields else (value,):
+            if not fields or not candidate.keys().isdisjoint(fields):
+                yield candidate
+                break
+        at = end
+
+
+def _repaired(text: str) -> dict[str, Any]:
+    """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a string."""
+    if len(re.findall(r'(?<!\\)"', text)) % 2:
         raise MalformedOutput
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value = repair_json(text, return_objects=True)
     except (ValueError, RecursionError):
         raise MalformedOutput from None
-    before = text[:start].rstrip()
-    if "{" in text[end:] or before.endswith("[") or text[end:].lstrip().startswith(("]", ",", "}")):
+    if isinstance(value, list):  # what stood behind it is a second value
+        value = next((item for item in value if isinstance(item, dict)), None)
+    if not isinstance(value, dict):
         raise MalformedOutput
-    return cast(dict[str, Any], value)
+    return value
 
 
 def none_is_empty(value: object) -> object:
@@ -143,4 +191,4 @@ def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant, strict=False)

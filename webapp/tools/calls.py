@@ -34,17 +34,18 @@ class ToolRun:
         return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
 
 
-def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
-    """The arguments as the model wrote them, repaired if need be; empty unless a database can hold them as an object.
+def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS, repair: bool = True) -> dict[str, Any]:
+    """Return the arguments of a call; empty unless they are an object that a database can hold.
 
-    Fences, single quotes, a comma too many, a mark of the model's template behind, or JSON within a JSON text.
+    Repaired are fences, single quotes, a comma too many, a mark behind them, and JSON within a JSON text; nothing that
+    was cut off.
     """
     text = arguments[:most].strip() or "{}"
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
-        given = _repaired(text)
-    if isinstance(given, str):
+        given = _repaired(text) if repair else None
+    if isinstance(given, str) and repair:
         given = _repaired(given)
     try:
         json.dumps(given, allow_nan=False)
@@ -56,7 +57,7 @@ def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, A
 def _repaired(text: str) -> Any:
     """The JSON object in a text, None if none is meant."""
     start = text.find("{")
-    if start < 0 or "{" not in text[:MAX_ARGUMENTS] or text.count("[") > DEEPEST * DEEPEST:
+    if start < 0 or "}" not in text[start:]:
         return None
     try:
         return repair_json(text[start:], return_objects=True)

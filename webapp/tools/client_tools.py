@@ -100,7 +100,7 @@ def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
     `arguments` is kept beside `input` only if the model did not write a JSON object.
     """
     raw = arguments[:_ARGUMENTS] or "{}"
-    given = parse_arguments(raw, most=_ARGUMENTS)
+    given = parse_arguments(raw, most=_ARGUMENTS, repair=False)
     record: dict[str, Any] = {"tool_name": name, "input": given, "output": dict(WAITING)}
     record |= {"by": CLIENT, "call_id": own_id}
     if not given and raw.strip() != "{}":

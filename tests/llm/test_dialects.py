@@ -1,0 +1,115 @@
+"""What models write for their servers, in all dialects, however the answer is cut into pieces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.llm.events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar, ToolCall
+from webapp.llm.partial_calls import PartialCalls
+from webapp.llm.reply_markup import ReplyMarkup, answer_text
+from webapp.llm.textual_calls import TextualCalls
+
+CASES = json.loads(Path(__file__).with_name("dialects.json").read_text(encoding="utf-8"))
+TYPES = {"brew": {"cups": "integer", "tea": "string"}}
+
+
+def read(text: str, size: int, unopened: str = "") -> tuple[str, str, list[list[Any]]]:
+    """The answer, the thoughts and the calls in a text that arrives in pieces of a size."""
+    markup, written = ReplyMarkup(unopened), TextualCalls(TYPES, TYPES)
+    pieces: list[Event] = [TextDelta(text[at : at + size]) for at in range(0, len(text), size)]
+    answer, thoughts, calls = "", "", []
+    for event in [part for piece in [*pieces, Finish("stop")] for part in markup.feed(piece)]:
+        ends = isinstance(event, Finish)
+        for found in written.feed(event.text) if isinstance(event, TextDelta) else written.end() if ends else [event]:
+            if isinstance(found, TextDelta):
+                answer += found.text
+            elif isinstance(found, ReasoningDelta):
+                thoughts += found.text
+            elif isinstance(found, ThoughtSoFar):
+                answer, thoughts = "", answer + thoughts
+            elif isinstance(found, ToolCall):
+                calls.append([found.name, json.loads(found.arguments)])
+    return answer, thoughts, calls
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+@pytest.mark.parametrize(
+    ("text", "answer", "thought", "calls"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_a_dialect_is_understood(text: str, answer: str, thought: str, calls: list[list[Any]], size: int) -> None:
+    found = read(text, size)
+    assert (found[0].strip(), found[1].strip(), found[2]) == (answer, thought.strip(), calls)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_model_whose_opening_mark_is_known_to_be_eaten_begins_with_a_thought(size: int) -> None:
+    assert read("Tea.\n</think>\n\nEarl Grey.", size, "</think>")[:2] == ("Earl Grey.", "Tea.\n")
+    assert read("Earl Grey.", size, "</think>")[0] == "Earl Grey."
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_characters="<[◁{", exclude_categories=["Cs"]), max_size=60),
+    st.integers(1, 9),
+)
+def test_a_text_without_marks_stays_as_it_is(text: str, size: int) -> None:
+    assert read(text, size)[0] == text == answer_text(text)
+
+
+def piece(index: object, call_id: str | None, name: str | None, arguments: object) -> dict[str, Any]:
+    return {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+
+A, B = '{"cups": 2}', '{"cups": 3}'
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece(0, "a", "brew", A), piece(1, "b", "brew", B)],
+        [piece(0, "a", "brew", A), piece(0, "b", "brew", B)],
+        [piece(None, "a", "brew", A), piece(None, "b", "brew", B)],
+        [piece(0, "x", "brew", A), piece(0, "x", "brew", B)],
+        [piece(0, "x", "brew", A), piece(1, "x", "brew", B)],
+        [piece(0, None, "brew", A), piece(0, None, "brew", B)],
+        [piece("0", "a", "brew", A), piece("1", "b", "brew", B)],
+        [
+            piece(0, "a", "brew", A[:4]),
+            piece(1, "b", "brew", B[:3]),
+            piece(0, None, None, A[4:]),
+            piece(1, None, None, B[3:]),
+        ],
+        [piece(None, "a", "brew", A[:4]), piece(None, None, None, A[4:]), piece(None, "b", "brew", B)],
+        [piece(0, "a", "brew", A[:4]), piece(0, "a", "brew", A[4:]), piece(1, "b", "brew", B)],
+        [piece(0, "a", "br", None), piece(0, None, "ew", A), piece(1, "b", "brew", B)],
+        [piece(0, "a", "brew", {}), piece(0, "a", None, A), piece(1, "b", "brew", {"cups": 3})],
+        [piece(0, "a", "brew", {"cups": 2}), piece(0, "a", None, ""), piece(1, "b", "brew", B)],
+    ],
+)
+def test_calls_are_put_together_whatever_their_numbers(pieces: list[dict[str, Any]]) -> None:
+    calls = PartialCalls()
+    for one in pieces:
+        calls.add(one)
+    found = list(calls.complete())
+    assert [(call.name, json.loads(call.arguments)) for call in found] == [("brew", {"cups": 2}), ("brew", {"cups": 3})]
+    assert len({call.id for call in found}) == 2
+
+
+def test_a_name_loses_what_a_template_has_left_around_it() -> None:
+    calls = TextualCalls(["brew"])
+    for name in (
+        " brew",
+        "functions.brew",
+        "brew<|channel|>commentary",
+        "brew:0",
+        "Brew",
+        '"brew"',
+        "default_api:brew",
+    ):
+        assert calls.tool_name(name) == "brew"
+    assert calls.tool_name("steep") == "steep"
