@@ -9,17 +9,19 @@ from flask import Flask
 from sqlalchemy import delete
 
 from webapp.db.base import db, write_transaction
+from webapp.extensions import app_settings
 from webapp.providers.catalogue import HOME_ID
-from webapp.providers.grades import key_of, target_of
+from webapp.providers.grades import key_at, key_of, target_of
 from webapp.providers.models import MemoryGrade
 
 
 def grade_model(recall: float) -> None:
-    """Give the model of the settings a grade, as if it had been examined."""
+    """Give the models of the settings a grade, as if they had been examined."""
     with write_transaction():
-        key = key_of(target_of(HOME_ID))
-        grade = MemoryGrade(model_key=key, recall=recall, key_share=recall, false_share=0.0, cases=40)
-        db.session.merge(grade)
+        home = app_settings().model
+        for key in {key_of(target_of(HOME_ID)), key_at(home.base_url, home.chat_model)}:
+            grade = MemoryGrade(model_key=key, recall=recall, key_share=recall, false_share=0.0, cases=40)
+            db.session.merge(grade)
 
 
 @contextmanager

@@ -65,6 +65,17 @@ def grades_of(targets: Sequence[Target]) -> dict[str, MemoryGrade]:
     return {model_id: found[key] for model_id, key in keys.items() if key in found}
 
 
+def grade_of_reply(model_id: str | None) -> MemoryGrade | None:
+    """Return the grade of a model that writes replies, by its id; of the environment's chat model if there is none."""
+    if model_id in (None, HOME_ID):
+        home = app_settings().model
+        return db.session.get(MemoryGrade, key_at(home.base_url, home.chat_model))
+    try:
+        return grade_of(target_of(model_id))
+    except NotFound:  # taken away since the reply began
+        return None
+
+
 def key_of(target: Target) -> str:
     """Return what identifies a model on its server: 64 hexadecimal digits.
 
@@ -72,7 +83,12 @@ def key_of(target: Target) -> str:
     """
     server = target.settings
     model = server.background_model if target.id == HOME_ID else target.model
-    return hashlib.sha256(f"{server.base_url.rstrip('/')}\n{model}".encode()).hexdigest()
+    return key_at(server.base_url, model)
+
+
+def key_at(base_url: str, model: str) -> str:
+    """Return what identifies a model at a URL."""
+    return hashlib.sha256(f"{base_url.rstrip('/')}\n{model}".encode()).hexdigest()
 
 
 def models_to_examine() -> list[str]:

@@ -15,6 +15,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import forget_tool
 from webapp.memories.learning import tools as toolbox
+from webapp.memories.learning.trust import reply_policy
 from webapp.providers.clients import embedder
 from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
 from webapp.tools.definitions import definition_of
@@ -31,10 +32,11 @@ _ARGUMENTS: dict[str, type[BaseModel]] = {
 DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
 
 
-def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False) -> ToolRun:
+def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: str | None = None) -> ToolRun:
     """Carry out a call in a transaction of its own; an invalid call is answered, nothing is raised.
 
-    `is_tainted`: this turn's prompt holds words of others, answers of tools from outside included.
+    `model_id` is that of the model that replies, None for the environment's. `is_tainted`: this turn's prompt holds
+    words of others, answers of tools from outside included.
 
     Raises SQLAlchemyError when the database is away.
     """
@@ -54,7 +56,9 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False) -> ToolRun:
         if turn is None:
             return call_record(call, given, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
-            output = toolbox.remember(turn, args, vectors, client.model if vectors else None, is_tainted=is_tainted)
+            policy = reply_policy(model_id)
+            made_by = client.model if vectors else None
+            output = toolbox.remember(turn, args, vectors, made_by, policy=policy, is_tainted=is_tainted)
         elif isinstance(args, forget_tool.Forget):
             output = forget_tool.forget(turn, args)
         else:

@@ -41,7 +41,7 @@ STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran.
 class ToolTables(Protocol):
     """How to use tools that work on memory: blocking calls, made off the loop."""
 
-    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun: ...
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun: ...
 
 
 class ToolCalling:
@@ -112,7 +112,7 @@ class ToolCalling:
         if tool is None:
             run = call_record(call, parse_arguments(call.arguments), failure("There is no such tool."))
         elif tool.kind == "memory":
-            run = await self._at_home_in_tables(call, begun)
+            run = await self._use_memory(call, begun)
         elif tool.kind == "far":
             run = await self._far(call, tool, begun)
         else:
@@ -122,9 +122,10 @@ class ToolCalling:
         self._writer.entry(self.turn_id, "tool", run.record)
         return run.answer
 
-    async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
+    async def _use_memory(self, call: ToolCall, begun: float) -> ToolRun:
         """A call that changes memory. A stop waits for it: the record must say what was done."""
-        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, self._progress.is_tainted))
+        progress = self._progress
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, progress.is_tainted, progress.target))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

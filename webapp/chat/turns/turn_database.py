@@ -75,9 +75,9 @@ class TurnDatabase:
             return replace(assembled, messages=messages)
         return assembled
 
-    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool) -> ToolRun:
-        """Carry out a tool call of the model."""
-        return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted))
+    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun:
+        """Carry out a tool call of a model."""
+        return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted, model_id))
 
     async def save(self, texts: Mapping[int, str]) -> saved_progress.FinishedElsewhere:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""

@@ -63,12 +63,18 @@ class Search(BaseModel):
 
 
 def remember(
-    turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None, *, is_tainted: bool = False
+    turn: Message,
+    args: Remember,
+    vectors: dict[str, np.ndarray],
+    model: str | None,
+    *,
+    policy: Policy,
+    is_tainted: bool = False,
 ) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words.
 
-    `is_tainted`: the turn's prompt contains others' words, which may have made the model call this. What it wants kept
-    then waits for the user.
+    `policy` is that of the model that replies. `is_tainted`: the turn's prompt contains others' words, which may have
+    made the model call this. What it wants kept then waits for the user.
     """
     conversation = lock_conversation(turn)
     if not conversation.makes_memory:
@@ -101,7 +107,7 @@ def remember(
         is_tainted=is_tainted,
         is_forgotten=tombstone_secrets.graveyard(conversation.user_id).forbids,
     )
-    plan = decide([operation], state, Policy(is_trusted=True), origin="tool")
+    plan = decide([operation], state, policy, origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects
     if not effects:
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
