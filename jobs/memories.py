@@ -8,7 +8,7 @@ from jobs.runner import follow_with, job, report
 from webapp.background.queues import enqueue
 from webapp.db.base import now
 from webapp.memories.learning import duplicates, examiner, extraction, requests
-from webapp.memories.store.proposals import archive_expired
+from webapp.memories.review.proposals import archive_expired
 from webapp.providers.catalogue import has_worker
 
 

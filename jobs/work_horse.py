@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from webapp.background.time_slices import are_unfinished
-from webapp.telemetry.process_memory import resident_megabytes, return_free_memory
+from webapp.llm.process_memory import resident_megabytes, return_free_memory
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from webapp.environment import LaunchError, complete
-from webapp.http.outbound import AllowedHosts
 from webapp.llm.settings import ModelSettings
+from webapp.network.outbound import AllowedHosts
 from webapp.redis.urls import SentinelAddress
 
 MIN_SECRET = 16

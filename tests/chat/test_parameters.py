@@ -14,7 +14,7 @@ from testkit.people import ApiClient, Person, post_form
 from tests.chat.helpers import parse
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.llm.parameters import Parameters, reply_parameters
+from webapp.parameters import Parameters, reply_parameters
 from webapp.providers.catalogue import catalogue
 
 CHOSEN = {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low", "system": "Answer in one sentence."}

@@ -9,8 +9,8 @@ from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.legacies.disputes import topic_of
 from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, known_facts
+from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.store.reviews import review_queue
 
 
 @pytest.mark.parametrize(

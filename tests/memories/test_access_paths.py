@@ -18,10 +18,10 @@ from tests.memories.conversing import answers, converse, current, operation
 from webapp.db.base import db, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction, past_conversations
+from webapp.memories.prompt.always_used import context_memories
+from webapp.memories.prompt.instructions import standing_instructions
 from webapp.memories.schemas import NewMemory
 from webapp.memories.store import writing
-from webapp.memories.store.always_used import context_memories
-from webapp.memories.store.instructions import standing_instructions
 from webapp.providers.clients import embedder
 from webapp.retrieval import facts, passage_rows
 from webapp.retrieval.changes import position

@@ -17,12 +17,14 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
 from webapp.memories import service
+from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import extraction, inputs
 from webapp.memories.learning.model_call import Answer
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
+from webapp.memories.review import decisions
 from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
-from webapp.memories.store import change_sets, forgetting, history, reviews
+from webapp.memories.store import forgetting
 from webapp.memories.store.journal import snapshot
 
 VALUES = ("Rome", "Oslo", "Lima")
@@ -139,13 +141,13 @@ class Memories(RuleBasedStateMachine):
     def restore(self, number: int, revision: int) -> None:
         """Restores a revision."""
         if (memory_id := self.some(number)) is not None:
-            self.act(history.restore_revision, memory_id, revision)
+            self.act(revisions.restore_revision, memory_id, revision)
 
     @rule(number=numbers, decision=st.sampled_from(["accept", "replace", "both"]))
     def review(self, number: int, decision: str) -> None:
         """Decides about something in review."""
         if (memory_id := self.some(number, needs_review=True)) is not None:
-            self.act(reviews.decide_review, memory_id, ReviewDecision(decision=decision))
+            self.act(decisions.decide_review, memory_id, ReviewDecision(decision=decision))
 
     @precondition(lambda self: self.last_change() is not None)
     @rule()
@@ -158,7 +160,9 @@ class Memories(RuleBasedStateMachine):
                 return
             before = {c["memory_id"]: c["before"] for c in row.changes}
             stood = {
-                memory_id: next(r.snapshot for r in history.revisions_of(self.user_id, memory_id) if r.revision == was)
+                memory_id: next(
+                    r.snapshot for r in revisions.revisions_of(self.user_id, memory_id) if r.revision == was
+                )
                 for memory_id, was in before.items()
                 if was is not None
             }

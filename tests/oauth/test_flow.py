@@ -17,8 +17,8 @@ from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, e
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
-from webapp.http import outbound
 from webapp.mcp_server.schemas import TOOLS
+from webapp.network import outbound
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from webapp.http.validation import Flag, Line
 from webapp.i18n import SOURCE, LanguageCode
-from webapp.llm.parameters import Parameters
+from webapp.parameters import Parameters
 
 MAX_INSTRUCTIONS = 8_000
 

@@ -12,9 +12,9 @@ from webapp.http.validation import MAX_ID
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
+from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import note_look, view_as_admin
-from webapp.memories.store.profile import get_profile
 
 blueprint = Blueprint("admin_journeys", __name__)
 

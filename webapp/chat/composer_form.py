@@ -12,7 +12,7 @@ from webapp.chat.schemas import Spans, spans_within
 from webapp.errors import Invalid
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.llm.parameters import PAYLOAD, RequestParameters
+from webapp.parameters import PAYLOAD, RequestParameters
 
 _SPANS = TypeAdapter(Spans)
 

@@ -19,7 +19,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
-from webapp.memories.store.change_sets import get_change_set
+from webapp.memories.history.change_sets import get_change_set
 
 # How long a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0

@@ -273,12 +273,8 @@ def _newer_messages(conversation: Conversation, shown: int | None) -> dict[str, 
     views = message_views.messages_since(conversation.conversation_id, shown)
     if views is None:
         thread = message_views.thread(conversation.conversation_id)
-        return {
-            "redraw": True,
-            "messages": thread.messages,
-            "earlier_cursor": thread.earlier_cursor,
-            "active_turn": thread.active_turn,
-        }
+        shown_again = {"messages": thread.messages, "earlier_cursor": thread.earlier_cursor}
+        return {"redraw": True, "active_turn": thread.active_turn, **shown_again}
     active = [view.message.message_id for view in views if view.message.status == "streaming"]
     return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 

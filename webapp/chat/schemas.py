@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
 from webapp.http.validation import Id, JsonObject, Line, MessageText, Whole
-from webapp.llm.parameters import PAYLOAD, ReplyParameters
+from webapp.parameters import PAYLOAD, ReplyParameters
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
 

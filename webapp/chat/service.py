@@ -24,7 +24,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.files import service as files
 from webapp.journeys.guides import apply_request
-from webapp.llm.parameters import PAYLOAD
+from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
 from webapp.retrieval.service import anticipate

@@ -18,8 +18,8 @@ from typing import Any
 import gunicorn.util  # type: ignore[import-untyped]
 
 from webapp.config import Settings
+from webapp.llm.process_memory import return_free_memory
 from webapp.llm.sdk import warm_up
-from webapp.telemetry.process_memory import return_free_memory
 
 settings = Settings.from_env()  # completes the environment, which the lines below read
 

@@ -84,7 +84,7 @@ class Conversation(Base):
 
     # The id of the model chosen for it (webapp/providers); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
-    # What its owner chose for that model instead of what the admin set (webapp/llm/parameters.py); None: nothing.
+    # What its owner chose for that model instead of what the admin set (webapp/parameters.py); None: nothing.
     parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     # Whether its replies may search the web, if an admin has set that up (webapp/tools).

@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.i18n.marks import say
-from webapp.llm.parameters import Parameters
+from webapp.parameters import Parameters
 
 MOST_TAGS = 20
 

@@ -20,7 +20,7 @@ from webapp.digests.redaction import without_forgotten
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
 from webapp.errors import Conflict, NotFound, OutOfDate, Unavailable
 from webapp.llm.errors import ModelError
-from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.store.forget_check import watch
 from webapp.prompts import service as prompts
 from webapp.prompts.placeholders import fill

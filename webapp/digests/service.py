@@ -16,8 +16,8 @@ from webapp.db.base import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
-from webapp.memories.store.conversation_memory import memory_is_on
 from webapp.prompts.values import digest_source
 
 NO_LIMIT = -1

@@ -24,7 +24,7 @@ from webapp.gateway.requests import End
 from webapp.gateway.responses_output import About
 from webapp.gateway.service import LaunchableReply, Wish
 from webapp.http.views import ViewResult
-from webapp.llm.parameters import PAYLOAD
+from webapp.parameters import PAYLOAD
 
 blueprint = Blueprint("responses", __name__, url_prefix="/v1")
 

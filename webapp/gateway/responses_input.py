@@ -13,7 +13,7 @@ from webapp.gateway.formats import read_flat_format
 from webapp.gateway.functions import Call, UnsupportedRequest, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
 from webapp.http.validation import Line, SearchText, encodable, parse_id
-from webapp.llm.parameters import Amount, Count, Effort
+from webapp.parameters import Amount, Count, Effort
 
 PREFIX = "resp_"
 MOST_METADATA = 16

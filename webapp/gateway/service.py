@@ -22,10 +22,10 @@ from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
-from webapp.llm.parameters import PAYLOAD
 from webapp.memories.rules.tombstones import Graveyard
 from webapp.memories.store.copies import GONE
 from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices
 from webapp.tools.client_tools import waiting_record

@@ -15,7 +15,7 @@ from webapp.gateway.formats import format_instructions, read_format
 from webapp.gateway.functions import Round, UnsupportedRequest, read_calls, read_rounds, read_tools
 from webapp.gateway.pictures import picture_in
 from webapp.http.validation import Line, SearchText, encodable
-from webapp.llm.parameters import RequestParameters
+from webapp.parameters import RequestParameters
 from webapp.tools.client_tools import ClientTools, arguments_of
 
 MOST_MESSAGES = 1_000

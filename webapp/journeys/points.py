@@ -20,8 +20,8 @@ from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, Po
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.relevance import relevant_memories
 from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.kinds import MemoryType
-from webapp.memories.store.conversation_memory import memory_is_on
 
 MEMORIES_LOOKED_AT = 400
 PREFILLED = 5

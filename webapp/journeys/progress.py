@@ -16,7 +16,7 @@ from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import load_evidence, point_views
 from webapp.journeys.service import list_journeys
-from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.prompt.conversation_memory import memory_is_on
 
 
 @dataclass(frozen=True, slots=True)

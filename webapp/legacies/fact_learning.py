@@ -18,12 +18,12 @@ from webapp.legacies.fact_quotes import UserMessage, ground
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import trust
 from webapp.memories.models import Memory
+from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.keys import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
-from webapp.memories.store.conversation_memory import memory_is_on
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.providers.clients import embedder

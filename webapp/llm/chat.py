@@ -25,17 +25,7 @@ from .textual_calls import TextualCalls
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = [
-    "ChatClient",
-    "Event",
-    "Finish",
-    "Message",
-    "ReasoningDelta",
-    "TextDelta",
-    "ThoughtSoFar",
-    "ToolCall",
-    "Usage",
-]
+__all__ = ["ChatClient", "Finish", "Message", "ReasoningDelta", "TextDelta", "ThoughtSoFar", "ToolCall", "Usage"]
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +52,7 @@ class ChatClient:
         parameters: Mapping[str, Any] | None = None,
         patience: float | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`; raise `ModelError` on
-        failure.
+        """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`. Raises ModelError.
 
         Failures before the first text are retried with back-off, later ones never; `patience` seconds after the
         beginning (by default `first_token_timeout`) a server that has sent nothing is given up. Tools that the server

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from webapp.telemetry.process_memory import return_free_memory
+from webapp.llm.process_memory import return_free_memory
 
 from .embeddings import Vector, normalise_rows
 

@@ -15,11 +15,11 @@ from webapp.http.views import absolute
 from webapp.mcp_server import access, schemas
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
+from webapp.memories.prompt.always_used import context_memories
+from webapp.memories.prompt.instructions import standing_instructions
+from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.texts import count_noun
-from webapp.memories.store.always_used import context_memories
-from webapp.memories.store.instructions import standing_instructions
-from webapp.memories.store.profile import get_profile
 from webapp.retrieval import service as retrieval
 from webapp.retrieval.changes import position
 from webapp.retrieval.hydration import load_passages

@@ -14,6 +14,7 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
+from webapp.memories import lists
 from webapp.memories.models import Memory
 from webapp.memories.rules.keys import canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
@@ -21,7 +22,7 @@ from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
-from webapp.memories.store import forgetting, lists, versions, writing
+from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.withdrawal import hold_reached, withdraw
 from webapp.spaces.service import require_member, spaces_of

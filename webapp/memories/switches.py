@@ -9,7 +9,7 @@ from webapp.accounts.service import update_account, user_settings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
-from webapp.memories.store.conversation_memory import in_legacy
+from webapp.memories.prompt.conversation_memory import in_legacy
 
 
 @dataclass(frozen=True, slots=True)

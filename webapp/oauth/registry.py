@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 from webapp.db.base import db, now
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
-from webapp.http import outbound
 from webapp.http.problems import field_errors
 from webapp.i18n.marks import say
+from webapp.network import outbound
 from webapp.oauth import clients
 from webapp.oauth.clients import Metadata
 from webapp.oauth.models import OAuthClient

@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_identity, current_user_id
 from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
 from webapp.accounts.service import update_account
 from webapp.errors import Invalid
-from webapp.llm.parameters import Parameters
+from webapp.parameters import Parameters
 from webapp.providers.catalogue import is_offered_id, models_for_user
 from webapp.providers.repository import OfferedModel
 

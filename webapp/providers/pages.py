@@ -18,7 +18,7 @@ from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.llm.parameters import Effort
+from webapp.parameters import Effort
 from webapp.providers import deletion, grades, service
 from webapp.providers.api import change_connection, run_test
 from webapp.providers.api import choices as model_choices

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.http.validation import Amount, Flag, Id, Instant, Line, Whole
 from webapp.i18n.marks import say
-from webapp.llm.parameters import Parameters as Parameters
+from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 
 _OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}

@@ -19,8 +19,8 @@ from webapp.db.base import db
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
-from webapp.memories.store import history
-from webapp.memories.store.history import QuotedEvidence
+from webapp.memories.history import revisions
+from webapp.memories.history.revisions import QuotedEvidence
 from webapp.retrieval import receipts, service
 from webapp.retrieval.excerpt import excerpt, without_marks
 from webapp.retrieval.models import TurnReceipt
@@ -114,7 +114,7 @@ def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
     """Lines in their groups, each thing once."""
     lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
     ids = [line.id for line in lines if line.kind == "memory"]
-    quotes = history.evidence_of(user_id, ids) if ids else {}
+    quotes = revisions.evidence_of(user_id, ids) if ids else {}
     found = ShownReceipt()
     for line in lines:
         item = ShownItem(line, quotes.get(line.id, ()) if line.kind == "memory" else ())

@@ -34,14 +34,15 @@ from webapp.http.compression import init_compression
 from webapp.http.views import BoundedRequest, Problem
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.setup import init_spaces
+from webapp.memories.history.dependents import init_dependents
 from webapp.memories.showing import prompt_blocks  # noqa: F401  (says what placeholders stand for)
-from webapp.memories.store.dependents import init_dependents
 from webapp.providers.clients import init_models
 from webapp.retrieval.setup import init_retrieval
 from webapp.saved_prompts.service import init_library
 from webapp.sharing.memory_links import init_uses
 from webapp.summaries.service import init_summaries
 from webapp.telemetry import logs
+from webapp.telemetry.otlp import Sender
 from webapp.telemetry.request_spans import init_tracing
 from webapp.templating import Tongues
 from webapp.transfer.setup import init_transfer
@@ -107,7 +108,11 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 
 def _extend(app: Flask, settings: Settings) -> None:
-    init_tracing(app, settings)  # first: a request's span is around all that is done for it
+    if settings.otel_exporter_otlp_endpoint:  # first: a request's span is around all that is done for it
+        endpoint, headers = settings.otel_exporter_otlp_endpoint, settings.otel_headers
+        sender = Sender(endpoint, headers=headers, service=settings.otel_service_name)
+        # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
+        init_tracing(app, sender, settings.otel_traces_sampler_arg, believes=settings.trusted_proxies > 0)
     db.init_app(app)
     init_sessions(app)
     problems.init_retry_after(app)  # before the limiter, so that it runs after it
@@ -139,7 +144,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_digest_forgetting()
     init_webhooks()
     init_gate(app)
-    logs.init_logs(app, settings)
+    logs.init_logs(app, settings.log_format, settings.log_level)
     problems.init_errors(app)
     security_headers.init_security(app)
     init_accounts(app, settings)

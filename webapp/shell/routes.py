@@ -43,7 +43,6 @@ from webapp.files.cli import register_commands as files_commands
 from webapp.files.document_pages import blueprint as document_files
 from webapp.files.pages import blueprint as files_pages
 from webapp.gateway.api import init_gateway
-from webapp.installing import blueprint as installing
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -79,6 +78,7 @@ from webapp.saved_prompts.pages import blueprint as library_pages
 from webapp.sharing.api import blueprint as sharing_api
 from webapp.sharing.pages import blueprint as sharing_pages
 from webapp.shell import service_endpoints
+from webapp.shell.manifest import blueprint as installing
 from webapp.spaces.api import blueprint as spaces_api
 from webapp.spaces.document_pages import blueprint as documents_pages
 from webapp.spaces.pages import blueprint as spaces_pages

@@ -19,9 +19,9 @@ from webapp.chat import sse
 from webapp.chat.turns.runtime import runtime
 from webapp.errors import Forbidden, NotFound
 from webapp.extensions import db, redis
+from webapp.http import streaming_probe
 from webapp.http.views import ViewResult
 from webapp.readiness import readiness
-from webapp.shell import streaming_probe
 from webapp.telemetry.metrics import GatheredMetrics, shared_metrics
 
 blueprint = Blueprint("service", __name__)

@@ -17,9 +17,9 @@ from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis
 from webapp.journeys.due_summaries import conversations_awaiting_report
 from webapp.journeys.reports import purge_reports
+from webapp.memories.history import dependents, revisions
 from webapp.memories.learning.requests import due_extractions
-from webapp.memories.store import dependents, history
-from webapp.memories.store.conversation_memory import flush_uses
+from webapp.memories.prompt.conversation_memory import flush_uses
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
@@ -82,7 +82,7 @@ def purge() -> dict[str, int]:
             temporary_before=at - timedelta(hours=TEMPORARY_HOURS),
             before=lambda ids: resting.extend(dependents.dependent_ids(ids)),
         )
-        history.recount(resting)
+        revisions.recount(resting)
         reports = purge_reports()
         export_jobs.purge(at)
         deletion.purge(at)

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 
 from flask import Flask, Response, g, request
 
-from webapp.config import Settings
 from webapp.telemetry import tracing
 
 _context: ContextVar[dict[str, object] | None] = ContextVar("log_context", default=None)
@@ -84,23 +83,23 @@ def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
     return "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)
 
 
-def configure(settings: Settings) -> None:
+def configure(log_format: str, log_level: str) -> None:
     """Send every logger to standard error in the chosen format; done once per process."""
     root = logging.getLogger()
     if any(getattr(handler, "commonplace", False) for handler in root.handlers):
         return
     handler = logging.StreamHandler(sys.stderr)
     handler.commonplace = True  # type: ignore[attr-defined]  # a mark of ours, asked for above
-    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root.addHandler(handler)
-    root.setLevel(settings.log_level)
+    root.setLevel(log_level)
     for noisy in ("httpx2", "httpcore2", "openai", "alembic", "rq.worker", "rq.scheduler"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-def init_logs(app: Flask, settings: Settings) -> None:
+def init_logs(app: Flask, log_format: str, log_level: str) -> None:
     """Give every request an id (the proxy's X-Request-ID if it looks like one) and log its outcome."""
-    configure(settings)
+    configure(log_format, log_level)
     access = logging.getLogger("webapp.access")
 
     @app.before_request

@@ -6,7 +6,6 @@ import time
 
 from flask import Flask, Response, g, request
 
-from webapp.config import Settings
 from webapp.telemetry import tracing
 from webapp.telemetry.otlp import Sender
 
@@ -14,19 +13,14 @@ QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
 """Requested every few seconds by machines; not worth tracing."""
 
 
-def init_tracing(app: Flask, settings: Settings) -> None:
-    """Trace what this application does, if a collector is set. Call it before anything else that handles requests."""
-    if not settings.otel_exporter_otlp_endpoint:
-        return
-    sender = Sender(
-        settings.otel_exporter_otlp_endpoint,
-        headers=settings.otel_headers,
-        service=settings.otel_service_name,
-    )
-    tracing.use(sender, settings.otel_traces_sampler_arg)
+def init_tracing(app: Flask, sender: Sender, share: float, *, believes: bool) -> None:
+    """Trace a share of what this application does. Call it before anything else that handles requests.
+
+    `believes`: a trace begun elsewhere is accepted.
+    """
+    tracing.use(sender, share)
     app.extensions["traces"] = sender
-    # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
-    trace_requests(app, believes=settings.trusted_proxies > 0)
+    trace_requests(app, believes=believes)
 
 
 def trace_requests(app: Flask, *, believes: bool) -> None:

@@ -17,8 +17,8 @@ from webapp.files.models import File
 from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport
 from webapp.spaces.models import SpaceDocument
-from webapp.transfer.account_tables import PARTS, ExportFile, own_conversations, own_spaces, report_path
-from webapp.transfer.export_rows import goes_out
+from webapp.transfer.account_tables import PARTS, own_conversations, own_spaces, report_path
+from webapp.transfer.export_rows import ExportFile, goes_out
 from webapp.transfer.readers.commonplace import FORMAT
 
 VERSION = 3

@@ -1,16 +1,15 @@
-"""What an account contains, part by part: which rows belong to whom, in which file of an export, in which order."""
+"""What an account contains, part by part: which rows are whose, in which file of an export, in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, select
 
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
-from webapp.db.base import Base, db
+from webapp.db.base import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.journeys.models import (
@@ -36,21 +35,10 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.transfer.export_rows import Rows, dump, own_rows, walk
+from webapp.transfer.export_rows import ExportFile, Rows, dump, own_rows, walk
 from webapp.transfer.line_schemas import DOCUMENTS
 from webapp.transfer.models import ImportedMessage, ImportSource
 from webapp.usage.models import UsageRecord
-
-
-@dataclass(frozen=True)
-class ExportFile:
-    """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
-
-    about: str
-    model: type[Base]
-    read: Callable[[int], Rows]
-    more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
-    """What a line has besides the columns of its table, with the JSON type or schema."""
 
 
 def own_conversations(user_id: int) -> Select[int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, LargeBinary, Select, select
 
-from webapp.db.base import db
+from webapp.db.base import Base, db
 
 BATCH = 200
 NEVER = frozenset(
@@ -20,6 +21,17 @@ NEVER = frozenset(
 """Columns that are never exported: they are secrets, can be computed again, or only mean something here."""
 
 Rows = Iterator[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ExportFile:
+    """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
+
+    about: str
+    model: type[Base]
+    read: Callable[[int], Rows]
+    more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
+    """What a line has besides the columns of its table, with the JSON type or schema."""
 
 
 def dump(row: Any) -> dict[str, Any]:

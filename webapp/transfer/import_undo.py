@@ -17,8 +17,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict, NotFound
+from webapp.memories.history import change_sets
 from webapp.memories.models import MemoryChangeSet
-from webapp.memories.store import change_sets
 from webapp.transfer import assets
 from webapp.transfer.models import Import, ImportedMessage, RestoredRow
 from webapp.transfer.restore import undo as restore_undoing

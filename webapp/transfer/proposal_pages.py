@@ -13,8 +13,8 @@ from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories.models import Memory
+from webapp.memories.review.queue import show_queue
 from webapp.memories.rules.user_decisions import Decision
-from webapp.memories.store.review_queue import show_queue
 from webapp.transfer import proposals, service
 
 blueprint = Blueprint("proposal_pages", __name__)

@@ -13,10 +13,11 @@ from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.review import decisions
+from webapp.memories.review.groups import Group, groups_wanted, waits
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
-from webapp.memories.store import forgetting, reviews
-from webapp.memories.store.review_groups import Group, groups_wanted, waits
+from webapp.memories.store import forgetting
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.service import PASTED, get_import
@@ -80,7 +81,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     if decision is Decision.REJECT:
         return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
-    pairs = reviews.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
+    pairs = decisions.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
     against = {row.memory_id for row, other in pairs if other is not None}
     left = len(against)
     for memory_id in ids:
@@ -88,7 +89,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
             continue
         try:
             with db.session.begin_nested():
-                reviews.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+                decisions.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
         except Conflict:
             left += 1
     return DecisionCounts(len(ids) - left, left, ids[-1])

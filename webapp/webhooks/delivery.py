@@ -18,9 +18,9 @@ from webapp.background.time_slices import Slice
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings
-from webapp.http import outbound
 from webapp.http.validation import utc_text
 from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.network import outbound
 from webapp.providers.key_encryption import unseal
 from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery

@@ -22,8 +22,8 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import after_commit, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.http import outbound
 from webapp.i18n.marks import N_
+from webapp.network import outbound
 from webapp.providers.key_encryption import Secrets, seal
 from webapp.webhooks import event_stream
 from webapp.webhooks.models import Webhook, WebhookDelivery

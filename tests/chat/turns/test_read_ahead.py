@@ -22,7 +22,7 @@ from testkit.people import ApiClient, Person
 from testkit.processes import wait_until
 from testkit.servers import Servers
 from tests.chat.test_stream import begin, wait_for_text
-from tests.memories.store.test_always_used import add, fill
+from tests.memories.prompt.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
 from tests.support.queries import count_queries
 from webapp.chat.context import assembly

@@ -14,12 +14,13 @@ from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.spaces.helpers import join
 from webapp.db.base import db, now, write_transaction
 from webapp.memories import service
+from webapp.memories.history import revisions
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
+from webapp.memories.prompt.always_used import context_memories
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.showing import facets
-from webapp.memories.store import forgetting, history
-from webapp.memories.store.always_used import context_memories
+from webapp.memories.store import forgetting
 from webapp.memories.store.outside_proposals import Proposal, propose
 
 HTMX = {"HX-Request": "true"}
@@ -92,8 +93,8 @@ def numbers(app, make_user, learn):
     talk = learn(other, SECRET)
     with app.app_context():
         row = memories_of(app, other.user_id)[0]
-        change = history.revisions_of(other.user_id, row.memory_id)[0].change_set_id
-        message = history.evidence_of(other.user_id, [row.memory_id])[row.memory_id][0].row.message_id
+        change = revisions.revisions_of(other.user_id, row.memory_id)[0].change_set_id
+        message = revisions.evidence_of(other.user_id, [row.memory_id])[row.memory_id][0].row.message_id
     return {"owner": other, "id": row.memory_id, "change": change, "talk": talk, "message": message + 1}
 
 
@@ -380,7 +381,7 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     learn(user, "I own a boat", "I play the cello")
     rows = memories_of(app, user.user_id)
     with app.app_context(), write_transaction():
-        history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
+        revisions.drop_evidence(revisions.MemoryEvidence.memory_id == rows[0].memory_id)
     page = browser.get("/memories/health").text
     assert "No source left" in page
     opened = browser.get(f"/memories/{rows[0].memory_id}?part=body", headers=HTMX).text

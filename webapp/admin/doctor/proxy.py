@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from webapp.admin.doctor.findings import Finding, fault, ok, warning
 from webapp.extensions import app_settings, redis
-from webapp.shell.streaming_probe import PAUSE, PIECES, grant
+from webapp.http.streaming_probe import PAUSE, PIECES, grant
 
 SECONDS = 20.0
 

@@ -21,9 +21,9 @@ from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.db.base import db
-from webapp.llm.parameters import Parameters, longest_reply, reply_parameters
 from webapp.llm.target import Target
-from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.prompt.conversation_memory import memory_is_on
+from webapp.parameters import Parameters, longest_reply, reply_parameters
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import targets_for, tour_targets, with_parameters
 from webapp.summaries.service import chunks_of

@@ -24,8 +24,8 @@ from webapp.files.prompt_parts import FileTexts, file_texts
 from webapp.files.prompt_pictures import SHARE, pictures_of
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompt_part import journey_prompt
-from webapp.memories.store.always_used import NEW
-from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.prompt.always_used import NEW
+from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.changes import Position
 from webapp.retrieval.lookup import LookUp, Question, Result

@@ -10,7 +10,7 @@ from webapp.chat.context.space_context import Place
 from webapp.chat.context.values import Message, RetrievedPassage
 from webapp.files.picture import pictures_of_document
 from webapp.files.pictures import size_of_views
-from webapp.memories.store.always_used import NEW
+from webapp.memories.prompt.always_used import NEW
 from webapp.retrieval.best_sentences import core_of
 from webapp.retrieval.lookup import Result
 

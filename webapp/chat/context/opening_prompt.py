@@ -8,7 +8,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.points import journey_view
-from webapp.memories.store.conversation_memory import current_profile
+from webapp.memories.prompt.conversation_memory import current_profile
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 

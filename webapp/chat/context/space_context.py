@@ -11,8 +11,8 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
-from webapp.memories.store.always_used import KnownItem, context_memories, lasting_memories, new_memories
-from webapp.memories.store.instructions import standing_instructions
+from webapp.memories.prompt.always_used import KnownItem, context_memories, lasting_memories, new_memories
+from webapp.memories.prompt.instructions import standing_instructions
 from webapp.memories.store.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt

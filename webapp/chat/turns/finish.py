@@ -28,7 +28,7 @@ from webapp.extensions import app_settings
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, RefusedByModel, Unauthorized
 from webapp.memories.models import MemoryVersion
-from webapp.memories.store.conversation_memory import extracts
+from webapp.memories.prompt.conversation_memory import extracts
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
 from webapp.summaries import service as summaries

@@ -10,7 +10,7 @@ from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.finish import FinishedTurn
 from webapp.extensions import redis
-from webapp.memories.store.conversation_memory import note_uses
+from webapp.memories.prompt.conversation_memory import note_uses
 
 log = logging.getLogger(__name__)
 

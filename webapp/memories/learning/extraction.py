@@ -25,12 +25,12 @@ from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
+from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import State
 from webapp.memories.rules.working_copy import Plan
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
-from webapp.memories.store.conversation_memory import extracts
 from webapp.memories.store.forget_check import watch
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstone_secrets import graveyard

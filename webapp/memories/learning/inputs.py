@@ -23,11 +23,11 @@ from webapp.memories.learning.extra_questions import Guided, PointKey
 from webapp.memories.learning.extra_questions import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
+from webapp.memories.prompt.conversation_memory import current_profile, extracts
 from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.store import writing
-from webapp.memories.store.conversation_memory import current_profile, extracts
 from webapp.memories.store.forget_check import watch
 from webapp.prompts import service as prompts
 from webapp.providers.clients import embedder

@@ -30,7 +30,7 @@ from webapp.memories.learning import inputs
 from webapp.memories.learning.extraction import extract
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
-from webapp.memories.store.conversation_memory import memory_is_on
+from webapp.memories.prompt.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60
 OWED_DAYS = 7

@@ -21,9 +21,9 @@ from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
+from webapp.memories.search import search_memories
 from webapp.memories.store import tombstone_secrets, versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.search import search_memories
 
 FOUND = 8
 RECENT_MESSAGES = 50

@@ -15,8 +15,8 @@ from webapp.http.paging import Page
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.rules.health import Checkup, Health, examine
 from webapp.memories.schemas import MemoryQuery
+from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible
-from webapp.memories.store.search import search_memories
 
 log = logging.getLogger(__name__)
 

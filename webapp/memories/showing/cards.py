@@ -16,15 +16,15 @@ from webapp.db.base import db
 from webapp.http.paging import Page, PageQuery
 from webapp.http.validation import Id, Line
 from webapp.i18n.marks import N_
-from webapp.memories import service
+from webapp.memories import lists, service
+from webapp.memories.history import change_sets, revisions
+from webapp.memories.history.change_sets import ChangeSetView
+from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
+from webapp.memories.search import search_memories
 from webapp.memories.showing import admin_view, texts
-from webapp.memories.store import change_sets, history, lists
-from webapp.memories.store.change_sets import ChangeSetView
-from webapp.memories.store.history import QuotedEvidence
-from webapp.memories.store.search import search_memories
 from webapp.memories.switches import Switches, switches
 
 COUNTED_TO = 1_000
@@ -153,7 +153,7 @@ def _listed(user_id: int, filters: Filters) -> Page[Memory]:
 def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
     """Memories with their quotes, in two queries."""
     rows = list(rows)
-    quotes = history.evidence_of(user_id, [row.memory_id for row in rows]) if rows else {}
+    quotes = revisions.evidence_of(user_id, [row.memory_id for row in rows]) if rows else {}
     return [Card(row, quotes.get(row.memory_id, ())) for row in rows]
 
 
@@ -255,12 +255,12 @@ def past(user_id: int, memory_id: int) -> dict[str, Any]:
     memory = service.read_memory(user_id, memory_id)
     if memory.user_id != user_id:
         return {"memory_id": memory_id, "revisions": [], "others": []}
-    values = sorted(history.values_of(user_id, memory_id), key=_moment)
+    values = sorted(revisions.values_of(user_id, memory_id), key=_moment)
     later = [row for row in values if _moment(row) > _moment(memory)]
     earlier = [row for row in values if _moment(row) < _moment(memory)]
     return {
         "memory_id": memory_id,
-        "revisions": list(reversed(history.revisions_of(user_id, memory_id))),
+        "revisions": list(reversed(revisions.revisions_of(user_id, memory_id))),
         "others": [(_LATER, later), (_EARLIER, earlier)],
     }
 

@@ -11,12 +11,11 @@ from sqlalchemy import Row, Select, func, literal, select, union_all
 from webapp.db.base import db
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.memories import service
+from webapp.memories import lists, service
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.cards import COUNTED_TO, Filters
-from webapp.memories.store import lists
 from webapp.spaces.current_space import Choice
 from webapp.spaces.service import spaces_of
 

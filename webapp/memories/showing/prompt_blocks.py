@@ -5,8 +5,8 @@ from __future__ import annotations
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import get_or_raise
-from webapp.memories.store.always_used import context_memories
-from webapp.memories.store.conversation_memory import current_profile, memory_is_on
+from webapp.memories.prompt.always_used import context_memories
+from webapp.memories.prompt.conversation_memory import current_profile, memory_is_on
 from webapp.prompts.values import lines_for
 
 

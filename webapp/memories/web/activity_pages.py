@@ -21,14 +21,16 @@ from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories import service, switches
+from webapp.memories.history import change_sets, dependents
 from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.review import decisions
+from webapp.memories.review.groups import groups_of, outside_groups
+from webapp.memories.review.queue import decide_next, go_to, requested_position, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
-from webapp.memories.store import change_sets, dependents, forgetting, reviews
+from webapp.memories.store import forgetting
 from webapp.memories.store.reply_uses import Uses, uses_of
-from webapp.memories.store.review_groups import groups_of, outside_groups
-from webapp.memories.store.review_queue import decide_next, go_to, requested_position, show_queue
 from webapp.memories.web.pages import CHANGED, fragment
 from webapp.rendering import reader_zone
 
@@ -62,7 +64,7 @@ def decide(memory_id: int) -> ViewResult:
         except (Invalid, Conflict) as error:
             db.session.rollback()
             return _review(_said(error)), 422
-    decided = reviews.decide_review(current_user_id(), memory_id, _decision())
+    decided = decisions.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
         flash(_("Decided."), "message")
@@ -177,7 +179,7 @@ def still_true(memory_id: int) -> ViewResult:
     if request.form.get("answer") == "no":
         service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
     else:
-        reviews.confirm_memory(user_id, memory_id)
+        decisions.confirm_memory(user_id, memory_id)
     db.session.commit()
     if not wants_partial():
         flash(_("Noted."), "message")

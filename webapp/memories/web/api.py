@@ -12,9 +12,12 @@ from webapp.db.base import db
 from webapp.extensions import Part
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
-from webapp.memories import service
+from webapp.memories import search, service
+from webapp.memories.history import change_sets, dependents, revisions
 from webapp.memories.learning import requests
 from webapp.memories.models import Memory
+from webapp.memories.prompt import profile
+from webapp.memories.review import decisions
 from webapp.memories.schemas import (
     ChangeSetPath,
     ConversationOfMemories,
@@ -47,7 +50,7 @@ from webapp.memories.showing.responses import (
     ProfileOut,
     RevisionOut,
 )
-from webapp.memories.store import change_sets, dependents, forgetting, history, profile, reviews, search
+from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import Forgotten
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories")
@@ -123,8 +126,8 @@ def get_history(path: MemoryPath) -> ViewResult:
     user_id = current_user_id()
     return History(
         memory_id=path.memory_id,
-        revisions=[RevisionOut.of(row) for row in history.revisions_of(user_id, path.memory_id)],
-        values=[MemoryOut.of(row) for row in history.values_of(user_id, path.memory_id)],
+        revisions=[RevisionOut.of(row) for row in revisions.revisions_of(user_id, path.memory_id)],
+        values=[MemoryOut.of(row) for row in revisions.values_of(user_id, path.memory_id)],
     ).model_dump(mode="json")
 
 
@@ -132,7 +135,7 @@ def get_history(path: MemoryPath) -> ViewResult:
 @login_required
 def restore_revision(path: MemoryPath, body: RestoreRevision) -> ViewResult:
     """Restore a memory to a revision."""
-    row = history.restore_revision(current_user_id(), path.memory_id, body.revision)
+    row = revisions.restore_revision(current_user_id(), path.memory_id, body.revision)
     answer = MemoryOut.of(row).as_json()
     db.session.commit()
     return answer
@@ -144,7 +147,7 @@ def get_evidence(path: MemoryPath) -> ViewResult:
     """The messages that a memory rests on, with the quotes."""
     user_id = current_user_id()
     service.get_memory(user_id, path.memory_id)
-    found = history.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
+    found = revisions.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
     return EvidenceList(
         evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in found]
     ).model_dump(mode="json")
@@ -154,7 +157,7 @@ def get_evidence(path: MemoryPath) -> ViewResult:
 @login_required
 def review_memory(path: MemoryPath, body: ReviewDecision) -> ViewResult:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
-    decided = reviews.decide_review(current_user_id(), path.memory_id, body)
+    decided = decisions.decide_review(current_user_id(), path.memory_id, body)
     answer = MemoryOut.of(decided).as_json() if isinstance(decided, Memory) else _report(decided)
     db.session.commit()
     return answer

@@ -13,10 +13,11 @@ from webapp.i18n.marks import NN_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories import service
+from webapp.memories.review import decisions
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards
-from webapp.memories.store import forgetting, reviews
+from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import Forgotten
 
 blueprint = Blueprint("memory_bulk", __name__)
@@ -79,7 +80,7 @@ def review() -> ViewResult:
             continue  # it was removed with another that says the same
         try:
             with db.session.begin_nested():
-                decided = reviews.decide_review(user_id, number, ReviewDecision(decision=decision))
+                decided = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
         except Conflict:
             left += 1
             continue

@@ -15,9 +15,11 @@ from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.memories import service
+from webapp.memories.history import change_sets
+from webapp.memories.history.revisions import restore_revision, revisions_of
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, facets, texts
-from webapp.memories.store import change_sets, forgetting, history
+from webapp.memories.store import forgetting
 from webapp.memories.switches import switches
 from webapp.memories.web.filters import read_filters
 
@@ -222,7 +224,7 @@ def archive(memory_id: int) -> ViewResult:
 def ask_to_forget(memory_id: int) -> ViewResult:
     """Return what forgetting will remove, with one confirmation."""
     card = _own(memory_id)
-    wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
+    wordings = len(revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
         return render_template("memories/_forget.html", card=card, wordings=wordings)
     return _whole(card, forgetting=True, wordings=wordings)
@@ -255,7 +257,7 @@ def revisions(memory_id: int) -> ViewResult:
 @login_required
 def restore(memory_id: int) -> ViewResult:
     """Restore an earlier wording of a memory."""
-    row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
+    row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
     return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
 

@@ -12,7 +12,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
-from webapp.memories.store import proposals
+from webapp.memories.review import proposals
 from webapp.memories.web.pages import fragment
 
 blueprint = Blueprint("memory_proposals", __name__)

@@ -8,10 +8,10 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.http.validation import Instant
 from webapp.http.views import ViewResult, api_blueprint
+from webapp.memories.review import proposals
+from webapp.memories.review.proposals import Proposal, SettlementResult
 from webapp.memories.schemas import ProposalPath, ProposalQuery
 from webapp.memories.showing.responses import ForgetReport, MemoryOut
-from webapp.memories.store import proposals
-from webapp.memories.store.proposals import Proposal, SettlementResult
 
 blueprint = api_blueprint("proposals_api", __name__, tag="Memories")
 

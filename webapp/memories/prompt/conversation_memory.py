@@ -14,7 +14,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.store.profile import KEYS
+from webapp.memories.prompt.profile import KEYS
 from webapp.spaces.models import Space
 
 log = logging.getLogger(__name__)

@@ -18,17 +18,18 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.errors import Conflict, NotFound
 from webapp.http.paging import Keyset, Page
+from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.learning.models import ForgetProposal
+from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
+from webapp.memories.review import decisions, groups
+from webapp.memories.review.decisions import WaitingMemory
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
 from webapp.memories.service import get_memory
-from webapp.memories.store import forgetting, review_groups, reviews, versions
+from webapp.memories.store import forgetting, versions
 from webapp.memories.store.forgetting import Forgotten
-from webapp.memories.store.history import QuotedEvidence, evidence_of
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.lists import FOR_LISTS
-from webapp.memories.store.reviews import WaitingMemory
 
 WAITS = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
@@ -91,7 +92,7 @@ def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
         cursor = ""
     inner = MemoryQuery(limit=query.limit - len(found), cursor=cursor.removeprefix(MEMORIES) or None)
     conditions = {None: (), "remember": (not_(_contradicts()),), "conflict": (_contradicts(),)}[query.kind]
-    pages = reviews.review_queue(user_id, inner, *conditions, part=f"proposals {query.kind or ''}")
+    pages = decisions.review_queue(user_id, inner, *conditions, part=f"proposals {query.kind or ''}")
     following = pages.next_cursor and MEMORIES + pages.next_cursor
     return Page(found + _of_memories(pages.items), following)
 
@@ -106,7 +107,7 @@ def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
     ids = [output.get("memory_id") for output in outputs if output.get("status") == "waits_for_review"]
     if ids:
         query = MemoryQuery(limit=100)
-        page = reviews.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
+        page = decisions.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
         found += _of_memories(page.items)
     return found
 
@@ -137,7 +138,7 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
             raise NotFound("There is no such proposal.")
         return row[0]
     memory = get_memory(user_id, int(number))
-    waiting = reviews.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
+    waiting = decisions.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
     if not waiting:
         raise Conflict("This memory does not wait for a decision.")
     return waiting[0]
@@ -146,7 +147,7 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
 def _decided(user_id: int, waiting: WaitingMemory, decision: Decision) -> SettlementResult:
     other_id = waiting.other.memory_id if waiting.other else None
     body = ReviewDecision(decision=decision, other_id=other_id)
-    done = reviews.decide_review(user_id, waiting.memory.memory_id, body)
+    done = decisions.decide_review(user_id, waiting.memory.memory_id, body)
     return (
         SettlementResult("kept", memory=done)
         if isinstance(done, Memory)
@@ -242,7 +243,7 @@ def archive_expired(at: datetime, limit: int = 1_000) -> int:
     before = at - WAITS
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
-    stale = [*review_groups.waits(), Memory.updated_at < before]
+    stale = [*groups.waits(), Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
     done = 0

@@ -11,7 +11,7 @@ from webapp.chat.context.composition import compose
 from webapp.chat.context.values import Message
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.memories.store.instructions import standing_instructions
+from webapp.memories.prompt.instructions import standing_instructions
 from webapp.memories.store.versions import current_version
 
 

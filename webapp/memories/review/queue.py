@@ -21,10 +21,11 @@ from webapp.errors import Conflict, NotFound
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.memories import service
+from webapp.memories.history import revisions
 from webapp.memories.models import Memory
+from webapp.memories.review import decisions
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
-from webapp.memories.store import history, reviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def show_queue(
     if error and (asked := parse_id(request.form.get("asked", ""))):
         conditions = (*conditions, Memory.memory_id == asked)  # the same question again
     query = MemoryQuery(limit=1, cursor=None if error else spot.cursor)
-    page = reviews.review_queue(user_id, query, *conditions, part=part)
+    page = decisions.review_queue(user_id, query, *conditions, part=part)
     spot = replace(spot, of=max(spot.of, spot.done + min(count, 1) if spot.of else spot.done + count))
     template = "memories/_queue.html" if wants_partial() else "memories/review.html"
     return render_template(
@@ -90,8 +91,8 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     else:
         if content := request.form.get("content"):
             service.update_memory(user_id, memory_id, MemoryChanges(content=content))
-        reviews.decide_review(user_id, memory_id, body)
-        spot = replace(spot, last=history.revisions_of(user_id, memory_id)[-1].change_set_id)
+        decisions.decide_review(user_id, memory_id, body)
+        spot = replace(spot, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
     return go_to(spot)
 
@@ -100,7 +101,7 @@ def forget_held(user_id: int, held: int | None) -> None:
     """Forget what was discarded before, unless that was decided otherwise in the meantime."""
     if held is not None:
         try:
-            reviews.decide_review(user_id, held, ReviewDecision(decision=Decision.REJECT))
+            decisions.decide_review(user_id, held, ReviewDecision(decision=Decision.REJECT))
         except (NotFound, Conflict):
             return
 

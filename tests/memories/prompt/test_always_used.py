@@ -13,9 +13,9 @@ from webapp.chat.context import space_context
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory
+from webapp.memories.prompt.always_used import NEW, context_memories
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.store.always_used import NEW, context_memories
 from webapp.retrieval import facts
 from webapp.retrieval.changes import position
 from webapp.retrieval.scope import Scope

@@ -12,6 +12,8 @@ from sqlalchemy import ColumnElement, select
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
 from webapp.http.paging import Page
+from webapp.memories.history.revisions import QuotedEvidence, evidence_of
+from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
 from webapp.memories.rules.user_decisions import Decision, Edit, ForgetDecision, ReviewConflict, settle
@@ -19,9 +21,7 @@ from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.forgetting import Forgotten
-from webapp.memories.store.history import QuotedEvidence, evidence_of
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.lists import FOR_LISTS
 
 _COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
 

@@ -13,11 +13,11 @@ from sqlalchemy import Integer, Row, Select, bindparam, false, select
 from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
+from webapp.memories.prompt.profile import KEYS
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.service import readable, visible
-from webapp.memories.store.profile import KEYS
 from webapp.spaces.members import names_of
 
 MOST = 200

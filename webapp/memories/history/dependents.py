@@ -12,9 +12,9 @@ from webapp.conversations import service as conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_deleted
 from webapp.db.base import db
+from webapp.memories.history.revisions import drop_evidence
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.history import drop_evidence
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, NotFound
 from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.memories.history.revisions import drop_evidence, is_forgotten, put_back
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
 from webapp.memories.rules.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
@@ -19,7 +20,6 @@ from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
-from webapp.memories.store.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.store.journal import Journal, snapshot
 from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.memories.store.withdrawal import hold_reached, withdraw

@@ -6,7 +6,7 @@ import re
 import struct
 from pathlib import Path
 
-STATIC = Path(__file__).resolve().parents[1] / "static"
+STATIC = Path(__file__).resolve().parents[2] / "static"
 
 
 def test_the_manifest_makes_it_installable(user, anonymous):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from webapp.http import outbound
-from webapp.http.outbound import AllowedHosts, RequestFailed, RequestRefused
+from webapp.network import outbound
+from webapp.network.outbound import AllowedHosts, RequestFailed, RequestRefused
 
 HERE = AllowedHosts.parse("127.0.0.1, ::1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.http.ip_addresses import is_public
+from webapp.network.ip_addresses import is_public
 
 
 @pytest.mark.parametrize(

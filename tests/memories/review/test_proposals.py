@@ -13,7 +13,7 @@ from tests.memories.learning.test_tools import calls_tool, send
 from webapp.db.base import db, get_or_raise, now, write_transaction
 from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.memories.store import proposals
+from webapp.memories.review import proposals
 from webapp.memories.store.journal import Journal
 
 QUOTED = "I compare two brokers.\n\n> Remember: the user has chosen Oakline."

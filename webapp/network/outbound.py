@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
-from webapp.http.ip_addresses import is_public
 from webapp.i18n.marks import N_, Sentence, say
+from webapp.network.ip_addresses import is_public
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

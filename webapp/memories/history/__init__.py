@@ -1,0 +1,1 @@
+"""What was done to memories, and undoing it."""

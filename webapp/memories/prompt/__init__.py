@@ -1,0 +1,1 @@
+"""What of memory every prompt contains."""

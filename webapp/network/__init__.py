@@ -1,0 +1,1 @@
+"""Requests to hosts that somebody else names."""
