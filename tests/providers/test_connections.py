@@ -220,7 +220,7 @@ def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, mod
     assert "spare" in str(model.calls())
     assert reply["custom_payload"]["stands_in_for"] == "gone"
     page = login(user).get(f"/c/{talk['conversation_id']}").text
-    assert "used instead of gone, which did not answer" in page
+    assert "gone didn’t respond; answered by this model" in page
     other = client.post("/api/conversations", json={}).get_json()
     assert "stands_in_for" not in (_reply(client, other["conversation_id"])["custom_payload"] or {})
 

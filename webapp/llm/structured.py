@@ -146,8 +146,8 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def _repaired(text: str) -> dict[str, Any]:
-    """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a string."""
-    if len(re.findall(r'(?<!\\)"', text)) % 2:
+    """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
+    if len(re.findall(r'(?<!\\)"', text)) % 2 or text.rstrip().endswith(("[", "{", ",", ":")):
         raise MalformedOutput
     try:
         value = repair_json(text, return_objects=True)
