@@ -23,8 +23,8 @@ from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
 from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
-from webapp.files.plain import text_of_html
 from webapp.files.prompt_parts import whole_room
+from webapp.files.readers.page import text_of_html
 from webapp.files.storage import file_storage, key_of
 
 

@@ -329,9 +329,9 @@ def test_an_account_is_not_gone_before_its_files_are(
 ) -> None:
     person = make_user()
     _send(api(person), b"mine alone", "a.txt")
-    monkeypatch.setattr(account_erasure.closing, "begin", lambda user_id: True)
+    monkeypatch.setattr(account_erasure.deletion, "begin", lambda user_id: True)
     reports: list[dict[str, Any]] = []
-    monkeypatch.setattr(account_erasure.closing, "concluded", lambda user_id, report: reports.append(report))
+    monkeypatch.setattr(account_erasure.deletion, "finish", lambda user_id, report: reports.append(report))
     with app.app_context():
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch), pytest.raises(Unavailable):
             account_erasure.delete_account(person.user_id)

@@ -222,7 +222,8 @@ def test_off_by_default_and_then_nothing_is_kept(app: Flask, client: ApiClient) 
 def test_a_setting_switches_it_on(app: Flask) -> None:
     """In a process of its own: tracing is the process's."""
     assert not tracing.is_on() and "traces" not in app.extensions
-    code = "from webapp import create_app; from webapp.telemetry import tracing; app = create_app(); print(tracing.is_on(), 'traces' in app.extensions)"
+    imports = "from webapp import create_app; from webapp.telemetry import tracing"
+    code = f"{imports}; app = create_app(); print(tracing.is_on(), 'traces' in app.extensions)"
     given = {"PATH": os.environ["PATH"], "VAR_DIR": "/tmp/no-such-folder", "SECRET_KEY": "x" * 16}  # noqa: S108
     given["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
     told = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import PurePosixPath
 from typing import BinaryIO
@@ -11,13 +12,39 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAIL = "message/rfc822"
+MAILBOX = "application/mbox"
+RTF = "application/rtf"
+BOOK = "application/epub+zip"
+NOTEBOOK = "application/x-ipynb+json"
+OPEN_DOCUMENTS = tuple(f"application/vnd.oasis.opendocument.{kind}" for kind in ("text", "spreadsheet", "presentation"))
 HTML = "text/html"
 CSV = "text/csv"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
 IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
-_TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, ".csv": CSV, ".tsv": CSV, ".eml": MAIL}
+_TEXTS = {
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".tab": CSV,
+    ".xls": CSV,
+    ".eml": MAIL,
+    ".mbox": MAILBOX,
+    ".ipynb": NOTEBOOK,
+}
+_HTML_BEGINS = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
+_OTHER_PICTURES = (b"II*\x00", b"MM\x00*", b"BM")
+_OTHER_PICTURES_AT_4 = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypavif")
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""The byte order marks of texts that hold NULs."""
 MOST_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
 MOST_RATIO = 50
@@ -44,15 +71,26 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
             return kind
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
+    suffix = PurePosixPath(name.lower()).suffix
+    if suffix in (".pages", ".numbers", ".key"):
+        raise FileRejected("Files of Apple’s iWork cannot be read. Export it as PDF, Word, Excel or PowerPoint.")
+    if data.startswith(_OTHER_PICTURES) or data[4:12] in _OTHER_PICTURES_AT_4:
+        raise FileRejected("Pictures of this kind cannot be shown. Save it as PNG or JPEG.")
     if data.startswith(b"PK\x03\x04"):
         return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise FileRejected(
             "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
         )
-    if b"\x00" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(b"{\\rtf"):
+        return RTF
+    if b"\x00" in data and not data.startswith(_WIDE):
         raise FileRejected("This kind of file cannot be read.")
-    return _TEXTS.get(PurePosixPath(name.lower()).suffix, PLAIN)
+    if _MAILBOX_BEGINS.match(data):
+        return MAILBOX
+    if _HTML_BEGINS.match(data) and suffix not in (".md", ".txt"):
+        return HTML
+    return _TEXTS.get(suffix, PLAIN)
 
 
 def safe_name(name: str) -> str:
@@ -68,6 +106,7 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
             items = archive.infolist()
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
+            declared = archive.read("mimetype")[:100].decode("ascii", "replace").strip() if "mimetype" in names else ""
     except NotImplementedError:  # raised by zipfile for a version of the format it does not know
         raise FileRejected(
             "The file is packed in a way that cannot be read here. Save it again and attach the new copy."
@@ -76,6 +115,8 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         raise FileRejected("The file is damaged.") from None
     if size > min(MOST_UNPACKED, max(RATIO_FROM, MOST_RATIO * packed)):
         raise FileRejected("Unpacked, the file is larger than a document can be.")
+    if declared == BOOK or declared in OPEN_DOCUMENTS:
+        return declared
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
             if any(name.lower().endswith("vbaproject.bin") for name in names):

@@ -6,10 +6,6 @@ that a file made to be slow or to expand brings down nothing but this process.
 
 from __future__ import annotations
 
-import csv
-import email
-import email.policy
-import io
 import json
 import re
 import resource
@@ -17,13 +13,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from webapp.files.kinds import CSV, DOCX, HTML, MAIL, PDF, PPTX, XLSX
-from webapp.files.plain import text_of_html
+from webapp.files.kinds import BOOK, CSV, DOCX, HTML, MAIL, MAILBOX, NOTEBOOK, OPEN_DOCUMENTS, PDF, PPTX, RTF, XLSX
+from webapp.files.readers import mail, office, pdf, text, word
+from webapp.files.readers.page import read_book, read_page
+from webapp.files.readers.result import Pages, Unreadable
 
 MEMORY = 1024**3
 MOST_PAGES = 2_000
 MOST_CHARACTERS = 8_000_000
-ROWS_A_PAGE = 200
 PAGE = 4_000
 """Characters per page of a text without pages: short enough to go with a question."""
 LONGEST = 1_000_000
@@ -31,8 +28,21 @@ LONGEST = 1_000_000
 _PAGED = (PDF, PPTX, XLSX, CSV)
 
 
-class Unreadable(ValueError):
-    """No text can be read; the message says why."""
+READERS: dict[str, Callable[[bytes], Pages]] = {
+    PDF: pdf.read_pdf,
+    DOCX: word.read_word,
+    PPTX: office.read_slides,
+    XLSX: office.read_sheets,
+    **dict.fromkeys(OPEN_DOCUMENTS, office.read_open_document),
+    CSV: text.read_table,
+    MAIL: mail.read_mail,
+    MAILBOX: mail.read_mailbox,
+    HTML: read_page,
+    BOOK: read_book,
+    NOTEBOOK: text.read_notebook,
+    RTF: text.read_rich_text,
+}
+"""By media type; anything else is plain text. A new kind is a line here, its mark in `kinds`, and a reader."""
 
 
 def main(path: str, media_type: str) -> None:
@@ -53,17 +63,11 @@ def main(path: str, media_type: str) -> None:
 
 def read(data: bytes, media_type: str) -> list[str]:
     """The pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
-    reader: Callable[[bytes], list[str]] = {
-        PDF: _pdf,
-        DOCX: _docx,
-        PPTX: _pptx,
-        XLSX: _xlsx,
-        CSV: _csv,
-        MAIL: _mail,
-        HTML: lambda found: [text_of_html(_decoded(found))],
-    }.get(media_type, lambda found: [_decoded(found)])
+    found = READERS.get(media_type, text.read_text)(data)
     size = LONGEST if media_type in _PAGED else PAGE
-    pages = [piece for text in reader(data)[:MOST_PAGES] for piece in pieces(_clean(text), size)]
+    pages = [piece for one in found.texts[:MOST_PAGES] for piece in pieces(_clean(one), size)]
+    if (note := found.note()) and pages:
+        pages[-1] = f"{pages[-1]}\n\n{note}".strip()
     if len(pages) > MOST_PAGES:
         pages = [*pages[: MOST_PAGES - 1], pages[MOST_PAGES - 1] + "\n[… cut]"]
     total = 0
@@ -86,93 +90,6 @@ def pieces(text: str, size: int) -> Iterator[str]:
         yield text[start:end].strip()
         start = end
     yield text[start:].strip()
-
-
-def _pdf(data: bytes) -> list[str]:
-    import pypdfium2  # noqa: PLC0415  # a library is loaded only for its kind of file
-
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise Unreadable("The PDF is protected by a password.") from None
-        raise Unreadable("The PDF is damaged.") from None
-    return [document[number].get_textpage().get_text_range() for number in range(min(len(document), MOST_PAGES))]
-
-
-def _docx(data: bytes) -> list[str]:
-    import mammoth  # noqa: PLC0415
-
-    return [text_of_html(mammoth.convert_to_html(io.BytesIO(data)).value)]
-
-
-def _pptx(data: bytes) -> list[str]:
-    import pptx  # noqa: PLC0415
-
-    slides = []
-    for slide in pptx.Presentation(io.BytesIO(data)).slides:
-        lines = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        for shape in slide.shapes:
-            if shape.has_table:
-                lines += [" | ".join(cell.text for cell in row.cells) for row in shape.table.rows]
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            lines.append(f"Notes: {slide.notes_slide.notes_text_frame.text}")
-        slides.append("\n".join(line for line in lines if line.strip()))
-    return slides
-
-
-def _xlsx(data: bytes) -> list[str]:
-    import python_calamine  # noqa: PLC0415
-
-    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-    pages = []
-    for name in book.sheet_names:
-        rows = [[str(cell) for cell in row] for row in book.get_sheet_by_name(name).to_python()]
-        pages += _tables(f"Sheet “{name}”", rows)
-    return pages
-
-
-def _csv(data: bytes) -> list[str]:
-    text = _decoded(data)
-    try:
-        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:20_000], delimiters=",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    return _tables("", list(csv.reader(io.StringIO(text), dialect)))
-
-
-def _mail(data: bytes) -> list[str]:
-    message = email.message_from_bytes(data, policy=email.policy.default)
-    heads = [f"{name}: {message[name]}" for name in ("From", "To", "Cc", "Date", "Subject") if message[name]]
-    body = message.get_body(preferencelist=("plain", "html"))
-    text = body.get_content() if body is not None else ""
-    if body is not None and body.get_content_type() == "text/html":
-        text = text_of_html(text)
-    attached = [part.get_filename() for part in message.iter_attachments() if part.get_filename()]
-    tail = [f"Attached: {', '.join(map(str, attached))}"] if attached else []
-    return ["\n".join([*heads, "", text, *tail])]
-
-
-def _tables(title: str, rows: list[list[str]]) -> list[str]:
-    """Rows as pages of ROWS_A_PAGE, each headed by the first row."""
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    if not rows:
-        return []
-    head, rest = " | ".join(rows[0]), rows[1:] or [[]]
-    pages = []
-    for start in range(0, len(rest), ROWS_A_PAGE):
-        lines = [" | ".join(row) for row in rest[start : start + ROWS_A_PAGE] if row]
-        pages.append("\n".join([line for line in (title, head) if line] + lines))
-    return pages
-
-
-def _decoded(data: bytes) -> str:
-    for encoding in ("utf-8-sig", "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("cp1252", "replace")
 
 
 def _clean(text: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import email.utils
 import math
-import re
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -171,8 +170,8 @@ _RATE_CODES = {"rate_limit_exceeded", "rate_limit_error", "requests", "tokens", 
 _BAD_REQUEST_CODES = {"invalid_request_error", "bad_request"}
 
 
-_PRIVATE = re.compile(r"\w+://\S+|\b(?=\S*\d)[\w*.+/=-]{16,}|\bsk-\S+")
 _LONGEST_REASON = 200
+_LONG_WORD = 16
 
 
 def error_fields(payload: object) -> tuple[str, set[str], int | None]:
@@ -272,7 +271,13 @@ def _quotable(message: str) -> str:
     """A provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
     if "<" in message:
         return ""
-    return _PRIVATE.sub("…", " ".join(message.split()))[:_LONGEST_REASON].strip()
+    words = ("…" if _is_private(word) else word for word in message.split())
+    return " ".join(words)[:_LONGEST_REASON].strip()
+
+
+def _is_private(word: str) -> bool:
+    has_digits = any(char.isdigit() for char in word)
+    return "://" in word or word.lstrip("(\"'").startswith("sk-") or (len(word) >= _LONG_WORD and has_digits)
 
 
 def _loggable(codes: set[str]) -> str | None:

@@ -36,6 +36,7 @@ _UNSUPPORTED = (
 )
 
 
+_LONGEST_HEAD = 500
 _TYPOGRAPHIC = re.compile("[“”„]")
 
 
@@ -120,9 +121,6 @@ def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
 
 def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects in a text, of those with any of some `fields` also nearly JSON. Raises MalformedOutput."""
-    begins = re.compile(
-        rf"{{(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*\W?(?:{'|'.join(map(re.escape, fields))})\W?\s*:", re.DOTALL
-    )
     at = 0
     while (at := text.find("{", at)) >= 0:
         try:
@@ -130,7 +128,7 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             if not fields:
                 raise MalformedOutput from None
-            if begins.match(text, at):
+            if _begins(text[at + 1 : at + _LONGEST_HEAD], fields):
                 yield _repaired(text[at:])
                 return
             at += 1
@@ -143,6 +141,20 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
                 yield candidate
                 break
         at = end
+
+
+def _begins(head: str, fields: Collection[str]) -> bool:
+    """Return whether what follows a brace, comments aside, is one of some fields."""
+    while True:
+        head = head.lstrip()
+        if head.startswith(("//", "#")):
+            head = head.partition("\n")[2]
+        elif head.startswith("/*"):
+            head = head.partition("*/")[2]
+        else:
+            break
+    name, colon, _ = head.partition(":")
+    return bool(colon) and name.strip().strip("\"'`“”„‘’") in fields
 
 
 def _repaired(text: str) -> dict[str, Any]:

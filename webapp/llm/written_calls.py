@@ -19,12 +19,17 @@ from .partial_calls import ToolCall
 NAME_FIELDS = ("name", "tool", "tool_name", "function")
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 _DECODER = json.JSONDecoder()
-_PREFIX = r"(?:\w+:|｜DSML｜)?"
-_NAME = r"""(?:=|\s+name\s*=)\s*["']?([^"'>\s]+)["']?[^>]*>"""
-_TAGGED = re.compile(rf"<{_PREFIX}(?:function|invoke){_NAME}(.*?)(?:</{_PREFIX}(?:function|invoke)>|\Z)", re.DOTALL)
-_TAG_VALUE = re.compile(rf"<{_PREFIX}parameter{_NAME}(.*?)</{_PREFIX}parameter>", re.DOTALL)
-_KEYED = re.compile(r"([\w.-]+)\s*((?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)+)", re.DOTALL)
-_KEY_VALUE = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_PREFIX = r"(?:\w{1,40}:|｜DSML｜)?"
+_NAME = r"""(?:=|\s{1,9}name\s{0,9}=)\s{0,9}["']?([^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
+_TAG = re.compile(rf"<{_PREFIX}(?:function|invoke){_NAME}")
+_TAG_END = re.compile(rf"</{_PREFIX}(?:function|invoke)>|\Z")
+_PARAMETER = re.compile(rf"<{_PREFIX}parameter{_NAME}")
+_PARAMETER_END = re.compile(rf"</{_PREFIX}parameter>")
+_KEYED = re.compile(r"([\w.-]{1,200})\s{0,9}(?=<arg_key>)")
+_KEY = re.compile(r"<(arg_key)>")
+_KEY_END = re.compile("</arg_key>")
+_VALUE = re.compile(r"<(arg_value)>")
+_VALUE_END = re.compile("</arg_value>")
 _BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\]|`{3}(?:json)?)*"
 _BROKEN = 10_000
 
@@ -53,16 +58,20 @@ class WrittenCalls:
                 return
 
     def _tagged(self, block: str) -> Iterator[ToolCall]:
-        for name, body in _TAGGED.findall(block):
-            values = _TAG_VALUE.findall(body)
-            if values:
-                yield from self._call(name, {key: self._typed(name, key, value) for key, value in values})
+        for name, body in _elements(block, _TAG, _TAG_END):
+            given = list(_elements(body, _PARAMETER, _PARAMETER_END))
+            if given:
+                yield from self._call(name, {key: self._typed(name, key, value) for key, value in given})
             else:
                 start = body.find("{")
                 yield from self._call(name, _object(body[start:]) if start >= 0 else {})
-        for name, pairs in _KEYED.findall(block):
-            values = _KEY_VALUE.findall(pairs)
-            yield from self._call(name, {key.strip(): self._typed(name, key.strip(), value) for key, value in values})
+        names = list(_KEYED.finditer(block))
+        for number, found in enumerate(names):
+            pairs = block[found.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
+            keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
+            values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
+            arguments = {key: self._typed(found[1], key, value) for key, value in zip(keys, values, strict=False)}
+            yield from self._call(found[1], arguments)
 
     def _json(self, block: str) -> Iterator[ToolCall]:
         at = 0
@@ -123,6 +132,17 @@ class WrittenCalls:
             return json.loads(value)
         except (ValueError, RecursionError):
             return value
+
+
+def _elements(text: str, opens: re.Pattern[str], closes: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yield what each opening mark names, and the text up to the closing one; nothing that is not closed."""
+    at = 0
+    while found := opens.search(text, at):
+        end = closes.search(text, found.end())
+        if end is None:
+            return
+        yield found[1], text[found.end() : end.start()]
+        at = end.end()
 
 
 def known_name(name: str, names: Collection[str]) -> str:

@@ -12,7 +12,7 @@ import re
 import resource
 import sys
 
-from webapp.files.plain import text_of_html
+from webapp.files.readers.page import text_of_html
 
 SECONDS, MEMORY = 5, 512 * 1024**2
 HTML_KINDS = ("text/html", "application/xhtml+xml")

@@ -1,0 +1,257 @@
+"""What readers make of files, for each kind and each way in which it is written."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import openpyxl
+import pptx
+import pytest
+from openpyxl.comments import Comment
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+
+from webapp.files import kinds
+from webapp.files.readers.page import text_of_html
+from webapp.files.text_extraction import read
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+FORMS = b"""--b
+Content-Type: text/plain
+
+Open it in a browser.
+--b
+Content-Type: text/html
+
+<p>The meeting moved to Tuesday at nine.</p>
+--b--"""
+WITHIN = b"""--b
+Content-Type: message/rfc822
+
+From: lee@example.org
+
+Inner.
+--b--"""
+URN = "urn:oasis:names:tc:opendocument:xmlns"
+OPENED = f"""<office:document-content xmlns:office="{URN}:office:1.0" xmlns:text="{URN}:text:1.0"
+ xmlns:table="{URN}:table:1.0">
+<office:body><office:text><text:h>Head</text:h><table:table><table:table-row><table:table-cell><text:p>Roof</text:p>
+</table:table-cell></table:table-row></table:table></office:text></office:body></office:document-content>"""
+SPINE = """<package><item id="b" href="b.xhtml"/><item id="a" href="a.xhtml"/>
+<itemref idref="a"/><itemref idref="b"/></package>"""
+
+
+def archive(**parts: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as zipped:
+        for name, text in parts.items():
+            zipped.writestr(name.replace("__", "/").replace("-", "."), text)
+    return file.getvalue()
+
+
+def kind(name: str, data: bytes) -> str:
+    return kinds.kind_of(name, io.BytesIO(data), len(data))
+
+
+def text(name: str, data: bytes) -> str:
+    return "\n".join(read(data, kind(name, data)))
+
+
+def document(body: str, **more: str) -> bytes:
+    parts = {"document": f"<w:document {W} {M} {R}><w:body>{body}</w:body></w:document>", **more}
+    return archive(**{f"word__{name}-xml": part for name, part in parts.items()})
+
+
+def paragraph(inner: str, properties: str = "") -> str:
+    return f"<w:p><w:pPr>{properties}</w:pPr>{inner}</w:p>"
+
+
+def run(words: str) -> str:
+    return f"<w:r><w:t>{words}</w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>Before.</p><!-- open <p>The roof.</p>", "The roof."),
+        ("<html><head><title>Minutes<body><p>The roof.</p>", "The roof."),
+        ("<!doctype html><title>T</title><p>The roof.<p>It is green.", "The roof.\n\nIt is green."),
+        ("<svg><title>Icon</title></svg><p>The roof.</p>", "The roof."),
+        ('<script>var a = "<p>x</p>";</script><p>The roof.', "The roof."),
+        ("<template><p>no</p></template><p>The roof.</p>", "The roof."),
+        ("<table><tr><td>Roof<td>12<tr><td>Door<td>3</table>", "Roof | 12\nDoor | 3"),
+        ("<dl><dt>Roof<dd>green</dl>", "Roof\ngreen"),
+        ("<p>a&shy;b\u200bc</p>", "abc"),
+        ("<pre>a\n  b</pre>", "a\n  b"),
+        ("<ul><li>One<li>Two</ul>", "- One\n- Two"),
+    ],
+)
+def test_html_is_read_as_a_browser_reads_it(html: str, expected: str) -> None:
+    assert expected in text_of_html(html)
+    assert "no" not in text_of_html(html).split() and "Icon" not in text_of_html(html)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("utf-8-sig", "Die Tür ist grün."),
+        ("utf-16", "Die Tür ist grün."),
+        ("utf-32", "Die Tür ist grün."),
+        ("gb18030", "鍋爐已經更換了,苹果,绿茶"),
+        ("euc_jp", "緑茶が好きです。今日は三つ買いました。"),
+        ("shift_jis", "緑茶が好きです。今日は三つ買いました。"),
+        ("cp1251", "Котёл был заменён в мае прошлого года."),
+        ("koi8_r", "Котёл был заменён в мае прошлого года."),
+        ("cp1253", "Ο λέβητας αντικαταστάθηκε τον Μάιο."),
+        ("cp1256", "تم استبدال الغلاية في شهر مايو."),
+    ],
+)
+def test_a_text_is_read_in_its_encoding(encoding: str, words: str) -> None:
+    assert text("a.txt", words.encode(encoding)) == words
+
+
+def test_a_broken_byte_costs_one_character() -> None:
+    assert text("a.txt", "Die Tür ".encode() + b"\xff" + b" Ende.") == "Die Tür \ufffd Ende."
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"name,price\nTea,3\n",
+        b"name;price\rTea;3\r",
+        b"name\tprice\r\nTea\t3",
+        b"sep=|\nname|price\nTea|3",
+        b"name|price\nTea|3\n",
+    ],
+)
+def test_separated_values_are_read_whatever_separates_them(data: bytes) -> None:
+    assert text("a.csv", data) == "name | price\nTea | 3"
+
+
+def test_a_word_document_keeps_its_tables_lists_notes_and_changes() -> None:
+    numbered = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
+    data = document(
+        paragraph(run("First"), numbered)
+        + paragraph(run("Second"), numbered)
+        + f"<w:tbl><w:tr><w:tc>{paragraph(run('Roof'))}</w:tc><w:tc>{paragraph(run('12'))}</w:tc></w:tr></w:tbl>"
+        + paragraph(f"<w:del><w:r><w:delText>900</w:delText></w:r></w:del><w:ins>{run('950')}</w:ins>")
+        + paragraph(f"<w:r><w:txbxContent>{paragraph(run('Call Lee'))}</w:txbxContent></w:r>")
+        + paragraph(
+            "<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath>"
+        )
+        + paragraph(f"<w:sdt><w:sdtContent>{run('Kim')}</w:sdtContent></w:sdt>"),
+        numbering=f'<w:numbering {W}><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/>'
+        '<w:numFmt w:val="upperLetter"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+        "</w:numbering>",
+        header1=f"<w:hdr {W}>{paragraph(run('Draft of May'))}</w:hdr>",
+        footnotes=f"<w:footnotes {W}><w:footnote>{paragraph(run('See page 2.'))}</w:footnote></w:footnotes>",
+        comments=f'<w:comments {W}><w:comment w:author="Lee">{paragraph(run("Is it so?"))}</w:comment></w:comments>',
+    )
+    found = text("a.docx", data)
+    for expected in (
+        *("A. First", "B. Second", "Roof | 12", "[deleted: 900]950", "Call Lee", "(a)/(b)", "Kim"),
+        *("Header: Draft of May", "Footnotes: See page 2.", "Comment by Lee: Is it so?"),
+    ):
+        assert expected in found
+
+
+def test_slides_are_read_in_order_with_groups_tables_charts_and_notes() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    slide.shapes.add_textbox(Inches(1), Inches(5), Inches(2), Inches(1)).text_frame.text = "Below"
+    slide.shapes.add_textbox(Inches(1), Inches(1), Inches(2), Inches(1)).text_frame.text = "Above"
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(Inches(1), Inches(6), Inches(2), Inches(1)).text_frame.text = "Grouped"
+    chart = CategoryChartData()
+    chart.categories = ["May", "June"]
+    chart.add_series("Heating", (120, 140))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, Inches(1), Inches(7), Inches(3), Inches(2), chart)
+    slide.notes_slide.notes_text_frame.text = "Kim agreed."
+    file = io.BytesIO()
+    deck.save(file)
+    found = text("a.pptx", file.getvalue())
+    assert found.index("Above") < found.index("Below") < found.index("Grouped")
+    assert "Heating | 120 | 140" in found.replace(".0", "") and "Notes: Kim agreed." in found
+
+
+def test_sheets_are_read_as_they_are_shown() -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["code", "share", "whole"], [1067, 0.125, 42.0], ["=1+1", None, None]):
+        sheet.append(row)
+    sheet["A2"].number_format, sheet["B2"].number_format = "00000", "0.0%"
+    sheet["C2"].comment = Comment("from May", "Lee")
+    sheet.merge_cells("B3:C3")
+    sheet["B3"] = "North"
+    file = io.BytesIO()
+    book.save(file)
+    found = text("a.xlsx", file.getvalue())
+    assert "01067 | 12.5% | 42 [note: from May]" in found and "=1+1 | North | North" in found
+    assert "[Not read: 1 formula without a stored result]" in found
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (b"Content-Type: text/plain; charset=gb2312\n\n" + "會議改到星期二。".encode("gb18030"), "會議改到星期二。"),
+        (b"Content-Type: text/plain; charset=x-unknown\n\nTuesday.", "Tuesday."),
+        (b"Subject: =?gb18030?B?u+HS6Q==?=\n =?utf-8?Q?_Tuesday?=\n\nSo.", "Subject: 会议 Tuesday"),
+        (b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nFirst.\n--b\n\nSecond.\n--b--", "First.\nSecond."),
+        (b"Content-Type: multipart/alternative; boundary=b\n\n" + FORMS, "The meeting moved to Tuesday at nine."),
+        (b"Content-Type: multipart/mixed; boundary=b\n\n" + WITHIN, "From: lee@example.org\n\nInner."),
+    ],
+)
+def test_mails_are_read_whole(parts: bytes, expected: str) -> None:
+    assert expected in text("a.eml", b"From: kim@example.org\n" + parts)
+
+
+def test_a_mailbox_has_a_page_for_each_message() -> None:
+    one = b"From kim@example.org Tue Dec  9 10:00:00 2025\nFrom: kim@example.org\n\n%s\n\n"
+    assert [page.splitlines()[-1] for page in read(one % b"First." + one % b"Second.", kinds.MAILBOX)] == [
+        "First.",
+        "Second.",
+    ]
+    assert kind("letters", one % b"First.") == kinds.MAILBOX
+
+
+def test_other_kinds_are_told_by_content_and_read() -> None:
+    assert text("a.doc", rb"{\rtf1\ansi The roof is \b green\b0 .}") == "The roof is green."
+    assert text("a.doc", b"<html><body><p>The roof.</p></body></html>") == "The roof."
+    assert text("a.xls", b"Item\tCost\nRoof\t12\n") == "Item | Cost\nRoof | 12"
+    cells = [
+        {"cell_type": "markdown", "source": ["# Roof"]},
+        {"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": ["2"], "image/png": "aGk="}}]},
+    ]
+    assert (
+        text("a.ipynb", json.dumps({"cells": cells}).encode())
+        == "# Roof\n\n```\n1 + 1\n```\n\n2\n\n[Not read: 1 picture]"
+    )
+    opened = archive(**{"mimetype": kinds.OPEN_DOCUMENTS[0], "content-xml": OPENED})
+    assert text("a.odt", opened) == "# Head\nRoof"
+    container = '<container><rootfiles><rootfile full-path="o/p.opf"/></rootfiles></container>'
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w") as zipped:
+        for name, words in {
+            "mimetype": kinds.BOOK,
+            "META-INF/container.xml": container,
+            "o/p.opf": SPINE,
+            "o/a.xhtml": "<p>First.</p>",
+            "o/b.xhtml": "<p>Second.</p>",
+        }.items():
+            zipped.writestr(name, words)
+    assert read(book.getvalue(), kind("a.epub", book.getvalue())) == ["First.", "Second."]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"), [("a.pages", b"PK\x03\x04", "iWork"), ("a.tiff", b"II*\x00aaaa", "PNG")]
+)
+def test_what_cannot_be_read_says_what_to_do(name: str, data: bytes, words: str) -> None:
+    with pytest.raises(kinds.FileRejected, match=words):
+        kind(name, data)

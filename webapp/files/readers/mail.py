@@ -1,0 +1,114 @@
+"""E-mails, mailboxes, and what is in them."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections import Counter
+from collections.abc import Iterator
+from email.header import decode_header
+from email.message import Message
+from typing import Any
+
+from webapp.files.readers.page import text_of_html
+from webapp.files.readers.result import Pages
+from webapp.files.readers.text import decode
+
+_HEADS = ("From", "To", "Cc", "Date", "Subject")
+_SLIGHT = 200
+"""A plain part with fewer characters than this gives way to an HTML part that says much more: it only says that."""
+_WIDER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso-8859-1": "cp1252",
+    "ks_c_5601-1987": "cp949",
+    "shift_jis": "cp932",
+}
+"""Encodings that programs really use under the names of smaller ones."""
+_START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d{4}\r?\n)")
+
+
+def read_mail(data: bytes) -> Pages:
+    """Read a message with all its parts, messages within it included."""
+    left_out = Counter[str]()
+    return Pages(["\n".join(_lines(email.message_from_bytes(data, policy=email.policy.compat32), left_out))], left_out)
+
+
+def read_mailbox(data: bytes) -> Pages:
+    """Read the messages of an mbox file, a page each."""
+    left_out = Counter[str]()
+    texts = []
+    for part in _START.split(data):
+        if part.strip():
+            raw = part.split(b"\n", 1)[-1] if part.startswith(b"From ") else part
+            message = email.message_from_bytes(raw, policy=email.policy.compat32)
+            texts.append("\n".join(_lines(message, left_out)))
+    return Pages(texts, left_out)
+
+
+def _lines(message: Message, left_out: Counter[str]) -> Iterator[str]:
+    for name in _HEADS:
+        if value := message.get(name):
+            yield f"{name}: {_header(value)}"
+    yield ""
+    yield from _body(message, left_out)
+
+
+def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
+    kind = part.get_content_type()
+    if kind == "message/rfc822":
+        yield "\nForwarded message:"
+        for inner in part.get_payload():
+            yield from _lines(inner, left_out)  # type: ignore[arg-type]
+    elif kind == "multipart/alternative":
+        yield from _body(_best(part.get_payload()), left_out)  # type: ignore[arg-type]
+    elif part.is_multipart():
+        for inner in part.get_payload():
+            yield from _body(inner, left_out)  # type: ignore[arg-type]
+    elif name := part.get_filename():
+        yield f"Attached: {_header(name)}"
+        left_out["attachment"] += 1
+    elif kind == "text/html":
+        yield text_of_html(_text(part))
+    elif kind.startswith("text/"):
+        yield _text(part)
+    else:
+        left_out["attachment"] += 1
+
+
+def _best(parts: list[Message]) -> Message:
+    """The plain one of several forms of a text, unless it only says that there is another."""
+    plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
+    other = next((part for part in parts if part is not plain), parts[0])
+    if plain is None:
+        return other
+    if other.get_content_type() == "text/html" and len(_text(plain)) < _SLIGHT:
+        said = set(re.findall(r"\w+", _text(plain).lower()))
+        meant = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
+        if not meant <= said and len(said & meant) * 2 < len(meant):
+            return other
+    return plain
+
+
+def _text(part: Message) -> str:
+    payload: Any = part.get_payload(decode=True) or b""
+    charset = (part.get_content_charset() or "utf-8").lower()
+    try:
+        return bytes(payload).decode(_WIDER.get(charset, charset))
+    except (LookupError, UnicodeDecodeError):
+        return decode(bytes(payload))
+
+
+def _header(value: Any) -> str:
+    """A header in plain text, whatever its encoded words say they are in."""
+    out = []
+    for text, charset in decode_header(str(value)):
+        if isinstance(text, str):
+            out.append(text)
+            continue
+        try:
+            out.append(text.decode(_WIDER.get((charset or "utf-8").lower(), charset or "utf-8")))
+        except (LookupError, UnicodeDecodeError):
+            out.append(decode(text))
+    return " ".join("".join(out).split())

@@ -1,0 +1,199 @@
+"""Slides, sheets and OpenDocument files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages, whole_words
+
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
+_TEXT, _TABLE, _DRAW, _OFF = (f"{{{_OFFICE}{name}:1.0}}" for name in ("text", "table", "drawing", "office"))
+_MOST_REPEATED = 200
+_MOST_ROWS = 200_000
+
+
+def read_slides(data: bytes) -> Pages:
+    """Read slides in order: title first, then what stands higher; tables, charts, groups and notes included."""
+    import pptx  # noqa: PLC0415  # a library is loaded only for its kind of file
+
+    slides, left_out = [], Counter[str]()
+    for slide in pptx.Presentation(io.BytesIO(data)).slides:
+        first = getattr(slide.shapes.title, "shape_id", -1)
+        shapes = sorted(_flat(slide.shapes), key=lambda one: (one.top or 0, one.left or 0))
+        shapes.sort(key=lambda one: one.shape_id != first)  # noqa: B023 - used at once
+        lines = [line for shape in shapes for line in _of_shape(shape, left_out)]
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
+            lines.append(f"Notes: {notes.text}")
+        slides.append(whole_words("\n".join(line for line in lines if line.strip())))
+    return Pages(slides, left_out)
+
+
+def _flat(shapes: Any) -> Iterator[Any]:
+    for shape in shapes:
+        yield from _flat(shape.shapes) if hasattr(shape, "shapes") else (shape,)
+
+
+def _of_shape(shape: Any, left_out: Counter[str]) -> Iterator[str]:
+    if shape.has_text_frame:
+        for paragraph in shape.text_frame.paragraphs:
+            yield "  " * paragraph.level + "".join(run.text for run in paragraph.runs)
+    elif shape.has_table:
+        yield from (row_text(cell.text for cell in row.cells) for row in shape.table.rows)
+    elif shape.has_chart:
+        yield from _of_chart(shape.chart, left_out)
+    elif type(shape).__name__ == "Picture":
+        left_out["picture"] += 1
+    elif getattr(shape._element, "tag", "").endswith("}graphicFrame"):  # SmartArt and the like
+        left_out["drawing"] += 1
+
+
+def _of_chart(chart: Any, left_out: Counter[str]) -> Iterator[str]:
+    try:
+        if chart.has_title and chart.chart_title.has_text_frame:
+            yield f"Chart: {chart.chart_title.text_frame.text}"
+        for plot in chart.plots:
+            yield row_text(["", *map(str, plot.categories)])
+            for series in plot.series:
+                values = ("" if value is None else _number(value) for value in series.values)
+                yield row_text([str(series.name or ""), *values])
+    except (KeyError, ValueError, AttributeError, TypeError):
+        left_out["chart"] += 1
+
+
+def read_sheets(data: bytes) -> Pages:
+    """Read sheets as they are shown: numbers in their format, merged cells once for each cell they cover."""
+    import openpyxl  # noqa: PLC0415
+
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+        formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
+        raise Unreadable("The workbook is damaged.") from None
+    pages, left_out = [], Counter[str]()
+    for sheet in book.worksheets:
+        merged = {
+            (row, column): (area.min_row, area.min_col)
+            for area in sheet.merged_cells.ranges
+            if area.size["rows"] * area.size["columns"] <= _MOST_REPEATED
+            for row in range(area.min_row, area.max_row + 1)
+            for column in range(area.min_col, area.max_col + 1)
+        }
+        written = formulas[sheet.title].iter_rows() if sheet.title in formulas.sheetnames else iter(())
+        rows = []
+        for number, cells in enumerate(sheet.iter_rows(max_row=min(sheet.max_row, _MOST_ROWS)), 1):
+            sources = {cell.column: cell.value for cell in next(written, ()) if getattr(cell, "column", None)}
+            row = []
+            for column, cell in enumerate(cells, 1):
+                at = merged.get((number, column))
+                shown = sheet.cell(*at) if at else cell
+                text = _shown(shown.value, shown.number_format)
+                source = sources.get(column)
+                if not text and isinstance(source, str) and source.startswith("="):
+                    text = source
+                    left_out["formula without a stored result"] += 1
+                row.append(text + (f" [note: {cell.comment.text}]" if cell.comment else ""))
+            rows.append(row)
+        left_out["chart"] += len(getattr(sheet, "_charts", ()))
+        left_out["picture"] += len(getattr(sheet, "_images", ()))
+        pages += table_pages(f"Sheet “{sheet.title}”", rows)
+    return Pages(pages, left_out)
+
+
+def _shown(value: object, form: str) -> str:
+    """A value as the sheet shows it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time(0) else value.isoformat(" ", "seconds")
+    if isinstance(value, date | time | timedelta) or not isinstance(value, int | float):
+        return str(value)
+    pattern = form.split(";")[0].replace("\\", "").strip()
+    if pattern and set(pattern) == {"0"} and len(pattern) > 1:  # post codes and other numbers with zeros in front
+        return str(round(value)).zfill(len(pattern))
+    if pattern.endswith("%"):
+        return f"{value * 100:.{len(pattern.partition('.')[2].rstrip('%'))}f}%"
+    return _number(value)
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return str(value)
+
+
+def read_open_document(data: bytes) -> Pages:
+    """Read a text, a spreadsheet or a presentation of LibreOffice: a page for each slide, pages for each sheet."""
+    from lxml import etree  # noqa: PLC0415
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            tree = etree.fromstring(archive.read("content.xml"), parser)
+            left_out = Counter(picture=sum(name.startswith("Pictures/") for name in archive.namelist()))
+    except (KeyError, etree.XMLSyntaxError, zipfile.BadZipFile):
+        raise Unreadable("The document is damaged or protected.") from None
+    body = tree.find(f"{_OFF}body")
+    pages: list[str] = []
+    for kind in body if body is not None else ():
+        if kind.tag == f"{_OFF}presentation":
+            pages += ["\n".join(_paragraphs(slide)) for slide in kind.iter(f"{_DRAW}page")]
+        elif kind.tag == f"{_OFF}spreadsheet":
+            for table in kind.iter(f"{_TABLE}table"):
+                pages += table_pages(f"Sheet “{table.get(f'{_TABLE}name', '')}”", list(_rows(table)))
+        else:
+            pages.append("\n".join(_paragraphs(kind)))
+    return Pages([whole_words(page) for page in pages], left_out)
+
+
+def _paragraphs(node: Any) -> Iterator[str]:
+    for child in node:
+        if child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
+            level = int(child.get(f"{_TEXT}outline-level", "1")) if child.tag == f"{_TEXT}h" else 0
+            boxes = [line for box in child.iter(f"{_DRAW}text-box") for line in _paragraphs(box)]
+            yield ("#" * level + " " if level else "") + _words(child)
+            yield from boxes
+        elif child.tag == f"{_TABLE}table":
+            yield from map(row_text, _rows(child))
+        elif child.tag == f"{_TEXT}list-item":
+            yield from (f"- {line}" for line in _paragraphs(child))
+        elif child.tag not in (f"{_TEXT}tracked-changes", f"{_TEXT}sequence-decls"):
+            yield from _paragraphs(child)
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    for row in table.iter(f"{_TABLE}table-row"):
+        cells: list[str] = []
+        for cell in row:
+            if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+                text = " ".join(_paragraphs(cell))
+                times = int(cell.get(f"{_TABLE}number-columns-repeated", "1"))
+                cells += [text] * (times if text else min(times, _MOST_REPEATED))
+        while cells and not cells[-1].strip():
+            cells.pop()
+        yield from [cells] * min(int(row.get(f"{_TABLE}number-rows-repeated", "1")), _MOST_REPEATED if cells else 1)
+
+
+def _words(node: Any) -> str:
+    out = [node.text or ""]
+    for child in node:
+        if child.tag == f"{_TEXT}s":
+            out.append(" " * int(child.get(f"{_TEXT}c", "1")))
+        elif child.tag == f"{_TEXT}tab":
+            out.append("\t")
+        elif child.tag == f"{_TEXT}line-break":
+            out.append("\n")
+        elif child.tag == f"{_OFF}annotation":
+            out.append(f" [note: {' '.join(_paragraphs(child))}] ")
+        elif child.tag == f"{_TEXT}note":
+            out.append(f" [{' '.join(_paragraphs(child)).strip()}] ")
+        elif child.tag not in (f"{_DRAW}frame", f"{_DRAW}text-box"):
+            out.append(_words(child))
+        out.append(child.tail or "")
+    return "".join(out)

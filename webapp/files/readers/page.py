@@ -1,0 +1,121 @@
+"""HTML as a browser reads it, whatever is broken in it, and books made of it."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import zipfile
+from collections import Counter
+from typing import Any
+from urllib.parse import unquote
+
+from webapp.files.readers.result import Pages, Unreadable, whole_words
+from webapp.files.readers.text import decode
+
+_HIDDEN = "script, style, template, svg title, object, head > *:not(title), [hidden]"
+_BLOCKS = frozenset(
+    (
+        *("p", "div", "section", "article", "ul", "ol", "dl", "table", "blockquote", "header", "footer", "main", "nav"),
+        *("aside", "figure", "figcaption", "details", "summary", "form", "fieldset", "address", "pre", "hr", "center"),
+    )
+)
+_BREAKS = frozenset(["br", "tr", "dt", "dd", "option", "legend", "caption"])
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
+_HEADING = re.compile(r"h([1-6])\Z")
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_SPACE = re.compile(r"[ \t\n\r\f]+")
+_LINES = re.compile(r"\n{3,}")
+
+
+def read_page(data: bytes) -> Pages:
+    """Read a page in the encoding it names, if it is in that."""
+    named = _CHARSET.search(data[:4_096])
+    try:
+        html = data.decode(named[1].decode(), "strict") if named else decode(data)
+    except (LookupError, UnicodeError):
+        html = decode(data)
+    return Pages([text_of_html(html)])
+
+
+def text_of_html(html: str) -> str:
+    """Return the text as a reader sees it, headings and lists as in Markdown; pure."""
+    from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415  # only where HTML is read
+
+    tree = LexborHTMLParser(_unclosed(html))
+    for node in tree.css(_HIDDEN):
+        node.decompose()
+    out: list[str] = []
+    body = tree.body
+    if body is not None:
+        _write(body, out)
+    return _LINES.sub("\n\n", whole_words("".join(out))).strip()
+
+
+def _unclosed(html: str) -> str:
+    """A page without what its author forgot to close: a browser would hide all the rest."""
+    for opens, closes in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
+        at = html.lower().rfind(opens)
+        if at >= 0 and closes not in html.lower()[at:]:
+            html = html[:at] + html[at + len(opens) :]
+    return html
+
+
+def _write(root: Any, out: list[str]) -> None:
+    """Write what is below a node; not by recursion, since a page may be nested deeper than that goes."""
+    node, is_end = root.child, False
+    while node is not None and node.mem_id != root.mem_id:
+        if is_end:
+            if node.tag in _BLOCKS or _HEADING.match(node.tag):
+                out.append("\n\n")
+        else:
+            _begin(node, out)
+            if node.child is not None:
+                node = node.child
+                continue
+        following = node.next
+        node, is_end = (node.parent, True) if following is None else (following, False)
+
+
+def _begin(node: Any, out: list[str]) -> None:
+    tag = node.tag
+    if tag == "-text":
+        text = node.text_content or ""
+        out.append(text if _is_preformatted(node) else _SPACE.sub(" ", text))
+    elif heading := _HEADING.match(tag):
+        out.append("\n\n" + "#" * int(heading[1]) + " ")
+    elif tag in _BLOCKS:
+        out.append("\n\n")
+    elif tag in _BREAKS:
+        out.append("\n")
+    elif tag == "li":
+        out.append("\n- ")
+    elif tag in ("td", "th") and out and not out[-1].endswith("\n"):
+        out.append(" | ")
+    elif tag == "img" and (alt := node.attributes.get("alt")):
+        out.append(alt)
+
+
+def _is_preformatted(node: Any) -> bool:
+    return node.parent is not None and node.parent.tag in ("pre", "textarea")
+
+
+def read_book(data: bytes) -> Pages:
+    """Read the chapters of an EPUB in the order of its spine."""
+    from lxml import etree  # noqa: PLC0415
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as book:
+            container = etree.fromstring(book.read("META-INF/container.xml"), parser)
+            path = container.xpath("string(//*[local-name()='rootfile']/@full-path)")
+            package = etree.fromstring(book.read(path), parser)
+            items = {item.get("id"): item.get("href", "") for item in package.xpath("//*[local-name()='item']")}
+            order = package.xpath("//*[local-name()='itemref']/@idref")
+            names = [posixpath.join(posixpath.dirname(path), unquote(items[key])) for key in order if key in items]
+            names = [posixpath.normpath(name) for name in names]
+            texts = [text_of_html(decode(book.read(name))) for name in names if name in book.namelist()]
+            pictures = sum(name.lower().endswith(_PICTURES) for name in book.namelist())
+    except (KeyError, etree.XMLSyntaxError, zipfile.BadZipFile):
+        raise Unreadable("The book is damaged or protected.") from None
+    return Pages(texts, Counter(picture=pictures))

@@ -1,0 +1,52 @@
+"""What a reader returns, and the ways to say what a file holds; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+ROWS_A_PAGE = 200
+_JOINERS = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_HYPHENATED = re.compile(r"(?<=\w)[\u2010-](?:\r\n|\n)(?=[a-zà-ÿ])")
+
+
+class Unreadable(ValueError):
+    """No text can be read; the message says why."""
+
+
+@dataclass
+class Pages:
+    """The pages of a file as text, and how many things of a kind were left out."""
+
+    texts: list[str]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def note(self) -> str:
+        """Return a line about what was left out; empty if nothing was."""
+        found = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.left_out.items() if count]
+        return f"[Not read: {', '.join(found)}]" if found else ""
+
+
+def whole_words(text: str) -> str:
+    """Return a text whose words are not interrupted: by soft hyphens, zero-width spaces, or the end of a line."""
+    return _HYPHENATED.sub("", _JOINERS.sub("", text)).replace("\u2011", "-")
+
+
+def row_text(cells: Iterable[str]) -> str:
+    """A row of a table on one line."""
+    return " | ".join(" ".join(cell.split()) for cell in cells)
+
+
+def table_pages(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as pages of ROWS_A_PAGE, each headed by the first row."""
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if not rows:
+        return []
+    head, rest = row_text(rows[0]), rows[1:] or [[]]
+    pages = []
+    for start in range(0, len(rest), ROWS_A_PAGE):
+        lines = [row_text(row) for row in rest[start : start + ROWS_A_PAGE] if row]
+        pages.append("\n".join([line for line in (title, head) if line] + lines))
+    return pages

@@ -1,0 +1,97 @@
+"""Plain text in any encoding, tables of separated values, notebooks, rich text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+
+from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
+
+_BOMS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+_SAMPLE = 200_000
+_SEPARATORS = ",;\t|"
+_MOST_BROKEN = 0.01
+_SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
+
+
+def decode(data: bytes) -> str:
+    """Return text in whatever encoding it is; a byte that fits none costs one character."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace").removeprefix("\ufeff")
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in data[:_SAMPLE]):
+        return text
+    if not broken:
+        return text
+    import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
+
+    return data.decode(chardet.detect(data[:_SAMPLE])["encoding"] or "cp1252", "replace")
+
+
+def read_text(data: bytes) -> Pages:
+    """Read plain text."""
+    return Pages([whole_words(decode(data))])
+
+
+def read_table(data: bytes) -> Pages:
+    """Read separated values, whatever separates them and ends the lines."""
+    text = decode(data)
+    named = _SEP_LINE.match(text)
+    text = text[named.end() :] if named else text
+    csv.field_size_limit(len(text) + 1)
+    lines = text.splitlines()
+    separator = named[1] if named else _separator(lines[:50])
+    source = text if "\n" in text else "\n".join(lines)
+    return Pages(table_pages("", list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))))
+
+
+def _separator(lines: list[str]) -> str:
+    """The separator that the most lines have equally often."""
+
+    def fit(separator: str) -> tuple[int, int]:
+        counts = Counter(len(row) - 1 for row in csv.reader(lines, delimiter=separator) if row)
+        many, often = max(counts.items(), key=lambda item: (item[0] > 0, item[1], item[0]), default=(0, 0))
+        return (often if many else 0), many
+
+    return max(_SEPARATORS, key=fit)
+
+
+def read_notebook(data: bytes) -> Pages:
+    """Read the cells of a Jupyter notebook with the text of their outputs; pictures are left out."""
+    try:
+        cells = json.loads(decode(data))["cells"]
+        texts, left_out = [], Counter[str]()
+        for cell in cells:
+            source = _joined(cell.get("source"))
+            texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
+            for output in cell.get("outputs") or ():
+                parts = output.get("data") or {}
+                left_out["picture"] += any(kind.startswith("image/") for kind in parts)
+                texts.append(_joined(output.get("text") or parts.get("text/plain")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Unreadable("The notebook is damaged.") from None
+    return Pages(["\n\n".join(text for text in texts if text.strip())], left_out)
+
+
+def _joined(lines: object) -> str:
+    return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
+
+
+def read_rich_text(data: bytes) -> Pages:
+    """Read RTF."""
+    from striprtf.striprtf import rtf_to_text  # noqa: PLC0415
+
+    source = data.decode("cp1252", "replace")
+    text = str(rtf_to_text(source, errors="replace"))  # type: ignore[no-untyped-call]
+    return Pages([whole_words(text)], Counter(picture=source.count(r"\pict")))
