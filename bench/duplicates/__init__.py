@@ -19,8 +19,8 @@ from bench.report import table, verdict
 from webapp.llm.embeddings import Embedder
 from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
-from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT, Policy
-from webapp.memories.rules.similarity import Likeness, compare, may_be_same
+from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT
+from webapp.memories.rules.similarity import is_same, may_be_same
 
 PAIRS = Path(__file__).parent / "pairs.tsv"
 STEPS = [n / 100 for n in range(60, 100, 2)]
@@ -42,7 +42,7 @@ class Pair:
         """Return whether they count as one at a threshold."""
         if not by_rule:
             return self.cosine >= bound
-        return compare(self.left, self.right, self.cosine, bound, Policy().contradiction_similarity) is Likeness.SAME
+        return is_same(self.left, self.right, self.cosine, bound)
 
 
 def main(arguments: Sequence[str] = ()) -> bool:
@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] = ()) -> bool:
         for pair in pairs
         if may_be_same(pair.left, pair.right, pair.cosine, MAYBE_SAME_AT) and not pair.merged_at(SAME_AT)
     ]
-    told = f"{sum(p.same for p in looked_at)} same and {sum(not p.same for p in looked_at)} others"
-    print(f"left to the nightly look, from {MAYBE_SAME_AT}: {told}")
+    counts = f"{sum(p.same for p in looked_at)} same and {sum(not p.same for p in looked_at)} others"
+    print(f"left to the nightly look, from {MAYBE_SAME_AT}: {counts}")
     others = [pair for pair in pairs if not pair.same]
     share = sum(pair.merged_at(SAME_AT) for pair in others) / len(others)
     return verdict(f"others merged at {SAME_AT}: {share:.3f}, at most {WRONG}", share <= WRONG)

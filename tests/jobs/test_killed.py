@@ -13,7 +13,7 @@ from datetime import timedelta
 import pytest
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
-from sqlalchemy import func, select, text
+from sqlalchemy import NullPool, create_engine, func, select, text
 
 from testkit.processes import wait_until
 from tests.memories.conversing import answers, converse, current, memories_of, operation
@@ -122,7 +122,9 @@ def held(app, point: str, table: str) -> Iterator[Callable[[], bool]]:
         "committing": ([f"BACKUP STAGE {stage}" for stage in stages], "Waiting for backup lock", "BACKUP STAGE END"),
     }[point]
     waiting = text("SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE :state")
-    with app.app_context(), db.engine.connect() as holder, db.engine.connect() as watcher:
+    with app.app_context():
+        patient = create_engine(db.engine.url, poolclass=NullPool)  # the web's own gives up on a slow statement
+    with patient.connect() as holder, patient.connect() as watcher:
         for statement in take:
             holder.execute(text(statement))
         try:

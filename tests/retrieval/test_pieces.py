@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 from flask import Flask
 from sqlalchemy import select
 
@@ -70,6 +71,17 @@ def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_
     assert vector_jobs.index_user(user.user_id).total == 0
 
 
+@pytest.fixture
+def patient(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply waits for what it is given, however long that takes here."""
+    long = app.extensions["settings"].model_copy(update={"embedding_query_seconds": 60.0, "index_wait_seconds": 60.0})
+    monkeypatch.setitem(app.extensions, "settings", long)
+    chat = app.extensions["chat"]
+    chat.runner.start()
+    monkeypatch.setattr(chat.runner._tables, "_settings", long)
+
+
+@pytest.mark.usefixtures("patient")
 def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
     app: Flask, client: ApiClient, user: Person, model: ServerHandle
 ) -> None:

@@ -13,6 +13,7 @@ from testkit.people import post_form
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
 from webapp.db.base import db, now
+from webapp.files.models import MessageFile
 from webapp.transfer import import_jobs, storage
 from webapp.transfer.models import Import
 
@@ -115,6 +116,60 @@ def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(
     assert shown["message_count"] == 2
     versions = client.get(f"/api/messages/{shown['messages'][1]['message_id']}/versions").get_json()
     assert "Answer 1." in json.dumps(versions)
+
+
+def test_importing_again_completes_what_was_missing_before(app, client, run_jobs):
+    bare = chatgpt_conversation(1)
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-abc"}
+    bare["mapping"]["q1"]["message"]["content"] = {"content_type": "multimodal_text", "parts": [picture, "Look"]}
+    first = _bring(client, run_jobs, zipped({"conversations.json": [bare]}))
+    assert first["counts"]["files that are not in the export left out"] == 1
+    (item,) = client.get(f"/api/imports/{first['import_id']}/items?outcome=incomplete").get_json()["items"]
+    assert item["left_out"]["files that are not in the export"] == 1
+    (talk,) = _talks(client)
+    assert _said(client, talk["conversation_id"])[0] == ("user", "[image]\n\nLook")
+    bare["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
+    whole = zipped({"conversations.json": [bare], "file-abc-hive.md": b"# Hive"})
+    again = _bring(client, run_jobs, whole)
+    assert again["counts"]["conversations updated"] == 1
+    (talk,) = _talks(client)
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Look", "Another wording."]
+    shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"][0]
+    assert [file["name"] for file in shown["custom_payload"]["files"]] == ["hive.md"]
+    assert _bring(client, run_jobs, whole)["counts"]["conversations unchanged"] == 1
+
+
+def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(app, client, run_jobs):
+    talk = chatgpt_conversation(1)
+    talk["mapping"]["q1"]["message"]["metadata"] = {"attachments": [{"id": "file-abc", "name": "hive.md"}]}
+    export = zipped({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"})
+    _bring(client, run_jobs, export)
+    with app.app_context():
+        reply = db.session.scalar(db.select(Message).where(Message.role == "assistant"))
+        reply.content = "Taken out."  # as forgetting does
+        db.session.commit()
+    (file,) = client.get("/api/files").get_json()["files"]
+    assert client.delete(f"/api/files/{file['file_id']}").status_code == 204
+    talk["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
+    _bring(client, run_jobs, zipped({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
+    (shown,) = _talks(client)
+    assert [text for _, text in _said(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
+    with app.app_context():
+        assert db.session.query(MessageFile).count() == 0
+
+
+def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):
+    talk = chatgpt_conversation(1, create_time=None, update_time=0)
+    for part in talk["mapping"].values():
+        if part["message"]:
+            part["message"]["create_time"] = None
+    done = _bring(client, run_jobs, zipped({"conversations.json": [talk]}))
+    (item,) = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
+    assert item["reason"] == "It has no date in the export."
+    (shown,) = _talks(client)
+    assert shown["created_at"].startswith("1971-01-01")
+    page = login(user).get(f"/c/{shown['conversation_id']}").text
+    assert "no date" in page and "Undated" in page and "1971</time>" not in page
 
 
 def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):

@@ -43,7 +43,6 @@ DEEP = b"[" * 50_000
 @pytest.mark.parametrize(
     ("reader", "content", "filename"),
     [
-        ("claude", zipped({"conversations.json": [], "memories.json": DEEP.decode()}), "export.zip"),
         ("claude", zipped({"conversations.json": [], "projects/a.json": DEEP.decode()}), "export.zip"),
         ("mem0", DEEP, "memories.json"),
         ("mcp-memory", DEEP, "memory.json"),
@@ -85,7 +84,8 @@ def test_claude_messages_with_text_alone_with_nothing_and_without_parents(parts)
     ]
     (talk,) = parts("claude", zipped({"conversations.json": [{"uuid": "c", "name": "", "chat_messages": rows}]}))
     assert _texts(talk) == ["Old form", "Answer\n\n[p.png]"]
-    assert talk.title is None and talk.left_out == 1
+    assert talk.title is None
+    assert talk.left_out == {"hidden messages": 1, "files that are not in the export": 1}
 
 
 def test_claude_branches_with_a_circle_and_without_a_leaf_end(parts):
@@ -258,7 +258,7 @@ def test_openwebui_chats_as_a_list_with_parts_and_outputs(parts):
     (talk,) = parts(
         "openwebui", [{"id": "c", "title": " ", "chat": {"title": "Inner", "messages": messages}}], "a.json"
     )
-    assert (talk.title, _texts(talk), talk.left_out) == ("Inner", ["Look", "Shown"], 2)
+    assert (talk.title, _texts(talk), talk.left_out.total()) == ("Inner", ["Look", "Shown"], 2)
 
 
 def test_openwebui_without_a_current_message_in_a_circle_and_with_holes(parts):
@@ -278,7 +278,7 @@ def test_openwebui_without_a_current_message_in_a_circle_and_with_holes(parts):
 
 def test_openwebui_names_what_it_cannot_read(parts):
     found = parts("openwebui", [{"id": 1}, {"chat": {"history": 7, "messages": 3}}, exports.openwebui_chat()], "a.json")
-    assert [part.place for part in _of(found, Unreadable)] == ["a.json, chat 1", "a.json, chat 2"]
+    assert [part.place for part in _of(found, Unreadable)] == ["a.json, conversation 1", "a.json, conversation 2"]
     assert len(_of(found, ReadConversation)) == 1
     cut = json.dumps([exports.openwebui_chat()] * 2)[:-20].encode()
     found = parts("openwebui", cut, "a.json")
@@ -450,5 +450,5 @@ def test_librechat_names_files_it_cannot_read(parts):
         "odd.json": {"conversationId": 1, "messages": 3},
     }
     found = parts("librechat", zipped(files))
-    assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json"]
+    assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
     assert len(_of(found, ReadConversation)) == 1

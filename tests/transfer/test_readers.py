@@ -59,7 +59,7 @@ def test_chatgpt_shows_the_branch_that_was_seen_and_nothing_hidden(read):
     assert _said(talk) == [("user", "Question 1"), ("assistant", "Answer 1.")]
     assert talk.messages[1].model == "gpt-5"
     assert talk.created_at == datetime.fromtimestamp(1_700_000_000, UTC)
-    assert talk.left_out == 5
+    assert talk.left_out == {"hidden messages": 3, "steps of tools": 1, "other versions": 1}
     assert HIDDEN not in str(parts)
     remembered = {(memory.content, memory.kind) for memory in _only(parts, ReadMemory)}
     assert remembered == {
@@ -172,7 +172,7 @@ def test_claude_with_projects_and_memories(read):
         said = _said(talk)
         assert said[:2] == [("user", "Hello Claude"), ("assistant", "Hi")]
         assert "the attachment" in said[2][1]
-    assert HIDDEN not in str(parts)
+        assert HIDDEN not in str(said) and talk.messages[1].thought == HIDDEN
     assert [(memory.content, memory.project) for memory in _only(parts, ReadMemory)] == [
         ("Ana keeps bees.", None),
         ("She lives in Lisbon.", None),
@@ -193,7 +193,7 @@ def test_open_webui(read):
     assert name == "openwebui"
     assert _said(talk) == [("user", "Hi there"), ("assistant", "New")]
     assert talk.is_archived and talk.messages[1].model == "llama"
-    assert HIDDEN not in str(parts)
+    assert (talk.messages[1].thought, talk.left_out) == (HIDDEN, {"other versions": 1})
 
 
 @pytest.mark.parametrize("zip_it", [True, False])
@@ -207,7 +207,7 @@ def test_grok_shows_the_branch_written_last(read, zip_it):
     assert _said(talk) == [("user", "When is high tide?"), ("assistant", "At two."), ("user", "Thanks")]
     assert [message.model for message in talk.messages] == [None, "grok-4", None]
     assert talk.messages[1].at == datetime.fromtimestamp(1_760_000_002, UTC)
-    assert (talk.created_at.year, talk.left_out) == (2025, 2)
+    assert (talk.created_at.year, talk.left_out.total()) == (2025, 2)
     assert [(part.name, part.instructions) for part in _only(parts, ReadProject)] == [("Boats", "Speak like a sailor.")]
     assert HIDDEN not in str(parts)
 
@@ -217,7 +217,7 @@ def test_librechats_errors_are_no_replies(read):
     conversation["messagesTree"][0]["children"][0] |= {"error": True, "content": [], "text": "Quota exceeded"}
     _, (talk,) = read(conversation, "talk.json")
     assert _said(talk) == [("user", "Question")]
-    assert talk.left_out == 1
+    assert talk.left_out == {"hidden messages": 1}
 
 
 def test_librechat(read):
@@ -354,8 +354,6 @@ def test_notes(read):
 @pytest.mark.parametrize(
     ("content", "filename"),
     [
-        (b"", "a.json"),
-        (b"{}", "a.json"),
         (b"[1, 2]", "a.json"),
         (b"\x00\xff", "a.bin"),
         (zipped({"a.png": "x"}), "a.zip"),
@@ -366,6 +364,12 @@ def test_notes(read):
 def test_what_is_no_export_is_refused(read, content, filename):
     with pytest.raises(ImportRefused, match="not an export"):
         read(content, filename)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b" [] \n"])
+def test_an_empty_file_is_called_empty(read, content):
+    with pytest.raises(ImportRefused, match="nothing in this file"):
+        read(content, "a.json")
 
 
 def test_bombs_and_broken_zips_are_refused(tmp_path):

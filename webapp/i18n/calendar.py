@@ -14,6 +14,8 @@ from webapp.i18n.request_language import gettext as _
 
 def describe_moment(at: datetime, today: date, code: str) -> str:
     """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
+    if not dates.is_dated(at):
+        return _("no date")
     if code == SOURCE:
         return dates.describe_moment(at, today)
     days = (today - at.date()).days
@@ -29,6 +31,8 @@ def describe_moment(at: datetime, today: date, code: str) -> str:
 
 def exactly(at: datetime, code: str) -> str:
     """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
+    if not dates.is_dated(at):
+        return _("The export it came from has no date for it.")
     if code == SOURCE:
         return dates.exactly(at)
     day = str(format_date(at, "full", locale=locale_of(code)))
@@ -48,6 +52,8 @@ def moment(at: datetime, code: str) -> str:
 
 def list_heading(day: date, today: date, code: str) -> str:
     """The heading in a list above what happened on a day: today, yesterday, the last week or 30 days, then by month."""
+    if not dates.is_dated(day):
+        return _("Undated")
     days = (today - day).days
     if days <= 0:
         return _("Today")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
+UNDATED = datetime(1971, 1, 1, tzinfo=UTC)
+"""Stands for the date of what was imported without one: the earliest that a TIMESTAMP column holds in any time zone."""
 _ZONES = frozenset(available_timezones())
 # Not with strftime, which is slow and follows the machine's language.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -33,6 +35,11 @@ def is_zone(name: str) -> bool:
 def zone(name: str | None) -> tzinfo:
     """The time zone of that IANA name; UTC for an unknown name."""
     return ZoneInfo(name) if name in _ZONES else UTC
+
+
+def is_dated(day: date) -> bool:
+    """Return whether a day, or a moment, is a real one, in any time zone, and not that of something undated."""
+    return day.year > UNDATED.year
 
 
 def describe_moment(at: datetime, today: date) -> str:

@@ -123,7 +123,7 @@ def _asked() -> tuple[Any, str, str | None] | Response:
         found: tuple[Any, str, str | None] = made.consent()
     except made.OAuth2Error as error:
         if error.redirect_uri:
-            answer: Response = made.refused(error)
+            answer: Response = made.refusal_response(error)
             return answer
         reason = error.description or error.error
         raise Invalid.field(

@@ -55,11 +55,11 @@ class Pull:
 
 def find_pull(name: str) -> Pull | None:
     """Return the last pull on a server; one whose process has died is interrupted."""
-    stored = redis().get(_key(name))
+    stored, alive = redis().mget(_key(name), _alive(name))  # at one moment: it may just be ending
     if not isinstance(stored, bytes):
         return None
     found = Pull(**json.loads(stored))
-    if found.state == "running" and not redis().exists(_alive(name)):
+    if found.state == "running" and not alive:
         return replace(found, state="failed", problem="interrupted")
     return found
 

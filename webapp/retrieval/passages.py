@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.i18n.dates import full_date
+from webapp.i18n.dates import full_date, is_dated
 from webapp.retrieval.scope import Scope
 
 KINDS = ("memory", "chunk", "message", "document")
@@ -132,7 +132,7 @@ class FoundPassage:
     @property
     def source(self) -> str:
         """Return where it comes from, in words for the model."""
-        day = full_date(self.at)
+        day = full_date(self.at) if is_dated(self.at) else "undated"
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":
             return f"{day}{place}"

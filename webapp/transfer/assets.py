@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import PurePosixPath
@@ -36,7 +37,7 @@ class ConversationFiles:
 
     @property
     def reason(self) -> str:
-        """Return what was left out, in words; empty if nothing was."""
+        """Return which files could not be taken in, in words; empty if all could."""
         if not self.left_out:
             return ""
         many = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
@@ -65,8 +66,15 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
 def attach(conversation: Conversation, message: Message, wanted: dict[int, str]) -> None:
     """Attach files to a message that has just been written."""
     names = files.attach(conversation.user_id, conversation.conversation_id, message.message_id, wanted)
-    message.custom_payload = {**(message.custom_payload or {}), "files": names}
+    before = message.custom_payload or {}
+    message.custom_payload = {**before, "files": [*before.get("files", []), *names]}
     conversation.has_files = True
+
+
+def without(wanted: dict[int, str], names: Collection[str]) -> dict[int, str]:
+    """Return the files of `wanted` whose names a message never had."""
+    known = db.session.execute(select(File.file_id, File.name).where(File.file_id.in_(wanted)))
+    return {file_id: wanted[file_id] for file_id, name in known if name not in names}
 
 
 def take_back(user_id: int, import_id: int) -> None:

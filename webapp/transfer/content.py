@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol
 
+from webapp.i18n.dates import is_dated
+from webapp.i18n.marks import N_
 from webapp.transfer.sources import Upload
 
 Role = Literal["user", "assistant"]
-EARLIEST, LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC)
-"""The range of a TIMESTAMP column, with room for any time zone."""
+LATEST = datetime(2038, 1, 1, tzinfo=UTC)
+"""The end of a TIMESTAMP column, with room for any time zone."""
 
 
 @dataclass(slots=True)
@@ -25,7 +28,8 @@ class ReadFile:
 
 @dataclass(slots=True)
 class ReadMessage:
-    """One visible message; `source_id` is unique within its conversation and the same in every export of it."""
+    """One visible message; `source_id` is unique within its conversation and the same in every export of it, `thought`
+    is what the model thought before it, where the export has that."""
 
     source_id: str
     role: Role
@@ -33,11 +37,22 @@ class ReadMessage:
     at: datetime | None = None
     model: str | None = None
     files: list[ReadFile] = field(default_factory=list)
+    thought: str = ""
+
+
+OTHER_VERSIONS = N_("other versions")
+HIDDEN = N_("hidden messages")
+STEPS = N_("steps of tools")
+MISSING_FILES = N_("files that are not in the export")
+REFUSED_FILES = N_("files that cannot be attached")
+CHANGES = N_("changes of documents that do not fit")
+LEFT_OUT = (OTHER_VERSIONS, HIDDEN, STEPS, MISSING_FILES, REFUSED_FILES, CHANGES)
+"""What a conversation may have that is not taken in."""
 
 
 @dataclass(slots=True)
 class ReadConversation:
-    """A conversation as its owner last saw it; `left_out` counts hidden messages and those on other branches."""
+    """A conversation as its owner last saw it; `left_out` counts what is not taken in, by its kind in LEFT_OUT."""
 
     source_id: str
     title: str | None
@@ -49,7 +64,7 @@ class ReadConversation:
     folder: str | None = None
     tags: list[str] = field(default_factory=list)
     may_remember: bool = True
-    left_out: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -119,7 +134,7 @@ def instant(value: Any) -> datetime | None:
             at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    return at if EARLIEST <= at <= LATEST else None
+    return at if is_dated(at) and at <= LATEST else None
 
 
 def text_or_none(value: Any) -> str | None:
@@ -144,6 +159,12 @@ def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | N
     leaves = [node for node in parents if node not in inner] or list(parents)
     order = {node: position for position, node in enumerate(parents)}
     return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)
+
+
+def unshown(rows: Sized, path: Sized, shown: int) -> Counter[str]:
+    """Count what a conversation of `rows` leaves out if `shown` messages of the branch `path` are shown."""
+    found = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown})
+    return +found
 
 
 def shown_path(

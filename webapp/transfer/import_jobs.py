@@ -25,7 +25,7 @@ from webapp.errors import DomainError
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.transfer import import_learning, storage
 from webapp.transfer.assets import ConversationFiles, bring
-from webapp.transfer.content import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.readers import READERS
@@ -148,7 +148,9 @@ def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, C
             written = _written(row, part, options, brought.get(number, ConversationFiles()))
             counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
             counts["messages"] += written.messages
-            db.session.add(_item(row, part, written))
+            left_out = _left_out(part, written, brought.get(number))
+            counts.update({f"{kind} left out": count for kind, count in left_out.items()})
+            db.session.add(_item(row, part, written, left_out))
         _propose(row, memories, counts)
         row.position += len(batch)
         row.counts = {name: count for name, count in counts.items() if count}
@@ -204,7 +206,15 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
             counts[f"memories {outcome}"] += count
 
 
-def _item(row: Import, part: Part, written: WriteResult) -> ImportItem:
+def _left_out(part: Part, written: WriteResult, brought: ConversationFiles | None) -> dict[str, int]:
+    """Return what of a conversation was not taken in, by kind."""
+    if not isinstance(part, ReadConversation) or written.outcome not in ("imported", "updated"):
+        return {}
+    refused = Counter({REFUSED_FILES: len(brought.left_out) if brought else 0})
+    return dict(+(part.left_out + refused))
+
+
+def _item(row: Import, part: Part, written: WriteResult, left_out: dict[str, int]) -> ImportItem:
     # An imported conversation is shown by its own title, which forgetting reaches; no copy is kept here.
     kept = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
@@ -215,6 +225,7 @@ def _item(row: Import, part: Part, written: WriteResult) -> ImportItem:
         reason=written.reason or None,
         target_id=written.target_id,
         message_count=written.messages,
+        left_out=left_out or None,
     )
 
 

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from webapp.conversations.folders import create_folder
 from webapp.conversations.messages import supersede_from
-from webapp.conversations.models import Conversation, Folder, Message
+from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
 from webapp.conversations.schemas import MOST_TAGS, FolderFields
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db, now
+from webapp.db.base import db
 from webapp.http.validation import MAX_TEXT_BYTES
+from webapp.i18n.dates import UNDATED, is_dated
 from webapp.spaces.documents import add_document
 from webapp.spaces.models import Space
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
@@ -77,7 +78,8 @@ def write_conversation(
     else:
         db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
     _append(row, import_id, part.messages, at[0], parent_id=None, files=files or {})
-    return WriteResult("imported", target_id=row.conversation_id, messages=len(part.messages))
+    reason = "" if is_dated(at[1]) else "It has no date in the export."
+    return WriteResult("imported", reason, row.conversation_id, len(part.messages))
 
 
 def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
@@ -127,18 +129,23 @@ def _continue(
 ) -> WriteResult:
     """Append what is new to a conversation that was imported before; an edit supersedes what it replaced."""
     there = db.session.execute(
-        select(Message.message_id, ImportedMessage.source_id)
+        select(Message.message_id, ImportedMessage.source_id, ImportedMessage.digest)
         .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
         .where(Message.conversation_id == row.conversation_id, Message.superseded_by_id.is_(None))
         .order_by(Message.message_id)
     ).all()
-    if any(source_id is None for _, source_id in there):
-        return WriteResult("skipped", "You have gone on with it here.", row.conversation_id)
     wanted = [_key(message.source_id) for message in part.messages]
     same = 0
     while same < min(len(there), len(wanted)) and there[same].source_id == wanted[same]:
         same += 1
+    both = zip(there[:same], part.messages[:same], strict=True)
+    completed = _complete(row, {known.message_id: (known.digest, read) for known, read in both}, files)
+    if any(known.source_id is None for known in there):
+        reason = "You have gone on with it here."
+        return WriteResult("updated" if completed else "skipped", reason, row.conversation_id)
     if same == len(wanted):
+        if completed:
+            return WriteResult("updated", "Files or words that were missing are there now.", row.conversation_id)
         return WriteResult("unchanged", "It is there already.", row.conversation_id)
     parent = there[same - 1].message_id if same else None
     new = _append(row, import_id, part.messages[same:], _span(part)[0], parent_id=parent, files=files)
@@ -147,6 +154,47 @@ def _continue(
     row.updated_at = _span(part)[1]
     db.session.flush()
     return WriteResult("updated", target_id=row.conversation_id, messages=len(new))
+
+
+def _complete(
+    row: Conversation,
+    known: Mapping[int, tuple[str | None, ReadMessage]],
+    files: Mapping[str, dict[int, str]],
+) -> bool:
+    """Add to messages that were imported before what their export had not then: files, and words that differ from those
+    imported unless they were changed here; returns whether there was any. Files that were deleted here stay away."""
+    due = [
+        message_id
+        for message_id, (digest, read) in known.items()
+        if read.source_id in files or (digest and digest != digest_of(read.content))
+    ]
+    changed = []
+    for message in db.session.scalars(select(Message).where(Message.message_id.in_(due)).order_by(Message.message_id)):
+        digest, read = known[message.message_id]
+        had = {about.get("name") for about in (message.custom_payload or {}).get("files") or ()}
+        missing = assets.without(files.get(read.source_id, {}), had)
+        if missing:
+            assets.attach(row, message, missing)
+        is_new = digest == digest_of(message.content) and digest != digest_of(read.content)
+        if is_new:
+            message.content = clean(read.content)
+            db.session.execute(
+                update(ImportedMessage)
+                .where(ImportedMessage.message_id == message.message_id)
+                .values(digest=digest_of(read.content))
+            )
+        if missing or is_new:
+            changed.append(message.message_id)
+    if changed:
+        messages_changed.send(None, conversation=row, first_id=changed[0])
+        row.extraction_due = row.summary_due = False
+        db.session.flush()
+    return bool(changed)
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a message's words as they are stored."""
+    return hashlib.sha256(clean(text).encode()).hexdigest()
 
 
 def _append(
@@ -187,12 +235,16 @@ def _append(
             "conversation_id": row.conversation_id,
             "import_id": import_id,
             "source_id": _key(read.source_id),
+            "digest": digest_of(read.content),
         }
         for new, read in zip(made, messages, strict=True)
     ]
     db.session.flush()
     db.session.execute(insert(ImportedMessage), sources)
     for new, read in zip(made, messages, strict=True):
+        if read.thought:
+            db.session.add(MessageReasoning(message_id=new.message_id, content=clean(read.thought)))
+            new.custom_payload = {"reasoning": {"duration_ms": 0}}
         if read.source_id in files:
             assets.attach(row, new, files[read.source_id])
     row.message_count += len(made)
@@ -233,7 +285,7 @@ def _tags(names: list[str]) -> list[str]:
 def _span(part: ReadConversation) -> tuple[datetime, datetime]:
     """Return when the conversation began and when its last message was written, as far as the export tells."""
     times = [message.at for message in part.messages if message.at]
-    begin = times[0] if times else part.created_at or now()
+    begin = times[0] if times else part.created_at or part.updated_at or UNDATED
     return begin, max([*times, *([part.updated_at] if part.updated_at and not times else [])], default=begin)
 
 

@@ -72,6 +72,7 @@ class ImportItem(Base):
     reason: Mapped[str | None] = mapped_column(String(255))
     target_id: Mapped[int | None]
     message_count: Mapped[int] = mapped_column(default=0)
+    left_out: Mapped[dict[str, int] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class ImportSource(Base):
@@ -85,7 +86,7 @@ class ImportSource(Base):
 
 
 class ImportedMessage(Base):
-    """Which message of the other program a message corresponds to."""
+    """Which message of the other program a message corresponds to; `digest` is of its words as they were imported."""
 
     __tablename__ = "imported_messages"
     __table_args__ = (
@@ -100,6 +101,7 @@ class ImportedMessage(Base):
     conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
     import_id: Mapped[int | None] = mapped_column(ForeignKey("imports.import_id", ondelete="SET NULL"))
     source_id: Mapped[str] = mapped_column(Key(64))
+    digest: Mapped[str | None] = mapped_column(Key(64))
 
 
 class Export(Base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for
 
@@ -20,7 +20,7 @@ from webapp.transfer import conversation_download, export_jobs, import_learning,
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, PastedImport, StartImport
+from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport
 
 blueprint = Blueprint("transfer_pages", __name__)
 
@@ -35,6 +35,12 @@ COUNTED = N_(
         "conversations unchanged": "conversations that were already there",
         "conversations skipped": "conversations skipped",
         "messages": "messages",
+        "other versions left out": "other versions left out",
+        "hidden messages left out": "hidden messages left out",
+        "steps of tools left out": "steps of tools left out",
+        "files that are not in the export left out": "files that are not in the export",
+        "files that cannot be attached left out": "files that cannot be attached",
+        "changes of documents that do not fit left out": "changes of documents that do not fit",
         "memories proposed": "memories to review",
         "memories known": "memories already known",
         "memories forgotten": "memories that you had forgotten",
@@ -97,7 +103,7 @@ def show_import(import_id: int) -> ViewResult:
     query = ItemQuery(
         limit=ITEMS,
         cursor=requested_cursor(),
-        outcome=outcome if outcome in ("imported", "updated", "unchanged", "skipped") else None,
+        outcome=outcome if outcome in get_args(Outcome) else None,
     )
     page = service.list_items(current_user_id(), import_id, query)
     shown = {

@@ -114,8 +114,11 @@ class ImportList(BaseModel):
     next_cursor: str | None
 
 
+Outcome = Literal["imported", "updated", "unchanged", "skipped", "incomplete"]
+
+
 class ItemQuery(PageQuery):
-    outcome: Literal["imported", "updated", "unchanged", "skipped"] | None = None
+    outcome: Outcome | None = Field(None, description="“incomplete”: those of which something was left out.")
 
 
 class ItemOut(BaseModel):
@@ -126,6 +129,7 @@ class ItemOut(BaseModel):
     reason: str | None
     target_id: int | None
     message_count: int
+    left_out: dict[str, int] = Field(description="How many things of which kind were not taken in.")
 
     @classmethod
     def of(cls, row: ImportItem) -> ItemOut:
@@ -137,6 +141,7 @@ class ItemOut(BaseModel):
             reason=row.reason,
             target_id=row.target_id,
             message_count=row.message_count,
+            left_out=row.left_out or {},
         )
 
 

@@ -97,7 +97,9 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
         .where(ImportItem.import_id == import_id)
         .order_by(ImportItem.item_id)
     )
-    if query.outcome:
+    if query.outcome == "incomplete":
+        statement = statement.where(ImportItem.left_out.is_not(None))
+    elif query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
     if query.cursor:
         (last_id,) = keyset.position()

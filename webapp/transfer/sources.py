@@ -6,7 +6,7 @@ import json
 import lzma
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,10 @@ MOST_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MOST_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
+MOST_OBJECT = 256 * 1024**2
+"""The most bytes of a member that is read as one object."""
+WRAPPERS = ("conversations", "data", "chats", "items", "results")
+"""The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
 
@@ -126,11 +130,57 @@ class Upload:
         try:
             if beginning.startswith("["):
                 return next(iter(self.items(name)), None)
-            if beginning.startswith("{") and self.size(name) <= 256 * 1024**2:
-                return json.loads(self.text(name, 256 * 1024**2))
+            if beginning.startswith("{") and self.size(name) <= MOST_OBJECT:
+                return json.loads(self.text(name, MOST_OBJECT))
         except (ValueError, RecursionError):
             return None
         return None
+
+    @property
+    def json_names(self) -> list[str]:
+        """The members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
+        if self.is_archive:
+            return [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
+        return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
+
+    def records(self, name: str, is_record: Callable[[Any], bool]) -> Iterator[Any]:
+        """The records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of them,
+        or the only one. Raises ValueError where the JSON stops being valid."""
+        if not self.peek(name).lstrip().startswith("{"):
+            yield from self.items(name)
+        elif self._is_lines(name):
+            yield from self._lines(name)
+        elif is_record(whole := self.first_item(name)):
+            yield whole
+        else:
+            yield from (item for _, item in self.items_under(name, *WRAPPERS))
+
+    def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
+        """The first record of a member; None if there is none."""
+        try:
+            return next(self.records(name, is_record), None)
+        except (ValueError, RecursionError):
+            return None
+
+    def _is_lines(self, name: str) -> bool:
+        """Tell whether a member has an object on its first line, and another below it."""
+        with self.open(name) as file:
+            first = file.readline(MOST_OBJECT)
+            try:
+                return isinstance(json.loads(first.removeprefix(b"\xef\xbb\xbf")), dict) and b"{" in file.readline(
+                    1_000
+                )
+            except (ValueError, RecursionError):
+                return False
+
+    def _lines(self, name: str) -> Iterator[Any]:
+        with self.open(name) as file:
+            while line := file.readline(MOST_ITEM):
+                if line.strip():
+                    try:
+                        yield json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+                    except (ValueError, RecursionError) as error:
+                        raise ValueError("the file is damaged or was cut off") from error
 
     def __enter__(self) -> Upload:
         return self

@@ -9,9 +9,10 @@ from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
 from webapp.transfer.readers.grok import Grok
 from webapp.transfer.readers.librechat import LibreChat
-from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, OwnMemories, PastedList
+from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, OwnMemories
 from webapp.transfer.readers.notes import Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
+from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.readers.portable import Portable
 from webapp.transfer.readers.sharegpt import ShareGPT
 from webapp.transfer.sources import ImportRefused, Upload
@@ -39,6 +40,11 @@ READERS: dict[str, Reader] = {
 """By name; the ones that recognise their format most reliably come first."""
 
 
+def is_empty(upload: Upload) -> bool:
+    """Tell whether the only file of an upload, as JSON or text, holds nothing."""
+    return len(upload.names) == 1 and upload.peek(upload.names[0]).strip() in ("", "[]", "{}", "null")
+
+
 def recognise(upload: Upload, wish: str | None = None) -> Reader:
     """The reader for an upload, or the one named. Raises Refused if none fits."""
     if wish:
@@ -46,6 +52,8 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
     for reader in READERS.values():
         if reader.looks_like(upload):
             return reader
+    if is_empty(upload):
+        raise ImportRefused("There is nothing in this file that could be imported.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
         "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."

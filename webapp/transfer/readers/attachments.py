@@ -4,41 +4,55 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_left
+from itertools import islice, takewhile
 from typing import Any
 
 from webapp.transfer.content import ReadFile, text_or_none
 from webapp.transfer.sources import Upload
 
-_ID = re.compile(r"^(file[-_][A-Za-z0-9]+)")
-_POINTER = re.compile(r"^(?:file-service|sediment)://(file[-_][A-Za-z0-9]+)")
+_POINTER = re.compile(r"file[-_][A-Za-z0-9_-]+")
 _DATA = re.compile(r"^data:image/(png|jpeg|gif|webp);base64,", re.IGNORECASE)
 MOST_DATA = 64 * 1024**2
 
 
 class Assets:
-    """The members of a ChatGPT export that are files of messages, by id."""
+    """The members of a ChatGPT export that are files of messages: their names begin with the file's id."""
 
     def __init__(self, upload: Upload) -> None:
-        self._members: dict[str, str] = {}
-        for name in upload.names if upload.is_archive else ():
-            found = _ID.match(name.rpartition("/")[2])
-            if found and not name.lower().endswith(".json"):
-                self._members.setdefault(found[1], name)
+        self._members = {
+            name.rpartition("/")[2]: name
+            for name in reversed(upload.names if upload.is_archive else ())
+            if not name.lower().endswith((".json", ".html"))
+        }
+        self._ordered = sorted(self._members)
 
-    def of(self, content: dict[str, Any], metadata: dict[str, Any]) -> list[ReadFile]:
-        """The files of a message that are in the export: pictures in its content, then its attachments."""
-        attached = [item for item in metadata.get("attachments") or () if isinstance(item, dict)]
+    def of(self, content: dict[str, Any], metadata: dict[str, Any]) -> tuple[list[ReadFile], list[str]]:
+        """Return the files of a message that are in the export, and the names of the others, empty where it has none:
+        pictures in its content, what code made, then its attachments."""
+        attached = [item for item in as_list(metadata.get("attachments")) if isinstance(item, dict)]
         names = {str(item.get("id")): text_or_none(item.get("name")) for item in attached}
-        parts = content.get("parts") if isinstance(content.get("parts"), list) else []
-        ids = [_POINTER.match(str(part.get("asset_pointer") or "")) for part in parts or () if isinstance(part, dict)]
-        wanted = [found[1] for found in ids if found] + [str(item.get("id")) for item in attached]
-        files = []
+        made = as_list(as_dict(metadata.get("aggregate_result")).get("messages"))
+        pointers = [as_dict(part).get("asset_pointer") for part in as_list(content.get("parts"))]
+        pointers += [as_dict(one).get("image_url") for one in made]
+        wanted = [found[-1] for pointer in pointers if (found := _POINTER.findall(str(pointer or "")))]
+        wanted += [str(item.get("id")) for item in attached]
+        files, missing = [], []
         for key in dict.fromkeys(wanted):
-            member = self._members.get(key)
-            if member is not None:
-                rest = member.rpartition("/")[2][len(key) :].lstrip("-_")
-                files.append(ReadFile(names.get(key) or (rest if "." in rest.strip(".") else f"file{rest}"), member))
-        return files
+            base = self._base(key)
+            if base is None:
+                missing.append(names.get(key) or "")
+                continue
+            rest = base[len(key) :].lstrip("-_")
+            title = names.get(key) or (rest if "." in rest.strip(".") else f"file{rest}")
+            files.append(ReadFile(title, self._members[base]))
+        return files, missing
+
+    def _base(self, key: str) -> str | None:
+        """Return the name, without folders, of the member with an id."""
+        following = islice(self._ordered, bisect_left(self._ordered, key), None)
+        begins = takewhile(lambda base: base.startswith(key), following)
+        return next((base for base in begins if not base[len(key) : len(key) + 1].isalnum()), None)
 
 
 def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:

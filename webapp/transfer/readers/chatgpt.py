@@ -6,30 +6,42 @@ What is hidden in ChatGPT stays hidden here. There is no file of memories: they 
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import (
+    CHANGES,
+    HIDDEN,
+    MISSING_FILES,
+    OTHER_VERSIONS,
+    STEPS,
     Part,
     ReadConversation,
+    ReadFile,
     ReadMemory,
     ReadMessage,
-    Unreadable,
+    Role,
     branch,
     instant,
     newest_leaf,
     text_or_none,
 )
-from webapp.transfer.readers.attachments import Assets
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.readers.attachments import Assets, as_dict, as_list
+from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
+from webapp.transfer.readers.records import read_records
+from webapp.transfer.readers.side_documents import SideDocuments
+from webapp.transfer.sources import Upload
 
-_FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
-_CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]|【\\d+[†:][^【】]*】")
+_FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.jsonl?$")
 _REMEMBERED = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
-IMAGE = "[image]"
-"""Stands for a picture in a text."""
+_CANVAS = "canmore."
+"""The tool that writes canvases."""
 _SHOWN = {"text", "multimodal_text", "code"}
 
 
@@ -40,22 +52,15 @@ class ChatGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with a `mapping` is in it."""
-        return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:2])
+        names = _files(upload)[:2]
+        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Conversations, then memories."""
         known, assets = _Known(), Assets(upload)
-        for name in _files(upload):
-            try:
-                for number, item in enumerate(upload.items(name), 1):
-                    try:
-                        yield _conversation(item, known, assets)
-                    except Exception as error:  # whatever is wrong with one, the others are still read
-                        yield Unreadable(_place(item, name, number), _reason(error))
-            except ImportRefused:
-                raise
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+        yield from read_records(
+            upload, _files(upload), _is_conversation, lambda item: [_conversation(item, known, assets)]
+        )
         yield from known.memories()
 
 
@@ -72,7 +77,7 @@ class _Known:
         content = message.get("content") or {}
         kind, moment = content.get("content_type"), at.timestamp() if at else 0.0
         if message.get("recipient") == "bio":
-            for line in _text(content).splitlines():
+            for line in text_of(content).splitlines():
                 if line.strip():
                     self._told.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
@@ -91,9 +96,109 @@ class _Known:
         yield from self._instructions[1]
 
 
+@dataclass
+class _Talk:
+    """What a conversation becomes, message by message; files and thoughts wait for the reply that they belong to."""
+
+    assets: Assets
+    model: str | None
+    messages: list[ReadMessage] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    files: list[ReadFile] = field(default_factory=list)
+    missing: int = 0
+    thoughts: list[str] = field(default_factory=list)
+    documents: SideDocuments = field(default_factory=SideDocuments)
+
+    def show(self, key: str, message: dict[str, Any], at: datetime | None) -> None:
+        """Take in a message that ChatGPT shows."""
+        content, metadata = as_dict(message.get("content")), as_dict(message.get("metadata"))
+        found, missing = self.assets.of(content, metadata)
+        text = with_citations(text_of(content), metadata).strip()
+        if found and text != IMAGE:
+            text = text.replace(IMAGE, "", len(found)).strip() or IMAGE
+        text = "\n\n".join([text, *(f"[{name}]" for name in missing if name)]).strip()
+        self.left_out[MISSING_FILES] += len(missing)
+        is_user = as_dict(message.get("author")).get("role") == "user"
+        if is_user:
+            self.finish(key, at)
+        if metadata.get("is_async_task_result_message") and self._repeats(text):
+            return
+        if not text:
+            self.left_out[HIDDEN] += 1
+            return
+        model = None if is_user else text_or_none(metadata.get("model_slug")) or self.model
+        role: Role = "user" if is_user else "assistant"
+        self._add(ReadMessage(str(message.get("id") or key), role, text, at, model, found))
+
+    def use_tool(self, key: str, message: dict[str, Any], at: datetime | None) -> bool:
+        """Take in what a message to or from a tool made; returns whether it was one."""
+        content, metadata = as_dict(message.get("content")), as_dict(message.get("metadata"))
+        recipient, kind = str(message.get("recipient") or ""), content.get("content_type")
+        if kind == "thoughts":
+            self.thoughts += [str(as_dict(one).get("content") or "") for one in as_list(content.get("thoughts"))]
+            return True
+        if recipient.startswith(_CANVAS):
+            for text in self._canvas(content):
+                self._add(ReadMessage(str(message.get("id") or key), "assistant", text, at, self.model))
+            return True
+        if as_dict(message.get("author")).get("role") == "tool":
+            if metadata.get("is_async_task_result_message"):
+                self.show(key, message, at)
+                return True
+            found, missing = self.assets.of(content, metadata)
+            self.files += found
+            self.missing += len(missing)
+            self.left_out[MISSING_FILES] += len(missing)
+            self.left_out[STEPS] += not (found or missing)
+            return True
+        if recipient not in ("", "all", "bio"):
+            self.left_out[STEPS] += 1
+            return True
+        return False
+
+    def finish(self, key: str, at: datetime | None) -> None:
+        """Show the files for which no reply came."""
+        if self.files or self.missing:
+            self._add(ReadMessage(f"{key}-files", "assistant", "" if self.missing else IMAGE, at, self.model))
+
+    def _add(self, message: ReadMessage) -> None:
+        if message.role == "assistant":
+            message.files, self.files = [*self.files, *message.files], []
+            message.content = "\n\n".join([*[IMAGE] * self.missing, message.content]).strip()
+            self.missing = 0
+            message.thought, self.thoughts = "\n\n".join(filter(None, self.thoughts)), []
+        self.messages.append(message)
+
+    def _repeats(self, text: str) -> bool:
+        return bool(self.messages) and self.messages[-1].content == text
+
+    def _canvas(self, content: dict[str, Any]) -> Iterator[str]:
+        """The versions of a document that one call of its tool writes."""
+        try:
+            call = as_dict(json.loads(content.get("text") or "".join(map(str, as_list(content.get("parts"))))))
+        except (ValueError, RecursionError, TypeError):
+            call = {}
+        kind, _, language = str(call.get("type") or "").partition("/")
+        if isinstance(call.get("content"), str):
+            title = str(call.get("name") or "")
+            yield self.documents.write(title, call["content"], title, language if kind == "code" else "")
+            return
+        shown = None
+        for change in map(as_dict, as_list(call.get("updates"))):
+            key, pattern, new = self.documents.latest(), change.get("pattern"), change.get("replacement")
+            made = None
+            if isinstance(pattern, str) and isinstance(new, str):
+                made = self.documents.substitute(key, pattern, new, everywhere=bool(change.get("multiple")))
+            shown = made or shown
+            self.left_out[CHANGES] += made is None
+        self.left_out[STEPS] += not call.get("updates")
+        if shown:
+            yield shown
+
+
 def _files(upload: Upload) -> list[str]:
     if not upload.is_archive:
-        return upload.names if upload.names[0].lower().endswith(".json") else []
+        return upload.json_names
     return sorted(name for name in upload.names if _FILE.search(name))
 
 
@@ -103,48 +208,43 @@ def _is_conversation(item: Any) -> bool:
 
 def _conversation(item: Any, known: _Known, assets: Assets) -> ReadConversation:
     if not isinstance(item, dict):
-        raise ValueError("it is not a conversation")
+        raise ValueError(N_("it is not a conversation"))
     nodes = item.get("mapping")
     if not isinstance(nodes, dict) or not nodes:
-        raise ValueError("it has no messages (no “mapping”)")
+        raise ValueError(N_("it has no messages (no “mapping”)"))
     remembers = not item.get("is_do_not_remember")
     nodes = {key: node for key, node in nodes.items() if isinstance(node, dict)}
     parents = {key: node.get("parent") for key, node in nodes.items()}
     times = {key: _number((node.get("message") or {}).get("create_time")) for key, node in nodes.items()}
     leaf = item.get("current_node")
     path = branch(parents, leaf if leaf in nodes else newest_leaf(parents, times))
-    messages, hidden = [], 0
+    talk, at, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
     for key in path:
         message = nodes[key].get("message")
         if not isinstance(message, dict):
             continue
         at = instant(message.get("create_time"))
-        if not _is_shown(message):
-            hidden += 1
+        if _is_shown(message):
+            talk.show(key, message, at)
+        elif not talk.use_tool(key, message, at):
+            talk.left_out[HIDDEN] += 1
             if remembers:
                 known.note(message, at)
-            continue
-        content, metadata = message.get("content") or {}, message.get("metadata") or {}
-        files = assets.of(content, metadata)
-        text = _CITATION.sub("", _text(content)).strip()
-        if files and text != IMAGE:
-            text = text.replace(IMAGE, "").strip() or IMAGE
-        if not text:
-            continue
-        role = "user" if (message.get("author") or {}).get("role") == "user" else "assistant"
-        model = metadata.get("model_slug") or item.get("default_model_slug") if role == "assistant" else None
-        messages.append(ReadMessage(str(message.get("id") or key), role, text, at, text_or_none(model), files))  # type: ignore[arg-type]  # one of two words
-    elsewhere = sum(isinstance(node.get("message"), dict) for key, node in nodes.items() if key not in set(path))
+    talk.finish(key, at)
+    seen = set(path)
+    talk.left_out[OTHER_VERSIONS] += sum(
+        isinstance(node.get("message"), dict) for key, node in nodes.items() if key not in seen
+    )
     return ReadConversation(
         source_id=str(item.get("conversation_id") or item.get("id") or item.get("current_node") or next(iter(nodes))),
         title=text_or_none(item.get("title")),
-        messages=messages,
+        messages=talk.messages,
         created_at=instant(item.get("create_time")),
         updated_at=instant(item.get("update_time")),
         is_archived=bool(item.get("is_archived")),
         is_pinned=bool(item.get("is_starred")),
         may_remember=remembers,
-        left_out=hidden + elsewhere,
+        left_out=+talk.left_out,
     )
 
 
@@ -160,31 +260,6 @@ def _is_shown(message: dict[str, Any]) -> bool:
     )
 
 
-def _text(content: dict[str, Any]) -> str:
-    kind = content.get("content_type")
-    if kind == "code":
-        language = content.get("language")
-        fence = language if isinstance(language, str) and language != "unknown" else ""
-        return f"```{fence}\n{content.get('text') or ''}\n```"
-    parts = content.get("parts")
-    if not isinstance(parts, list):
-        return content.get("text") or ""
-    return "\n\n".join(text for text in map(_part, parts) if text)
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, dict):
-        return ""
-    kind = part.get("content_type")
-    if kind == "audio_transcription":
-        return part.get("text") or ""
-    if kind == "image_asset_pointer":
-        return IMAGE
-    return part.get("text") if isinstance(part.get("text"), str) else ""  # type: ignore[return-value]  # just checked
-
-
 def _lines(text: Any) -> list[str]:
     """The statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
     if not isinstance(text, str):
@@ -196,12 +271,3 @@ def _lines(text: Any) -> list[str]:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _place(item: Any, name: str, number: int) -> str:
-    title = text_or_none(item.get("title")) if isinstance(item, dict) else None
-    return f"“{title}”" if title else f"{name}, conversation {number}"
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, ValueError) else "it is not in the form that ChatGPT writes"

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import (
+    CHANGES,
+    MISSING_FILES,
+    STEPS,
     Part,
     ReadConversation,
     ReadMemory,
@@ -20,13 +25,20 @@ from webapp.transfer.content import (
     instant,
     shown_path,
     text_or_none,
+    unshown,
 )
-from webapp.transfer.readers.attachments import text_file
+from webapp.transfer.readers.attachments import as_dict, as_list, text_file
+from webapp.transfer.readers.records import read_records
+from webapp.transfer.readers.side_documents import SideDocuments
 from webapp.transfer.sources import ImportRefused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations\.json$")
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$")
+_PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
+"""What the export has in `text` for each block that is no text."""
+_REMEMBERED = {"conversations_memory", "project_memories"}
+_STEPS = ("tool_use", "tool_result", "server_tool_use")
 _LARGE = 256 * 1024**2
 _ATTACHED = 20_000
 """An attachment's text of at most this many characters stays in its message; a longer one becomes a text file."""
@@ -42,8 +54,7 @@ class Claude:
         for name in upload.names:
             if upload.is_archive and not (_CONVERSATIONS.search(name) or _MEMORIES.search(name)):
                 continue
-            item = upload.first_item(name)
-            if isinstance(item, dict) and ("chat_messages" in item or "conversations_memory" in item):
+            if _is_ours(upload.first_record(name, _is_ours)):
                 return True
         return False
 
@@ -52,43 +63,32 @@ class Claude:
         names = upload.names
         for name in sorted(name for name in names if _PROJECTS.search(name)):
             yield from _projects(upload, name)
-        for name in names:
-            if _PROJECTS.search(name) or (upload.is_archive and not _CONVERSATIONS.search(name)):
-                continue
-            if _MEMORIES.search(name) or not name.lower().endswith(".json"):
-                continue
-            yield from _conversations(upload, name)
-        for name in names:
-            if _MEMORIES.search(name) or (not upload.is_archive and not _CONVERSATIONS.search(name)):
-                yield from _memories(upload, name)
+        talks = [name for name in names if not (_PROJECTS.search(name) or _MEMORIES.search(name))]
+        talks = [name for name in talks if _CONVERSATIONS.search(name)] if upload.is_archive else upload.json_names
+        yield from read_records(upload, talks, _is_ours, _parts)
+        memories = [name for name in names if upload.is_archive and _MEMORIES.search(name)]
+        yield from read_records(upload, memories, _is_ours, _parts)
 
 
-def _conversations(upload: Upload, name: str) -> Iterator[Part]:
-    try:
-        for number, item in enumerate(upload.items(name), 1):
-            if isinstance(item, dict) and "conversations_memory" in item:
-                continue
-            try:
-                yield _conversation(item)
-            except Exception as error:  # whatever is wrong with one, the others are still read
-                title = text_or_none(item.get("name")) if isinstance(item, dict) else None
-                place = f"“{title}”" if title else f"{name}, conversation {number}"
-                yield Unreadable(
-                    place, str(error) if isinstance(error, ValueError) else "it is not as Claude writes it"
-                )
-    except ImportRefused:
-        raise
-    except ValueError as error:
-        yield Unreadable(name, str(error))
+def _is_ours(item: Any) -> bool:
+    return isinstance(item, dict) and bool({"chat_messages", *_REMEMBERED} & item.keys())
+
+
+def _parts(item: Any) -> Iterator[Part]:
+    if isinstance(item, dict) and "chat_messages" not in item and _REMEMBERED & item.keys():
+        yield from _memories(item)
+    else:
+        yield _conversation(item)
 
 
 def _conversation(item: Any) -> ReadConversation:
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
-        raise ValueError("it has no messages")
+        raise ValueError(N_("it has no messages"))
     rows = {str(row.get("uuid") or at): row for at, row in enumerate(item["chat_messages"]) if isinstance(row, dict)}
     leaf = item.get("current_leaf_message_uuid")
     path = shown_path(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
-    messages = [message for key in path if (message := _message(key, rows[key])) is not None]
+    documents, left_out = SideDocuments(), Counter[str]()
+    messages = [message for key in path if (message := _message(key, rows[key], documents, left_out)) is not None]
     return ReadConversation(
         source_id=str(item.get("uuid") or ""),
         title=text_or_none(item.get("name")),
@@ -96,33 +96,67 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=instant(item.get("created_at")),
         updated_at=instant(item.get("updated_at")),
         is_pinned=bool(item.get("is_starred")),
-        left_out=len(rows) - len(messages),
+        left_out=+(left_out + unshown(rows, path, len(messages))),
     )
 
 
-def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
-    blocks = row.get("content") if isinstance(row.get("content"), list) else []
-    texts = [block["text"] for block in blocks or [] if isinstance(block, dict) and _is_text(block)]
-    text = "\n\n".join(texts).strip() or text_or_none(row.get("text")) or ""
+def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> ReadMessage | None:
+    blocks = [block for block in as_list(row.get("content")) if isinstance(block, dict)]
+    texts = [shown for block in blocks if (shown := _shown(block, documents, left_out))]
+    text = "\n\n".join(texts).strip()
+    if not blocks or (not text and not any(block.get("type") in _STEPS for block in blocks)):
+        text = _PLACEHOLDER.sub("", text_or_none(row.get("text")) or "").strip()
     files = []
-    for attached in row.get("attachments") or []:
+    for attached in as_list(row.get("attachments")):
         content = text_or_none(attached.get("extracted_content")) if isinstance(attached, dict) else None
         if content:
             title = attached.get("file_name") or "attachment"
             whole = text_file(content, title) if len(content) > _ATTACHED else None
             files += [whole] if whole else []
             text += f"\n\n[{title}]" if whole else f"\n\n[{title}]\n\n{content}"
-    for file in row.get("files") or []:
-        if isinstance(file, dict) and file.get("file_name"):
-            text += f"\n\n[{file['file_name']}]"
+    for name in dict.fromkeys(as_dict(file).get("file_name") for file in _files_of(row)):
+        if name:
+            text += f"\n\n[{name}]"
+            left_out[MISSING_FILES] += 1
     if not text.strip():
         return None
     role = "user" if row.get("sender") == "human" else "assistant"
-    return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files)  # type: ignore[arg-type]  # one of two words
+    thoughts = [text_or_none(block.get("thinking")) for block in blocks if block.get("type") == "thinking"]
+    thought = "\n\n".join(filter(None, thoughts))
+    return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files, thought)  # type: ignore[arg-type]  # one of two words
 
 
-def _is_text(block: dict[str, Any]) -> bool:
-    return block.get("type") in ("text", "voice_note") and isinstance(block.get("text"), str)
+def _files_of(row: dict[str, Any]) -> list[Any]:
+    return [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
+
+
+def _shown(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
+    """The text of a block as Claude shows it: its words, or the document that it writes or changes."""
+    kind = block.get("type")
+    if kind in ("text", "voice_note"):
+        return block["text"] if isinstance(block.get("text"), str) else ""
+    if kind not in _STEPS:
+        return ""
+    call = as_dict(block.get("input"))
+    key = str(call.get("id") or call.get("path") or "")
+    whole = call.get("content") if isinstance(call.get("content"), str) else call.get("file_text")
+    old, new = call.get("old_str"), call.get("new_str")
+    if key and isinstance(whole, str):
+        return documents.write(key, whole, text_or_none(call.get("title")) or "", _language(call, key))
+    if key and isinstance(old, str) and isinstance(new, str):
+        changed = documents.replace(key, old, new)
+        left_out[CHANGES] += changed is None
+        return changed or ""
+    left_out[STEPS] += 1
+    return ""
+
+
+def _language(call: dict[str, Any], key: str) -> str:
+    """The language of a document: that of its code, or its kind; a file's is its ending."""
+    if named := text_or_none(call.get("language")):
+        return named
+    kind = str(call.get("type") or "").rpartition("/")[2].rpartition(".")[2].partition("+")[0]
+    return kind or (key.rpartition(".")[2] if "." in key else "")
 
 
 def _projects(upload: Upload, name: str) -> Iterator[Part]:
@@ -150,22 +184,12 @@ def _projects(upload: Upload, name: str) -> Iterator[Part]:
         )
 
 
-def _memories(upload: Upload, name: str) -> Iterator[Part]:
-    try:
-        found = json.loads(upload.text(name, _LARGE))
-    except ImportRefused:
-        raise
-    except (ValueError, RecursionError):
-        yield Unreadable(name, "the file is damaged or was cut off")
-        return
-    for item in found if isinstance(found, list) else [found]:
-        if not isinstance(item, dict):
-            continue
-        for text in statements(item.get("conversations_memory")):
-            yield ReadMemory(text)
-        for project, remembered in (item.get("project_memories") or {}).items():
-            for text in statements(remembered):
-                yield ReadMemory(text, project=str(project))
+def _memories(item: dict[str, Any]) -> Iterator[ReadMemory]:
+    for text in statements(item.get("conversations_memory")):
+        yield ReadMemory(text)
+    for project, remembered in as_dict(item.get("project_memories")).items():
+        for text in statements(remembered):
+            yield ReadMemory(text, project=str(project))
 
 
 def statements(text: Any) -> list[str]:

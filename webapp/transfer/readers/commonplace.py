@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from webapp.transfer.content import (
+    OTHER_VERSIONS,
     Part,
     ReadConversation,
     ReadMemory,
@@ -85,5 +87,5 @@ def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversat
         is_pinned=bool(row.get("is_pinned")),
         folder=text_or_none(folders.get(row.get("folder_id"))),
         may_remember=bool(row.get("uses_memory", True)),
-        left_out=len(row["messages"]) - len(messages),
+        left_out=+Counter({OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
     )

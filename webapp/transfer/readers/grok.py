@@ -20,6 +20,7 @@ from webapp.transfer.content import (
     instant,
     shown_path,
     text_or_none,
+    unshown,
 )
 from webapp.transfer.sources import ImportRefused, Upload
 
@@ -89,7 +90,7 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=_moment(about.get("create_time")),
         updated_at=_moment(about.get("modify_time")),
         is_pinned=bool(about.get("starred")),
-        left_out=len(rows) - len(messages),
+        left_out=unshown(rows, path, len(messages)),
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import (
     Part,
     ReadConversation,
     ReadFile,
     ReadMessage,
-    Unreadable,
     instant,
     shown_path,
     text_or_none,
+    unshown,
 )
 from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
+from webapp.transfer.readers.records import read_records
 from webapp.transfer.sources import Upload
 
 
@@ -26,33 +28,20 @@ class LibreChat:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first JSON file is a conversation of LibreChat's."""
-        return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:3])
+        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """The conversations: one per file, or several in an array."""
-        for name in _files(upload):
-            beginning = upload.peek(name).lstrip()
-            try:
-                items = upload.items(name) if beginning.startswith("[") else iter([upload.first_item(name)])
-                for item in items:
-                    if _is_conversation(item):
-                        yield _conversation(item)
-                    else:
-                        yield Unreadable(name, "it is not a conversation of LibreChat's")
-            except Exception as error:  # whatever is wrong with one file, the others are still read
-                reason = str(error) if isinstance(error, ValueError) else "it is not as LibreChat writes it"
-                yield Unreadable(name, reason)
-
-
-def _files(upload: Upload) -> list[str]:
-    return [name for name in upload.names if name.lower().endswith(".json")]
+        yield from read_records(upload, upload.json_names, _is_conversation, lambda item: [_conversation(item)])
 
 
 def _is_conversation(item: Any) -> bool:
     return isinstance(item, dict) and "conversationId" in item and ("messages" in item or "messagesTree" in item)
 
 
-def _conversation(item: dict[str, Any]) -> ReadConversation:
+def _conversation(item: Any) -> ReadConversation:
+    if not _is_conversation(item):
+        raise ValueError(N_("it is not a conversation of LibreChat's"))
     rows: dict[str, dict[str, Any]] = {}
     waiting: list[tuple[Any, str | None]] = [
         (row, None) for row in (item.get("messages") or item.get("messagesTree") or [])[::-1]
@@ -74,7 +63,7 @@ def _conversation(item: dict[str, Any]) -> ReadConversation:
         messages=messages,
         created_at=messages[0].at if messages else None,
         updated_at=messages[-1].at if messages else None,
-        left_out=len(rows) - len(messages),
+        left_out=unshown(rows, path, len(messages)),
     )
 
 

@@ -12,8 +12,6 @@ from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_
 from webapp.transfer.sources import ImportRefused, Upload
 
 _LARGE = 64 * 1024**2
-_DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(\S(?:.*\S)?)\s*$")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S(?:.*\S)?)\s*$")
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
 _FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*((?:.*\S)?)[ \t]*$", re.MULTILINE)
 
@@ -122,32 +120,6 @@ class MemoryGraph:
                 yield from _graph_line(row)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
-
-
-class PastedList:
-    """Reads text that another assistant wrote: `[date] - memory`, or one memory per line."""
-
-    name, label = "list", "Memory list"
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether it is text with lines that look like memories."""
-        if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
-            return False
-        lines = [line for line in upload.peek(upload.names[0]).splitlines() if line.strip()]
-        return any(_DATED.match(line) or _BULLET.match(line) for line in lines)
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories, without headings, fences and prose before the list."""
-        lines = [line for line in upload.text(upload.names[0], _LARGE).splitlines() if line.strip()]
-        listed = [line for line in lines if _DATED.match(line) or _BULLET.match(line)]
-        for line in listed or lines:
-            if line.lstrip().startswith(("```", "#")):
-                continue
-            dated, bullet = _DATED.match(line), _BULLET.match(line)
-            if dated:
-                yield ReadMemory(dated.group(2), instant(dated.group(1)))
-            else:
-                yield ReadMemory(bullet.group(1) if bullet else line.strip())
 
 
 def _lines_of(text: str) -> str:

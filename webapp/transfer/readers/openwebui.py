@@ -6,28 +6,31 @@ As its own code writes it (backend/open_webui/models/chats.py, src/lib/component
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import (
+    STEPS,
     Part,
     ReadConversation,
     ReadFile,
     ReadMessage,
-    Unreadable,
     branch,
     instant,
     newest_leaf,
     text_or_none,
+    unshown,
 )
 from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.readers.records import read_records
+from webapp.transfer.sources import Upload
 
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
-_HIDDEN = re.compile(
-    r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]*>"
-    r"[^<]*(?:<(?!details type=|/details>)[^<]*)*</details>"
-)
+_TAG = re.compile(r"<details type=\"(\w+)\"[^<>]*>|<details\b[^<>]*>|</details>")
+_SUMMARY = re.compile(r"<summary>[^<]*</summary>")
+_KINDS = ("reasoning", "tool_calls", "code_interpreter")
 
 
 class OpenWebUI:
@@ -37,33 +40,22 @@ class OpenWebUI:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a chat with a history is in it."""
-        return any(_is_chat(upload.first_item(name)) for name in _files(upload)[:3])
+        return any(_is_chat(upload.first_record(name, _is_chat)) for name in upload.json_names[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """The chats of one account: an admin's export of all users also has those of others, which are theirs alone."""
         account = ""
-        for name in _files(upload):
-            try:
-                for number, item in enumerate(upload.items(name), 1):
-                    try:
-                        talk = _conversation(item)
-                        owner = text_or_none(item.get("user_id")) or account
-                        account = account or owner
-                        if owner != account:
-                            yield Unreadable(f"{name}, chat {number}", OTHERS)
-                        else:
-                            yield talk
-                    except Exception as error:  # whatever is wrong with one, the others are still read
-                        reason = str(error) if isinstance(error, ValueError) else "it is not as Open WebUI writes it"
-                        yield Unreadable(f"{name}, chat {number}", reason)
-            except ImportRefused:
-                raise
-            except ValueError as error:
-                yield Unreadable(name, str(error))
 
+        def convert(item: Any) -> Iterator[Part]:
+            nonlocal account
+            talk = _conversation(item)
+            owner = text_or_none(item.get("user_id")) or account
+            account = account or owner
+            if owner != account:
+                raise ValueError(OTHERS)
+            yield talk
 
-def _files(upload: Upload) -> list[str]:
-    return [name for name in upload.names if name.lower().endswith(".json")]
+        yield from read_records(upload, upload.json_names, _is_chat, convert)
 
 
 def _is_chat(item: Any) -> bool:
@@ -73,7 +65,7 @@ def _is_chat(item: Any) -> bool:
 
 def _conversation(item: Any) -> ReadConversation:
     if not _is_chat(item):
-        raise ValueError("it has no history")
+        raise ValueError(N_("it has no history"))
     chat = item["chat"]
     history = chat.get("history") or {}
     rows = history.get("messages") if isinstance(history.get("messages"), dict) else {}
@@ -85,7 +77,8 @@ def _conversation(item: Any) -> ReadConversation:
     else:
         rows = {str(key): row for key, row in rows.items() if isinstance(row, dict)}
         path = _path(rows, [history.get("currentId"), item.get("current_message_id"), chat.get("currentId")])
-    messages = [message for key in path if (message := _message(key, rows[key])) is not None]
+    left_out = Counter[str]()
+    messages = [message for key in path if (message := _message(key, rows[key], left_out)) is not None]
     return ReadConversation(
         source_id=str(item.get("id") or ""),
         title=text_or_none(item.get("title")) or text_or_none(chat.get("title")),
@@ -96,7 +89,7 @@ def _conversation(item: Any) -> ReadConversation:
         is_pinned=bool(item.get("pinned")),
         tags=list(_tags(as_dict(item.get("meta")).get("tags") or chat.get("tags"))),
         may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
-        left_out=len(rows) - len(messages),
+        left_out=left_out + unshown(rows, path, len(messages)),
     )
 
 
@@ -131,19 +124,60 @@ def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
     return row.get("role") == "user" and author is not None and author != item.get("user_id")
 
 
-def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
+def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessage | None:
     content = row.get("content")
     if isinstance(content, list):
         content = "\n\n".join(
             part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
         )
-    text = _HIDDEN.sub("", content or "").strip()
+    text, thought, steps = without_details(content or "")
+    left_out[STEPS] += steps
     if not text:
         text = "\n\n".join(_output(row.get("output"))).strip()
     if not text or row.get("role") not in ("user", "assistant"):
         return None
     model = text_or_none(row.get("model")) if row["role"] == "assistant" else None
-    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attached(row)))
+    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attached(row)), thought)
+
+
+def without_details(content: str) -> tuple[str, str, int]:
+    """Take out of a reply what Open WebUI folds: returns the rest, what was thought, and how many steps of tools there
+    were. One inside another belongs to it; one that a broken stream left open has its summary and quoted lines."""
+    shown, thoughts, steps = [], [], 0
+    at = 0
+    while (found := _next(content, at)) is not None:
+        shown.append(content[at : found.start()])
+        end, at = _end(content, found.end())
+        inner = _SUMMARY.sub("", content[found.end() : end].lstrip(), count=1)
+        if found[1] == "reasoning":
+            thoughts.append(_unquoted(inner))
+        else:
+            steps += 1
+    shown.append(content[at:])
+    return "".join(shown).strip(), "\n\n".join(filter(None, thoughts)), steps
+
+
+def _next(content: str, at: int) -> re.Match[str] | None:
+    return next((tag for tag in _TAG.finditer(content, at) if tag[1] in _KINDS), None)
+
+
+def _end(content: str, begin: int) -> tuple[int, int]:
+    """Return where the inside of a block ends that began before `begin`, and where what follows it begins."""
+    depth = 1
+    for tag in _TAG.finditer(content, begin):
+        depth += -1 if tag[0].startswith("</") else 1
+        if not depth:
+            return tag.start(), tag.end()
+    line = begin + len(content[begin:]) - len(content[begin:].lstrip())
+    line = summary.end() if (summary := _SUMMARY.match(content, line)) else begin
+    while (after := content.find("\n", line)) >= 0 and content[after + 1 :].startswith((">", "\n")):
+        line = after + 1
+    end = content.find("\n", line)
+    return (len(content), len(content)) if end < 0 else (end, end)
+
+
+def _unquoted(inner: str) -> str:
+    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines())
 
 
 def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:

@@ -7,8 +7,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.content import Part, ReadConversation, ReadMessage, Unreadable, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.i18n.marks import N_
+from webapp.transfer.content import Part, ReadConversation, ReadMessage, text_or_none, unshown
+from webapp.transfer.readers.records import read_records
+from webapp.transfer.sources import Upload
 
 _ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
 
@@ -20,25 +22,11 @@ class ShareGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first item is a list of turns with `from` and `value`."""
-        return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:2])
+        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:2])
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """The conversations."""
-        for name in _files(upload):
-            try:
-                for number, item in enumerate(upload.items(name), 1):
-                    if _is_conversation(item):
-                        yield _conversation(item)
-                    else:
-                        yield Unreadable(f"{name}, conversation {number}", "it has no turns")
-            except ImportRefused:
-                raise
-            except ValueError as error:
-                yield Unreadable(name, str(error))
-
-
-def _files(upload: Upload) -> list[str]:
-    return [name for name in upload.names if name.lower().endswith(".json")]
+        yield from read_records(upload, upload.json_names, _is_conversation, lambda item: [_conversation(item)])
 
 
 def _is_conversation(item: Any) -> bool:
@@ -46,7 +34,9 @@ def _is_conversation(item: Any) -> bool:
     return isinstance(turns, list) and bool(turns) and isinstance(turns[0], dict) and "value" in turns[0]
 
 
-def _conversation(item: dict[str, Any]) -> ReadConversation:
+def _conversation(item: Any) -> ReadConversation:
+    if not _is_conversation(item):
+        raise ValueError(N_("it has no turns"))
     messages = []
     for number, turn in enumerate(item["conversations"]):
         role = _ROLES.get(str(turn.get("from")).lower()) if isinstance(turn, dict) else None
@@ -59,5 +49,5 @@ def _conversation(item: dict[str, Any]) -> ReadConversation:
         source_id=str(item.get("id") or digest),
         title=text_or_none(item.get("title")),
         messages=messages,
-        left_out=len(item["conversations"]) - len(messages),
+        left_out=unshown(messages, item["conversations"], len(messages)),
     )

@@ -1,0 +1,62 @@
+"""The text of a message in ChatGPT's export, with its citations as links."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from webapp.transfer.readers.attachments import as_dict, as_list
+
+IMAGE = "[image]"
+"""Stands for a picture in a text."""
+_MARK = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]|【\\d+[†:][^【】]*】")
+
+
+def text_of(content: dict[str, Any]) -> str:
+    """Return the text of a message's content, of which it may have several parts."""
+    if content.get("content_type") == "code":
+        language = content.get("language")
+        fence = language if isinstance(language, str) and language != "unknown" else ""
+        return f"```{fence}\n{content.get('text') or ''}\n```"
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        text = content.get("text")
+        return text if isinstance(text, str) else ""
+    return "\n\n".join(text for text in map(_part, parts) if text)
+
+
+def with_citations(text: str, metadata: dict[str, Any]) -> str:
+    """Put links where the marks of citations are; a mark that names no page goes."""
+    placed = [found for found in map(as_dict, as_list(metadata.get("citations"))) if _is_place(found)]
+    for found in sorted(placed, key=lambda one: one["start_ix"], reverse=True):  # the last first: places stay right
+        begin, end = found["start_ix"], found["end_ix"]
+        if _MARK.fullmatch(text[begin:end]):
+            text = text[:begin] + _links(as_dict(found.get("metadata"))) + text[end:]
+    for found in map(as_dict, as_list(metadata.get("content_references"))):
+        mark = found.get("matched_text")
+        if isinstance(mark, str) and mark.strip() and mark in text:
+            alt = found.get("alt")
+            text = text.replace(mark, alt if isinstance(alt, str) and alt else _links(found))
+    return _MARK.sub("", text)
+
+
+def _is_place(found: dict[str, Any]) -> bool:
+    begin, end = found.get("start_ix"), found.get("end_ix")
+    return isinstance(begin, int) and isinstance(end, int) and 0 <= begin < end
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    found = as_dict(part)
+    if found.get("content_type") == "image_asset_pointer":
+        return IMAGE
+    text = found.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _links(found: dict[str, Any]) -> str:
+    pages = [as_dict(item) for item in as_list(found.get("items"))] or [found]
+    named = [(str(page.get("title") or page.get("url")), page.get("url")) for page in pages]
+    links = [f"[{title}]({url})" for title, url in named if isinstance(url, str) and url.startswith("http")]
+    return f" ({', '.join(links)})" if links else ""

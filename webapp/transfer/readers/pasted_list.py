@@ -1,0 +1,106 @@
+"""Memories in plain text, as another assistant or a person wrote them: lists, lines, headings and tables in any script.
+
+Only the shape of lines decides: their marks, indentation, case and last character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from webapp.transfer.content import Part, ReadMemory, instant
+from webapp.transfer.sources import Upload
+
+_LARGE = 64 * 1024**2
+_ITEM = re.compile(
+    r"(?P<mark>[-*+•·▪▫◦‣⁃–—・]\s*|[(（]?(?:\d{1,3}|[a-z])(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*)(?=\S)"
+)
+_DATE = re.compile(r"\[(?P<at>[^\]]{0,40})\]\.?\s*(?:[-–—:]\s*)?(?=\S)")
+_HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
+_RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*\Z")
+_OPEN = (",", "，", "、", ";", "；", "،", "؛", ":", "：", "-", "–", "—")
+"""Characters after which a sentence goes on."""
+
+
+@dataclass
+class _Line:
+    """One entry: its words, its date, how deep it stands, and whether a mark of a list was before it."""
+
+    words: list[str]
+    at: datetime | None = None
+    indent: int = 0
+    is_item: bool = False
+    has_items_below: bool = field(default=False)
+
+
+class PastedList:
+    """Reads text that another assistant wrote: `[date] - memory`, a list, a table, or one memory per line."""
+
+    name, label = "list", "Memory list"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether it is text with lines that look like memories."""
+        if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
+            return False
+        lines = upload.peek(upload.names[0]).splitlines()
+        return any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The memories, without headings, fences, and prose before a list."""
+        lines = upload.text(upload.names[0], _LARGE).splitlines()
+        found = [*_table_rows(lines), *_entries(lines)]
+        first = next((number for number, entry in enumerate(found) if entry.is_item), 0)
+        for entry in found[first:]:
+            if not entry.has_items_below:
+                yield ReadMemory(" ".join(entry.words), entry.at)
+
+
+def _entries(lines: list[str]) -> Iterator[_Line]:
+    """The entries of a text that are in no table; a line that goes on belongs to the one above it."""
+    entry: _Line | None = None
+    for line in lines:
+        text = line.strip()
+        if not text or _HEADING.match(text) or _is_cells(text):
+            if entry is not None:
+                yield entry
+            entry = None
+            continue
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
+        item = _ITEM.match(text)
+        rest = text[item.end() :] if item else text
+        dated = _DATE.match(rest)
+        if entry is not None and not (item or dated) and _goes_on(entry, text, indent):
+            entry.words.append(text)
+            continue
+        if entry is not None:
+            entry.has_items_below = bool(item) and indent > entry.indent
+            yield entry
+        words = rest[dated.end() :] if dated else rest
+        entry = _Line([words.strip()], instant(dated["at"]) if dated else None, indent, bool(item or dated))
+    if entry is not None:
+        yield entry
+
+
+def _goes_on(entry: _Line, text: str, indent: int) -> bool:
+    """Tell whether a line without a mark continues an entry."""
+    return (entry.is_item and indent > entry.indent) or text[0].islower() or entry.words[-1].endswith(_OPEN)
+
+
+def _is_cells(text: str) -> bool:
+    return text.startswith("|") and text.count("|") > 1
+
+
+def _table_rows(lines: list[str]) -> Iterator[_Line]:
+    """The rows of Markdown's tables: the longest cell that is no date, with the date of another."""
+    heads = {number - 1 for number, line in enumerate(lines) if _RULE.match(line.strip()) and "|" in line}
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if not _is_cells(text) or _RULE.match(text) or number in heads:
+            continue
+        cells = [cell.strip() for cell in text.strip("|").split("|")]
+        at = next((moment for cell in cells if (moment := instant(cell))), None)
+        words = max((cell for cell in cells if instant(cell) is None), key=len, default="")
+        if words:
+            yield _Line([words], at, is_item=True)
