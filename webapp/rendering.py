@@ -23,6 +23,7 @@ from webapp.i18n.scripts import script_words
 from webapp.markdown import render_stored
 from webapp.providers.catalogue import cached_label
 from webapp.templating import asset, init_templating
+from webapp.text.words import search_form
 from webapp.tour import answers
 
 UNKNOWN_PAGE = "There is no such file."
@@ -96,15 +97,32 @@ def model_name(name: str) -> str:
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:
     """The part of a text where the words occur, with each occurrence marked."""
-    lower, needle = text.lower(), words.lower().strip()
-    at = lower.find(needle) if needle else -1
-    start = max(0, at - around) if at >= 0 else 0
-    part = text[start : start + len(needle) + 2 * around]
-    marked, position = Markup("…" if start else ""), 0
-    while needle and (found := part.lower().find(needle, position)) >= 0:
-        marked += escape(part[position:found]) + Markup("<mark>{}</mark>").format(part[found : found + len(needle)])
-        position = found + len(needle)
-    return marked + escape(part[position:]) + ("…" if start + len(part) < len(text) else "")
+    needle = search_form(words.strip())
+    places = _places(text, needle)
+    start = max(0, places[0][0] - around) if places else 0
+    end = start + len(needle) + 2 * around
+    marked, position = Markup("…" if start else ""), start
+    for begin, stop in places:
+        if stop > end:
+            break
+        marked += escape(text[position:begin]) + Markup("<mark>{}</mark>").format(text[begin:stop])
+        position = stop
+    return marked + escape(text[position:end]) + ("…" if end < len(text) else "")
+
+
+def _places(text: str, needle: str) -> list[tuple[int, int]]:
+    """Where words in their search form occur in a text, from character to character."""
+    if not needle:
+        return []
+    forms = list(text.lower()) if text.isascii() else [search_form(char) for char in text]
+    folded = "".join(forms)
+    # The character of the text to which each one of its search form belongs.
+    owner = [number for number, form in enumerate(forms) for _ in form]
+    places, at = [], folded.find(needle)
+    while at >= 0:
+        places.append((owner[at], owner[at + len(needle) - 1] + 1))
+        at = folded.find(needle, at + len(needle))
+    return places
 
 
 def _page_state() -> dict[str, Any]:

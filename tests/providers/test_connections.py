@@ -70,6 +70,12 @@ def test_connections_are_changed_and_deleted(admin, model_server):
     assert admin.get(place).status_code == 404
 
 
+@pytest.mark.parametrize("names", [("Llama3:8b", "llama3:8b"), ("modèle", "modele"), ("m🎉", "m👍")])
+def test_names_that_differ_in_anything_are_two_models(admin, model_server, names):
+    made = _connect(admin, model_server, models=[{"model": name} for name in names])
+    assert [offer["model"] for offer in made["models"]] == list(names)
+
+
 @pytest.mark.parametrize("stored", [{"api_key": KEY}, {"api_key": "", "headers": {"X-Key": KEY}}])
 @pytest.mark.parametrize("role", [{}, {"background_model": "other-chat"}, {"embedding_model": "other-chat"}])
 def test_what_one_server_was_given_is_never_sent_to_another(admin, model_server, monkeypatch, stored, role):

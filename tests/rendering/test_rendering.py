@@ -30,6 +30,9 @@ def test_times_are_the_readers(app) -> None:
         ("<b>x</b>", "<b>", "<mark>&lt;b&gt;</mark>x&lt;/b&gt;"),
         ("nothing here", "zebra", "nothing here"),
         ("anything", "", "anything"),
+        ("İstanbul, שָׁלוֹם, co\u00adop", "istanbul", "<mark>İstanbul</mark>, שָׁלוֹם, co\u00adop"),
+        ("a שָׁלוֹם b", "שלום", "a <mark>שָׁלוֹם</mark> b"),
+        ("co\u00adoperate", "coop", "<mark>co\u00adop</mark>erate"),
     ],
 )
 def test_highlight(text: str, words: str, shown: str) -> None:

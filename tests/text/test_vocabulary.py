@@ -79,3 +79,24 @@ def test_vocabulary_forgets_unused_terms() -> None:
     vocabulary.keep(np.array([True, False, True]))
     assert (vocabulary.find("alpha"), vocabulary.find("secret"), vocabulary.find("beta")) == ([0], None, [1])
     assert vocabulary.starting_with("sec") == [] and vocabulary.size == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "found"),
+    [
+        ("Meine Feuerversicherung kostet viel", "versicherung", True),
+        ("Der Versicherungsvertrag ist alt", "versicherung", True),
+        ("我喜欢绿茶", "茶", True),
+        ("한국어를 배웁니다", "배우", True),
+        ("She was born last year", "ear", False),
+        ("The cable is unable", "able", False),
+        ("Flat 12345", "2345", False),
+    ],
+)
+def test_words_inside_others_are_found(text: str, word: str, found: bool) -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["Something else entirely"])
+    assert vocabulary.containing(word) == []
+    (numbers,) = vocabulary.number([text])
+    inside = vocabulary.containing(word)
+    assert bool(inside) is found and set(inside) <= set(numbers.tolist())

@@ -27,7 +27,10 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
         ("snake_case a@b.org", ["snake", "case", "a", "b", "org"]),
         ("Москва", ["москва"]),
         ("", []),
-        ("… 🎉 —", []),
+        ("… — !", []),
+        ("C++, c# and C; 5+ a+b", ["c++", "c#", "and", "c", "5", "a", "b"]),
+        ("🐙🐝 ★★", ["🐙", "🐝", "★", "★"]),
+        ("co\u00adoperate שָׁלוֹם مَدْرَسَة", ["cooperate", "שלום", "مدرسة"]),
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:

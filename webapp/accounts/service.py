@@ -23,6 +23,7 @@ from webapp.accounts.schemas import (
 )
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.db.base import db, now
+from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
@@ -183,7 +184,7 @@ def list_users(query: UserQuery) -> Page[User]:
     statement = select(User).order_by(User.user_id).limit(query.limit + 1)
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
-        statement = statement.where(or_(in_email, User.name.contains(query.q, autoescape=True)))
+        statement = statement.where(or_(in_email, holds(User.name, query.q)))
     if query.cursor:
         (after,) = keyset.position()
         statement = statement.where(User.user_id > after)

@@ -16,6 +16,7 @@ from webapp.conversations.schemas import ConversationQuery
 from webapp.conversations.service import owned_conversations
 from webapp.db.base import db
 from webapp.db.index_hints import Statement
+from webapp.db.text_search import holds
 from webapp.http.paging import EPOCH, Keyset, Page
 from webapp.spaces.service import require_member
 
@@ -113,7 +114,7 @@ def _is_writing() -> ColumnElement[bool]:
 
 
 def _is_tagged(tag: str) -> ColumnElement[bool]:
-    return Conversation.tag_lines.icontains(f"\n{tag}\n", autoescape=True)
+    return holds(Conversation.tag_lines, f"\n{tag}\n")
 
 
 def _first_mentions(
@@ -146,11 +147,11 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
     messages.
     """
     named = select(Conversation.conversation_id).where(
-        Conversation.conversation_id.in_(conversation_ids), Conversation.title.contains(q, autoescape=True)
+        Conversation.conversation_id.in_(conversation_ids), holds(Conversation.title, q)
     )
     said = select(Message.conversation_id).where(
         Message.conversation_id.in_(conversation_ids),
         Message.superseded_by_id.is_(None),
-        Message.content.contains(q, autoescape=True),
+        holds(Message.content, q),
     )
     return union(named, said)

@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, se
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.db.base import LONG_TEXT, Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
@@ -231,7 +231,7 @@ class MessageFeedback(Base):
     reasons: Mapped[list[str]] = mapped_column(JSON, default=list)
     comment: Mapped[str] = mapped_column(Text, default="")
     may_read: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    model: Mapped[str | None] = mapped_column(String(200))
+    model: Mapped[str | None] = mapped_column(Key(200))
     prompt_version: Mapped[str | None] = mapped_column(String(100))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(

@@ -13,7 +13,9 @@ from webapp.conversations import lists
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import ConversationQuery
 from webapp.db.base import db
+from webapp.db.text_search import holds
 from webapp.rendering import highlight
+from webapp.text.words import search_form
 
 MESSAGES_LOOKED_AT = 200
 _MARKS = re.compile(r"[*`|]+|^[ \t]*(?:[#>]+|[-+](?= ))|[-:]{3,}", re.MULTILINE)
@@ -52,18 +54,17 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
 def _plain(text: str, q: str) -> str:
     """A message without Markdown markup, unless that would lose the words."""
     plain = " ".join(_MARKS.sub("", text).split())
-    return plain if q.strip().lower() in plain.lower() else text
+    return plain if search_form(q.strip()) in search_form(plain) else text
 
 
 def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:
     """The newest current message containing the words, for each conversation."""
-    pattern = "%" + q.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
     statement = (
         select(Message.conversation_id, Message.message_id, Message.content)
         .where(
             Message.conversation_id.in_(conversation_ids),
             Message.superseded_by_id.is_(None),
-            Message.content.ilike(pattern, escape="\\"),
+            holds(Message.content, q),
         )
         .order_by(Message.message_id.desc())
         .limit(MESSAGES_LOOKED_AT)

@@ -14,6 +14,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
+from webapp.db import text_search
 from webapp.db.base import ELSEWHERE, writing
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
@@ -176,6 +177,7 @@ def prepare_engine(engine: Engine) -> None:
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
+        text_search.register(connection)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

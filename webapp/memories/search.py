@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from sqlalchemy import or_
 
 from webapp.db.base import db
+from webapp.db.text_search import holds
 from webapp.http.paging import Keyset, Page
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import filter_memories
+from webapp.text.canonical import fold, trim_punctuation
+from webapp.text.words import search_form
 
 CANDIDATES = 1_000
 MAX_TERMS = 8
 _K1, _B = 0.9, 0.4
-_WORD = re.compile(r"[^\W_]+")
+_BETWEEN = re.compile(r"[\s,;/|()\[\]{}\"]+")
 
 
 def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
@@ -37,20 +39,20 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
 def terms_of(text: str) -> list[str]:
     """The words to look for, longest first: short ones are mostly grammar."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = sorted(set(_WORD.findall(folded)), key=lambda word: (-len(word), word))
-    return (words or [folded.strip()] if folded.strip() else words)[:MAX_TERMS]
+    words = {trim_punctuation(word) for word in _BETWEEN.split(fold(text)) if word}
+    return sorted(words, key=lambda word: (-len(word), word))[:MAX_TERMS]
 
 
 def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Memory, float]]:
     """BM25 over these rows, best first; among equals, newer first."""
-    texts = [unicodedata.normalize("NFKC", f"{row.content} {row.fact_value or ''}").casefold() for row in rows]
+    texts = [search_form(f"{row.content} {row.fact_value or ''}") for row in rows]
+    forms = list(dict.fromkeys(map(search_form, terms)))
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
-    weight = {term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.1 for term in terms}
+    weight = {term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.1 for term in forms}
     scored = []
     for row, text in zip(rows, texts, strict=True):
         score = 0.0
-        for term in terms:
+        for term in forms:
             count = text.count(term)
             score += weight[term] * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * len(text) / mean))
         scored.append((row, round(score, 6)))
@@ -60,10 +62,7 @@ def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Me
 def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Sequence[Memory]:
     if not terms:
         return []
-    patterns = ["%" + term.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%" for term in terms]
-    matches = [
-        column.ilike(pattern, escape="\\") for pattern in patterns for column in (Memory.content, Memory.fact_value)
-    ]
+    matches = [holds(column, term) for term in terms for column in (Memory.content, Memory.fact_value)]
     statement = filter_memories(user_id, query).where(or_(*matches))
     return db.session.scalars(
         statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)

@@ -49,7 +49,7 @@ class ModelOffer(Base):
 
     offer_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
-    model: Mapped[str] = mapped_column(String(200))
+    model: Mapped[str] = mapped_column(Key(200))
     label: Mapped[str] = mapped_column(String(100))
     # A character or two shown before its name, such as an emoji.
     icon: Mapped[str | None] = mapped_column(String(16))

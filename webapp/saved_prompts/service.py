@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, u
 
 from webapp.accounts.models import User
 from webapp.db.base import db
+from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.paging import Keyset, Page
 from webapp.saved_prompts import formats
@@ -56,10 +57,7 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
         require_member(user_id, query.space_id)
         statement = statement.where(SavedPrompt.space_id == query.space_id)
     for word in (query.q or "").split():
-        like = f"%{word.replace('!', '!!').replace('%', '!%').replace('_', '!_')}%"
-        statement = statement.where(
-            or_(SavedPrompt.name.like(like, escape="!"), SavedPrompt.description.like(like, escape="!"))
-        )
+        statement = statement.where(or_(holds(SavedPrompt.name, word), holds(SavedPrompt.description, word)))
     if query.cursor:
         name, last_id = keyset.position()
         same = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 from Stemmer import Stemmer
 
 from webapp.text.language_detection import ENGLISH, language_of
-from webapp.text.words import ENGLISH_STOP_WORDS, term_of, words
+from webapp.text.words import ENGLISH_STOP_WORDS, is_paired, search_form, term_of, words
 
 STOP = -1
 """Term number of a word that is not indexed."""
+_LEAST_OF_COMPOUND = 5
+"""A shorter word stands in too many by chance."""
+MOST_COMPOUNDS = 100
 
 
 class _Terms(dict[str, int]):
@@ -43,6 +47,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}
         self._words: dict[str, _Terms] = {}
+        self._lines = 0, "\n\n"
 
     @property
     def size(self) -> int:
@@ -80,6 +85,7 @@ class Vocabulary:
             }
             held.clear()
             held.update(renumbered)
+        self._lines = 0, "\n\n"
 
     def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
         """Return the numbers of a query word's terms in every language seen so far; empty for a stop word of the
@@ -101,6 +107,39 @@ class Vocabulary:
             key=lambda pair: len(pair[0]),
         )
         return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
+
+    def containing(self, word: str, limit: int = 24) -> list[int]:
+        """Return the numbers of terms whose words contain a word that has none itself: at an end of a compound
+        ("Versicherung" in "Feuerversicherung"), anywhere in scripts without spaces. Shortest words first."""
+        form = search_form(word)
+        if is_paired(word):
+            marks: tuple[str, ...] = (form,)
+        elif len(form) >= _LEAST_OF_COMPOUND and form.isalpha():
+            marks = (f"{form}\n", f"\n{form}")
+        else:
+            return []
+        listed, found = self._listed(), set[str]()
+        for mark in marks:
+            at = listed.find(mark)
+            while at >= 0 and len(found) < MOST_COMPOUNDS:
+                end = listed.find("\n", at + 1)
+                found.add(listed[listed.rfind("\n", 0, at + 1) + 1 : end])
+                at = listed.find(mark, end)
+        numbers = [
+            held[known]
+            for known in sorted((unicodedata.normalize("NFC", one) for one in found), key=len)
+            for held in self._words.values()
+            if known in held
+        ]
+        return [number for number in dict.fromkeys(numbers) if number != STOP][:limit]
+
+    def _listed(self) -> str:
+        """All words in their search form, each on a line, with a line's end before the first and after the last."""
+        known = sum(map(len, self._words.values()))
+        if self._lines[0] != known:
+            text = "\n".join(word for held in self._words.values() for word in held)
+            self._lines = known, f"\n{unicodedata.normalize('NFD', text)}\n"
+        return self._lines[1]
 
     def _of(self, language: str) -> _Terms:
         held = self._words.get(language)

@@ -75,6 +75,14 @@ _PAIRED = re.compile(
 )
 
 
+_LATIN_MARKS = "\u0300-\u036f"
+_HEBREW_MARKS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+_ARABIC_MARKS = "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
+IGNORED_MARKS = f"\u00ad{_LATIN_MARKS}{_HEBREW_MARKS}{_ARABIC_MARKS}"
+"""Characters that may or may not be written: soft hyphens, accents, the vowel marks of Hebrew and Arabic, tatweel."""
+_IGNORED = re.compile(f"[{IGNORED_MARKS}]")
+
+
 @cache
 def _word_pattern() -> re.Pattern[str]:
     """Match runs of word characters with the combining marks that `\\w` leaves out, and inner apostrophes."""
@@ -86,10 +94,13 @@ def _word_pattern() -> re.Pattern[str]:
             else:
                 ranges.append([code, code])
     marks = "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
-    return re.compile(rf"[^\W_][^\W_{marks}]*(?:[^\W_]|[{marks}])*(?:'[^\W_]+)?")
+    return re.compile(rf"[^\W_][^\W_{marks}]*(?:[^\W_]|[{marks}])*(?:'[^\W_]+)?{_SIGNED}|{_PICTURE}")
 
 
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_SIGNED = r"(?:(?<=[a-z])(?:\+\+|#)(?![a-z0-9]))?"
+"""What belongs to a word as a letter does: "C++", "C#"."""
+_PICTURE = "[\u2600-\u27bf\U0001f000-\U0001faff]"
+_ASCII_WORD = re.compile(rf"[a-z0-9]+(?:'[a-z]+)?{_SIGNED}")
 
 
 def _in_words(found: re.Match[str]) -> str:
@@ -102,6 +113,11 @@ def _in_pairs(found: re.Match[str]) -> str:
     return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
 
+def is_paired(word: str) -> bool:
+    """Tell whether a word is of a script that is indexed as pairs of characters."""
+    return _PAIRED.fullmatch(word) is not None
+
+
 def fold_marks(text: str) -> str:
     """A text with case, accents and width folded."""
     if text.isascii():
@@ -110,7 +126,14 @@ def fold_marks(text: str) -> str:
     text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
     # The Cyrillic short i is a letter of its own that endings depend on.
     text = text.replace("\u0438\u0306", "й")
-    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
+    return unicodedata.normalize("NFC", _IGNORED.sub("", text))
+
+
+def search_form(text: str) -> str:
+    """Return the form of a text in which words are looked for within it: folded, syllables of Hangul in their parts."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFD", fold_marks(text))
 
 
 def words(text: str) -> list[str]:

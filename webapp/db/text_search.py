@@ -1,0 +1,64 @@
+"""Whether a column holds some words, alike on every database: case, accents, vowel marks and soft hyphens aside.
+
+SQLite asks Python. MySQL and MariaDB compare by the column's collation, which folds case and accents; where it does
+not (Hebrew and Arabic marks, Hangul's open syllables), a pattern does, and where it folds too much (older collations
+take all characters above U+FFFF for one), those are compared byte by byte.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, and_, collate, func
+
+from webapp.db.base import db
+from webapp.text.words import IGNORED_MARKS, search_form
+
+SOFT_HYPHEN = "\u00ad"
+_MARKED = re.compile("[\u0590-\u06ff]")
+_SYLLABLES = range(0xAC00, 0xD7A4)
+_FINALS = 28
+"""So many syllables begin alike: the first has no final consonant."""
+_ABOVE = re.compile("[\U00010000-\U0010ffff]+")
+
+
+def holds(column: Any, words: str) -> ColumnElement[bool]:
+    """Return the condition that a text column holds some words, one after the other as they are."""
+    if db.engine.dialect.name == "sqlite":
+        return func.holds(column, words) == 1
+    if _MARKED.search(words) or _ends_open(words):
+        return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
+    alike = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
+    exact = [
+        collate(column, "utf8mb4_bin").contains(run, autoescape=True) for run in dict.fromkeys(_ABOVE.findall(words))
+    ]
+    return and_(alike, *exact)
+
+
+def register(connection: Any) -> None:
+    """Let a connection to SQLite, as its driver has it, ask for `holds(text, words)`."""
+    connection.create_function("holds", 2, _holds, deterministic=True)
+
+
+def _holds(text: str | None, words: str) -> bool:
+    return text is not None and search_form(words) in search_form(text)
+
+
+def _pattern(words: str) -> str:
+    """A regular expression for words: marks and soft hyphens may stand after each character."""
+    between = f"[{IGNORED_MARKS}]*"
+    bare = re.sub(between, "", words)
+    return between.join(_character(char, is_last=at == len(bare) - 1) for at, char in enumerate(bare))
+
+
+def _character(char: str, *, is_last: bool) -> str:
+    if is_last and _ends_open(char):
+        return f"[{char}-{chr(ord(char) + _FINALS - 1)}]"
+    return char if char.isalnum() or char.isspace() else f"[{char}]" if char not in "\\^]" else f"\\{char}"
+
+
+def _ends_open(words: str) -> bool:
+    """Tell whether words end in a syllable of Hangul to which a final consonant may be added."""
+    last = ord(words[-1]) if words else 0
+    return last in _SYLLABLES and (last - _SYLLABLES.start) % _FINALS == 0
