@@ -13,7 +13,7 @@ from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.names import names_in
 from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.vocabulary import Vocabulary, query_language
-from webapp.text.words import DateWords, date_columns, date_words, is_paired, words
+from webapp.text.words import DateWords, date_columns, date_words, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -211,10 +211,7 @@ class KeywordIndex:
         for index, word in enumerate(asked):
             last = prefix and index == len(asked) - 1
             numbers = self._vocabulary.find(word, language)
-            inside = numbers is None or (len(word) == 1 and is_paired(word))
-            found = (
-                self._vocabulary.starting_with(word) if last else self._vocabulary.containing(word) if inside else []
-            )
+            found = self._vocabulary.near(word, numbers, unfinished=last)
             found = [*(number for number in numbers or () if number not in found), *found]
             found = [term for term in found if term not in seen]
             seen.update(found)

@@ -108,6 +108,13 @@ class Vocabulary:
         )
         return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
 
+    def near(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
+        """Return the numbers of other terms that a query word, for which `find` returned `numbers`, stands for: those
+        that it begins if it is unfinished, those that contain it if it has none or is one character of a pair."""
+        if unfinished:
+            return self.starting_with(word)
+        return self.containing(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
+
     def containing(self, word: str, limit: int = 24) -> list[int]:
         """Return the numbers of terms whose words contain a word that has none itself: at an end of a compound
         ("Versicherung" in "Feuerversicherung"), anywhere in scripts without spaces. Shortest words first."""
