@@ -61,6 +61,9 @@ class Settings(BaseModel):
     oidc_client_secret: str = ""
     oidc_name: str = "single sign-on"
     oidc_scope: str = "openid email profile"
+    oidc_email_claim: str = "email"  # or several, separated by commas
+    oidc_email_verified_claim: str = "email_verified"
+    oidc_email_verified: Literal["claim", "always"] = "claim"
     oidc_groups_claim: str = "groups"
     oidc_admin_group: str = ""
     oidc_create: bool = True

@@ -24,12 +24,14 @@ class Provider:
         self.key = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
         self.claims: dict[str, Any] = {}
         self.spoil: dict[str, Any] = {}
+        self.userinfo_claims: dict[str, Any] = {}
         self.codes: dict[str, dict[str, str]] = {}
         app = Flask("provider")
         app.add_url_rule("/.well-known/openid-configuration", view_func=self.discovery)
         app.add_url_rule("/authorize", view_func=self.authorize)
         app.add_url_rule("/token", view_func=self.token, methods=["POST"])
         app.add_url_rule("/jwks", view_func=self.jwks)
+        app.add_url_rule("/userinfo", view_func=lambda: jsonify(self.userinfo_claims))
         self._server = make_server("127.0.0.1", 0, app, threaded=True)
         self.issuer = f"http://127.0.0.1:{self._server.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -48,6 +50,7 @@ class Provider:
             authorization_endpoint=f"{self.issuer}/authorize",
             token_endpoint=f"{self.issuer}/token",
             jwks_uri=f"{self.issuer}/jwks",
+            userinfo_endpoint=f"{self.issuer}/userinfo",
             response_types_supported=["code"],
             subject_types_supported=["public"],
             id_token_signing_alg_values_supported=["RS256"],
@@ -77,7 +80,7 @@ class Provider:
         at = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT_ID, "iat": at, "exp": at + 60, "nonce": kept["nonce"]}
         signed = jwt.encode({"alg": "RS256", "kid": "one"}, {**claims, **self.claims, **self.spoil}, self.key)
-        return jsonify(access_token="opaque", token_type="Bearer", id_token=signed, expires_in=60)
+        return jsonify(access_token="opaque", token_type="Bearer", id_token=signed, expires_in=600)
 
     def jwks(self) -> Any:
         """The public key."""

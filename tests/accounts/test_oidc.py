@@ -37,7 +37,7 @@ def _provider():
 def provider(_provider):
     """The provider, which vouches for Ann."""
     _provider.claims = {"sub": "ann-1", "email": "ann@example.org", "email_verified": True, "name": "Ann"}
-    _provider.spoil = {}
+    _provider.spoil, _provider.userinfo_claims = {}, {}
     return _provider
 
 
@@ -321,6 +321,81 @@ def test_who_is_in_no_group_is_no_admin(make_user, configure, provider, anonymou
     provider.claims |= said
     anonymous.get(at_the_provider(anonymous))
     assert not me(anonymous)["is_admin"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {"endpoint": "https://graph.example.org"}}},
+        {"hasgroups": True},
+        {"groups": {}},
+        {"groups": [{"name": "keepers"}]},
+        {"groups": 7},
+    ],
+)
+def test_groups_that_are_not_told_change_nothing(make_user, configure, provider, anonymous, caplog, said):
+    make_user(is_admin=True)
+    configure(oidc_admin_group="keepers")
+    provider.claims["groups"] = ["keepers"]
+    anonymous.get(at_the_provider(anonymous))
+    del provider.claims["groups"]
+    provider.claims |= said
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"]
+    assert "did not send your groups" in anonymous.get("/settings").text
+    assert "the provider did not send somebody's groups" in caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, {"groups": ["/keepers"]}),
+        ({"oidc_groups_claim": "realm_access.roles"}, {"realm_access": {"roles": ["keepers"]}}),
+        ({"oidc_groups_claim": "https://example.org/groups"}, {"https://example.org/groups": "keepers"}),
+    ],
+)
+def test_groups_are_found_where_providers_put_them(make_user, configure, provider, anonymous, more, said):
+    make_user(is_admin=True)
+    configure(oidc_admin_group="keepers", **more)
+    provider.claims |= said
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"]
+
+
+@pytest.mark.parametrize(
+    ("trust", "said", "status"),
+    [
+        ("claim", None, 403),
+        ("always", None, 303),
+        ("always", False, 403),
+        ("claim", "true", 303),
+        ("claim", "True", 303),
+        ("claim", 1, 303),
+        ("claim", "no", 403),
+    ],
+)
+def test_an_address_counts_as_verified_as_the_admin_says(ann, configure, provider, anonymous, trust, said, status):
+    configure(oidc_email_verified=trust)
+    provider.claims.pop("email_verified")
+    provider.claims |= {} if said is None else {"email_verified": said}
+    assert anonymous.get(at_the_provider(anonymous)).status_code == status
+
+
+def test_the_address_may_be_in_another_claim(ann, configure, provider, anonymous):
+    provider.claims |= {"email": None, "upn": "ann", "preferred_username": "ann@example.org", "edov": "1"}
+    configure(oidc_email_verified_claim="edov")
+    refused = anonymous.get(at_the_provider(anonymous))
+    assert refused.status_code == 403 and "OIDC_EMAIL_CLAIM" in refused.text
+    configure(oidc_email_verified_claim="edov", oidc_email_claim="email, upn, preferred_username")
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert me(anonymous)["user_id"] == ann.user_id
+
+
+@pytest.mark.parametrize(("sub", "status"), [("ann-1", 303), ("eve-1", 403)])
+def test_the_address_may_be_in_the_userinfo_of_the_same_person(ann, configure, provider, anonymous, sub, status):
+    configure()
+    provider.userinfo_claims = {"sub": sub, "email": provider.claims.pop("email"), "email_verified": True}
+    assert anonymous.get(at_the_provider(anonymous)).status_code == status
 
 
 def test_without_an_admin_group_the_provider_says_nothing_of_roles(app, make_user, configure, anonymous):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import delete, select
 
 from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
+from webapp.accounts.provider_claims import ProviderClaims
 from webapp.accounts.schemas import Registration, UserChanges
 from webapp.db.base import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
-
-MAX_SUBJECT = 255
 
 
 class UnprovenIdentity(Forbidden):
@@ -32,50 +28,19 @@ class UnprovenIdentity(Forbidden):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderClaims:
-    """What a provider says about somebody; if it names no groups, they are in none.
-
-    `is_email_verified`: None if it does not say.
-    """
-
-    issuer: str
-    subject: str
-    email: str = ""
-    is_email_verified: bool | None = None
-    name: str = ""
-    groups: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], groups_claim: str) -> ProviderClaims:
-        """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
-        subject = claims.get("sub")
-        if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
-            raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
-        groups = claims.get(groups_claim) or []
-        verified = claims.get("email_verified")
-        return cls(
-            issuer=issuer,
-            subject=subject,
-            email=str(claims.get("email") or ""),
-            is_email_verified=None if verified is None else verified in (True, "true"),
-            name=str(claims.get("name") or claims.get("preferred_username") or "")[:200],
-            groups=frozenset(map(str, groups if isinstance(groups, list) else [groups])),
-        )
-
-
 def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User:
     """The account of this person, who may sign in: known, taken over by its verified address, or new.
 
-    With an `admin_group`, exactly its members are admins, once they are in. The caller commits. Raises Forbidden,
-    with a sentence for them, and Unproved.
+    With an `admin_group`, exactly its members are admins, once they are in, if the provider says who is in it. The
+    caller commits. Raises Forbidden, with a sentence for them, and UnprovenIdentity.
     """
     user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not service.may_sign_in(user):
         raise Forbidden("This account is deactivated. Ask an admin.")
-    if admin_group and user.is_active and user.is_admin != (admin_group in vouched.groups):
+    roles = vouched.groups if admin_group and user.is_active else None
+    if roles is not None and user.is_admin != (admin_group in roles):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))
     user.last_seen_at = now()
@@ -117,8 +82,13 @@ def _linked(vouched: ProviderClaims) -> User | None:
     """The account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
-    themselves. Raises Forbidden, Unproved.
+    themselves. Raises Forbidden, UnprovenIdentity.
     """
+    if not vouched.email:
+        raise Forbidden(
+            "The provider did not send your e-mail address (email). Ask an admin: OIDC_SCOPE asks for it, and "
+            "OIDC_EMAIL_CLAIM names the claim that has it."
+        )
     if vouched.is_email_verified is False:
         raise _unverified()
     try:
@@ -150,4 +120,7 @@ def _remember(user: User, issuer: str, subject: str) -> None:
 
 
 def _unverified() -> Forbidden:
-    return Forbidden("The provider does not say that your e-mail address is verified (email_verified). Ask an admin.")
+    return Forbidden(
+        "The provider does not say that your e-mail address is verified (email_verified). Verify it there, or ask an "
+        "admin: OIDC_EMAIL_VERIFIED=always trusts a provider that never says so."
+    )

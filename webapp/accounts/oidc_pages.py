@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, render_template, request, session, url_for
+from flask import Blueprint, Flask, current_app, flash, render_template, request, session, url_for
 
 from webapp.accounts import auth, identities, provider_links, signals
 from webapp.accounts.auth import public
 from webapp.accounts.first_account import first_account
 from webapp.accounts.password_check_pages import let_in
+from webapp.accounts.provider_claims import ClaimNames, ProviderClaims, find_claim
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound, Unavailable
 from webapp.extensions import app_settings
 from webapp.http.views import ViewResult, absolute
+from webapp.i18n.request_language import gettext as _
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +72,12 @@ def begin() -> ViewResult:
 @public
 def callback() -> ViewResult:
     """Sign in the person the provider vouches for."""
-    client, settings = _client(), current_app.extensions["settings"]
+    client, settings = _client(), app_settings()
     then = auth.safe_next(session.pop(NEXT, None))
     db.session.rollback()
+    names = _claim_names()
     try:
-        claims = client.authorize_access_token().get("userinfo")
+        claims = _claims(client, names)
     except Exception as error:
         if type(error).__module__.startswith("requests"):
             raise _away(error) from error
@@ -84,9 +87,11 @@ def callback() -> ViewResult:
     if not claims:
         return _refused("The provider did not say who you are."), 401
     try:
-        vouched = identities.ProviderClaims.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
+        vouched = ProviderClaims.of(str(claims["iss"]), claims, names)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
-        if user.is_active:
+        if vouched.groups is None:
+            log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
+        elif user.is_active:
             signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
@@ -94,15 +99,38 @@ def callback() -> ViewResult:
         if isinstance(error, identities.UnprovenIdentity):
             provider_links.wait(vouched)
         return _refused(error.detail), 403
-    return let_in(user, then)
+    answer = let_in(user, then)
+    if vouched.groups is None:  # after a new session has begun
+        flash(_("Your sign-in service did not send your groups. What you may do here is as it was."))
+    return answer
 
 
-def _creates(vouched: identities.ProviderClaims) -> bool:
+def _claim_names() -> ClaimNames:
+    settings = app_settings()
+    emails = tuple(name.strip() for name in settings.oidc_email_claim.split(",") if name.strip())
+    return ClaimNames(
+        emails, settings.oidc_email_verified_claim, settings.oidc_groups_claim, settings.oidc_email_verified
+    )
+
+
+def _claims(client: Any, names: ClaimNames) -> dict[str, Any]:
+    """What the ID token says, and what it leaves to the provider's userinfo if the address is not in it."""
+    token = client.authorize_access_token()
+    claims = dict(token.get("userinfo") or {})
+    is_told = any(find_claim(claims, name) for name in names.emails)
+    if claims and not is_told and client.load_server_metadata().get("userinfo_endpoint"):
+        more = client.userinfo(token=token)
+        if more.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: somebody else's is not to be used
+            claims = {**more, **claims}
+    return claims
+
+
+def _creates(vouched: ProviderClaims) -> bool:
     """Return whether somebody without an account gets one. The first is an admin's: if its page would ask for the
     set-up token, only a member of the admin group gets it.
     """
     settings = app_settings()
-    is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in vouched.groups
+    is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in (vouched.groups or ())
     return settings.oidc_create and (is_admin or not first_account().asks())
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from flask import session
 
 from webapp.accounts import identities
-from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
+from webapp.accounts.provider_claims import ProviderClaims
 
 WAITING = "link_waiting"
 """Whom a provider vouched for in this browser, kept in its session until they sign in."""
