@@ -23,6 +23,7 @@ RAW_HTML = {"HTML blocks", "Raw HTML"}
 DIFFERENT = {
     12: r"\[ … \] is a formula",
     **dict.fromkeys((21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536, 642, 643), "HTML is shown as text"),
+    **dict.fromkeys((380, 392), "only spaces decide whether two asterisks open or close"),
     **dict.fromkeys((602, 606, 608, 611, 612), "a bare address is a link, as on GitHub"),
 }
 

@@ -42,6 +42,39 @@ def test_dialect(source: str, html: str) -> None:
     assert isinstance(render(source), Markup)
 
 
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("これは**「重要」**です。*「斜体」*も", "<p>これは<strong>「重要」</strong>です。<em>「斜体」</em>も</p>\n"),
+        ("**Wichtig:**Text „**So!**“", "<p><strong>Wichtig:</strong>Text „<strong>So!</strong>“</p>\n"),
+        (
+            "**(a)**이다 **“A”**和**“B”**",
+            "<p><strong>(a)</strong>이다 <strong>“A”</strong>和<strong>“B”</strong></p>\n",
+        ),
+        ("2 * (3) * 4, a ** b ** c, f(*a, **b)", "<p>2 * (3) * 4, a ** b ** c, f(*a, **b)</p>\n"),
+        ("H<sub>2</sub>O<br/>x<sup>2</sup> <KBD>Esc</KBD>", "<p>H<sub>2</sub>O<br>x<sup>2</sup> <kbd>Esc</kbd></p>\n"),
+        ("<mark>a *b*</mark> <u>c", "<p><mark>a <em>b</em></mark> &lt;u&gt;c</p>\n"),
+        ("<sub onclick=x>a</sub>", "<p>&lt;sub onclick=x&gt;a</p>\n"),
+        ("`<sub>a</sub>`", "<p><code>&lt;sub&gt;a&lt;/sub&gt;</code></p>\n"),
+        (
+            "a\n<details>\n<summary>More *x*</summary>\n\n- b\n\n</details>\nc",
+            "<p>a</p>\n<details>\n<summary>More <em>x</em></summary>\n<ul>\n<li>b</li>\n</ul>\n</details>\n<p>c</p>\n",
+        ),
+        ("<details><summary>S</summary>b</details>", "<details>\n<summary>S</summary>\n<p>b</p>\n</details>\n"),
+        ("<details>\nno end", "<p>&lt;details&gt;\nno end</p>\n"),
+        ("<details onclick=x>\na\n</details>", "<p>&lt;details onclick=x&gt;\na\n&lt;/details&gt;</p>\n"),
+    ],
+)
+def test_emphasis_and_tags_as_models_write_them(source: str, html: str) -> None:
+    assert render(source) == html
+
+
+def test_a_formula_in_a_table_keeps_its_bars() -> None:
+    html = render("| a | b |\n|---|---|\n| $|u|$ | $5 | $6 |")
+    assert '<td><span class="math">|u|</span></td>\n<td>$5</td>' in html
+    assert "\\" not in render("```\n| a |\n|---|\n| $x$ |\n```\nc | $|u|$")
+
+
 def test_code_block_has_its_bar() -> None:
     assert render("```python\nx = 1\n```") == (
         '<div class="code" data-lang="python"><div class="code-bar"><span class="code-lang">python</span>'
@@ -108,6 +141,8 @@ def test_a_table_keeps_words_whole() -> None:
         ("$HOME/$USER", "<p>$HOME/$USER</p>\n"),
         ("`$a$` and `\\(b\\)`", "<p><code>$a$</code> and <code>\\(b\\)</code></p>\n"),
         ("\\$a$ b", "<p>$a$ b</p>\n"),
+        ("$$\na\n\nb\n$$", '<div class="math math-display">a\n\nb</div>\n'),
+        ("公式$x^2$是，从$5到$10。", '<p>公式<span class="math">x^2</span>是，从$5到$10。</p>\n'),
         ("$$\na\n\nb", "<p>$$\na</p>\n<p>b</p>\n"),
         (r"a \\( b", "<p>a \\( b</p>\n"),
     ],

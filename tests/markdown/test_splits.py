@@ -32,6 +32,12 @@ LINES = [
     *("| a | b |", "|---|---|", "a | b", "--- | ---", "-|-", "| a |", "|---|", "|", ":-:|", "| 1 | 2 |", "- | -"),
     *(
         "<div>",
+        "<details>",
+        "<details><summary>s</summary>",
+        "<summary>s</summary> x",
+        "</details>",
+        "> <details>",
+        "a <sub>b</sub> <br>",
         "</div>",
         "<!-- c",
         "-->",

@@ -1,4 +1,4 @@
-"""The Markdown dialect of replies: CommonMark and GitHub's additions, formulas and footnotes; no raw HTML."""
+"""The Markdown dialect of replies: CommonMark and GitHub's additions, formulas, footnotes and a few HTML tags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from webapp.markdown.emphasis import emphasis_plugin
 from webapp.markdown.footnotes import footnote_plugin
+from webapp.markdown.html_tags import html_tags_plugin
 from webapp.markdown.math import math_plugin
 from webapp.markdown.urls import find_urls
 
@@ -27,6 +29,8 @@ def make_parser(**options: object) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("strikethrough", "tildes", _tildes)
+    emphasis_plugin(parser)
+    html_tags_plugin(parser)
     math_plugin(parser)
     footnote_plugin(parser)
     parser.validateLink = is_allowed_link  # type: ignore[method-assign]

@@ -18,6 +18,7 @@ _PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)
 # A link or an image whose URL has not arrived yet; what never becomes one is shown after 300 characters.
+_TAG = re.compile(r"</?[a-z]{0,7}$", re.IGNORECASE)
 _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 
@@ -113,6 +114,10 @@ def _inline(text: str) -> str:
         elif len(text) - at < MAX_INLINE and (at >= line_start or block_end(text[at:]) is not None):
             return text[:at]
     rest = text[line_start:]
+    tag = _TAG.search(rest)
+    if tag:
+        text = text[: line_start + tag.start()]
+        rest = text[line_start:]
     link = _LINK.search(rest)
     if link:
         text = text[: line_start + link.start()]
@@ -125,7 +130,7 @@ def _inline(text: str) -> str:
 
 def _may_be_formula(text: str, at: int) -> bool:
     """Return whether a single dollar sign may still turn out to open a formula; a price is shown at once."""
-    if at and (text[at - 1].isalnum() or text[at - 1] == "$"):
+    if dollar_end(f"{text[: at + 1]}x$", at, at + 3) < 0:
         return False
     rest = text[at + 1 :]
     if not rest:

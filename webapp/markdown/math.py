@@ -3,6 +3,7 @@ r"""Formulas in Markdown: `\(a\)`, `\[a\]`, `$a$`, `$$a$$` and LaTeX environment
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -10,6 +11,8 @@ from markdown_it.rules_inline import StateInline
 
 MAX_LINES = 100
 """A formula of more lines is taken for text: without a limit, every opening mark would be searched to the end."""
+MAX_SPACED_LINES = 30
+"""The most lines of a formula with blank ones: until it ends, everything below is held back while it is written."""
 MAX_INLINE = 4_000
 """The most characters of a formula inside a paragraph."""
 
@@ -30,9 +33,10 @@ def math_plugin(parser: MarkdownIt) -> None:
 def dollar_end(text: str, start: int, limit: int) -> int:
     """The position of the sign that closes a formula opened by the dollar sign at `start`; -1 if it is just a sign.
 
-    As in Pandoc: no space inside the signs, no letter or digit outside, so that prices and variables stay words.
+    As in Pandoc: no space inside the signs, no letter or digit outside, so that prices and variables stay words; in
+    scripts without spaces, letters stand beside formulas.
     """
-    if start and (text[start - 1].isalnum() or text[start - 1] == "$"):
+    if start and (_is_word(text[start - 1]) or text[start - 1] == "$"):
         return -1
     if start + 1 >= limit or text[start + 1] in " \t\n$":
         return -1
@@ -40,10 +44,14 @@ def dollar_end(text: str, start: int, limit: int) -> int:
     while (end := text.find("$", end + 1, min(limit, start + MAX_INLINE))) >= 0:
         if text[end - 1] == "\\":
             continue
-        if text[end - 1] in " \t\n" or (end + 1 < limit and text[end + 1].isalnum()):
+        if text[end - 1] in " \t\n" or (end + 1 < limit and _is_word(text[end + 1])):
             return -1
         return -1 if "`" in text[start:end] else end
     return -1
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() and unicodedata.east_asian_width(char) not in "WF"
 
 
 def block_end(opening: str) -> tuple[str, int] | None:
@@ -69,6 +77,7 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
     lines = [first[skipped:]]
     line = start_line
     is_closed = False
+    most = MAX_LINES
     while True:
         at = lines[-1].find(closing)
         if at >= 0:
@@ -78,12 +87,14 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
             is_closed = True
             break
         line += 1
-        if line >= end_line or line - start_line > MAX_LINES:
+        if line >= end_line or line - start_line > most:
             break
-        if state.isEmpty(line) or state.sCount[line] < state.blkIndent:
+        is_blank = state.isEmpty(line)
+        most = MAX_SPACED_LINES if is_blank else most
+        if (is_blank and not skipped) or (state.sCount[line] < state.blkIndent and not is_blank):
             return False
         lines.append(_line(state, line))
-    is_unclosed_end = state.env.get("growing") and line >= end_line and line - start_line <= MAX_LINES
+    is_unclosed_end = state.env.get("growing") and line >= end_line and line - start_line <= most
     if not is_closed and not is_unclosed_end:
         return False
     if is_closed and not any(part.strip() for part in lines):

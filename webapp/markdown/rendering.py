@@ -16,6 +16,7 @@ from pygments.token import STANDARD_TYPES
 
 from webapp.markdown.dialect import make_parser
 from webapp.markdown.highlighting import GrowingCode, highlight, language_of
+from webapp.markdown.html_tags import INLINE_TAGS
 from webapp.markdown.incomplete import showable
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
@@ -28,6 +29,7 @@ _ALIGNMENTS = {"left", "center", "right"}
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
     *("s", "span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("details", "summary", *INLINE_TAGS),
 }
 _CLEANER = nh3.Cleaner(
     tags=_TAGS,

@@ -83,6 +83,7 @@ def _block(token: Token) -> _Block:
     assert token.map is not None
     start, end = token.map
     kind = "setext" if token.type == "heading_open" and token.markup in "=-" else token.type
+    kind = "unclosed" if kind == "math_open" or not token.meta.get("is_closed", True) else kind
     closed = token.type == "fence" and end - start - 1 > token.content.count("\n")
     return _Block(kind, kind, start, end, closed)
 
@@ -92,8 +93,8 @@ def _interrupts(block: _Block) -> bool:
 
 
 def _is_finished(block: _Block, following: _Block | None, lines: list[str]) -> bool:
-    if following is not None and following.first == "math_open" and block.end == following.start:
-        return False  # without an end it is not a formula, and its lines may belong to this block
+    if following is not None and following.first == "unclosed" and block.end == following.start:
+        return False  # without an end it is text, and its lines may belong to this block
     if following is not None:
         # The first line of the next block has ended this one: every rule has already seen it.
         return block.first != "definition" or block.end < following.start or _interrupts(following)
