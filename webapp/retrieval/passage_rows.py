@@ -200,7 +200,7 @@ def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
             Memory.user_id,
             Memory.space_id,
             Memory.visibility,
-            Memory.created_at,
+            func.coalesce(Memory.valid_from, Memory.created_at),  # when it was said, if it was
             Memory.fact_value,
             Memory.embedding_model,
             Memory.embedding,

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
+from webapp.i18n.dates import UNDATED
 from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.learning.prompt import (
     CONVERSATION,
@@ -35,6 +36,13 @@ def lines(*texts, new_from=0):
 
 def known(ref, content, **fields):
     return KnownMemory(memory_type="fact", content=content, category="identity", ref=ref, **fields)
+
+
+def test_what_was_imported_without_a_date_has_none():
+    call = build_extraction([ConversationLine(1, "user", "Next month we move", UNDATED)])
+    assert read_sections(call.messages[1]["content"])[CONVERSATION] == [
+        {"message": 1, "role": "user", "text": "Next month we move"}
+    ]
 
 
 def test_everything_has_its_place():

@@ -1,5 +1,8 @@
+from datetime import UTC, datetime
+
 import pytest
 
+from webapp.i18n.dates import UNDATED
 from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars, particulars_of
 
 
@@ -21,6 +24,24 @@ from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded,
 )
 def test_names_and_numbers_of_a_rewording_stand_in_the_message(rewording, said, keeps):
     assert keeps_particulars(rewording, [said]) is keeps
+
+
+@pytest.mark.parametrize(
+    ("rewording", "said", "keeps"),
+    [
+        ("Moves to Ulm in May 2024", "next month we move to Ulm", True),
+        ("Moves to Ulm in May", "next month we move to Ulm", True),
+        ("Zieht im Mai 2024 nach Ulm", "nächsten Monat ziehen wir nach Ulm", True),
+        ("2024年5月搬到成都", "下个月搬到成都", True),
+        ("Started on 2 April 2024", "I started yesterday", True),
+        ("Moves to Ulm in 2031", "soon we move to Ulm", False),
+        ("Moves to Ulm with May Smith", "next month we move to Ulm", False),
+        ("Has 5 dogs", "I have dogs", False),
+    ],
+)
+def test_a_time_from_the_message_may_become_a_month_near_it(rewording, said, keeps):
+    assert keeps_particulars(rewording, [said], datetime(2024, 4, 3, tzinfo=UTC)) is keeps
+    assert not keeps_particulars(rewording, [said]) and not keeps_particulars(rewording, [said], UNDATED)
 
 
 @pytest.mark.parametrize(

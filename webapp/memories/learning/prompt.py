@@ -16,8 +16,8 @@ can pass for a heading or for another speaker:
     {"message": 2, "role": "user", "date": "2026-05-04", "continued": true, "text": "…"}
 
 On one line each. A message of several sentences is shown in parts, each with a number. Dates let "until Friday" be
-told as a day. Empty sections are left out, `# Conversation` is
-always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the inverse, for the
+told as a day, and "next month" as a month; what was imported without one has none. Empty sections are left out,
+`# Conversation` is always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the inverse, for the
 fake model and for tests.
 """
 
@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from webapp.i18n.dates import is_dated
 from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.prompts.catalogue import default_text
@@ -256,7 +257,7 @@ def _ends(text: str, size: int) -> str:
 
 def _spoken(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
     more = {"continued": True} if continued else {}
-    return {"message": number, "role": "user", "date": _day(line.said_at), **more, "text": text}
+    return {"message": number, "role": "user", **_dated(line.said_at), **more, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
@@ -266,12 +267,12 @@ def _context(line: ConversationLine) -> dict[str, Any]:
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
     more: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
-        more["date"] = _day(memory.last_moment[0])
+        more |= _dated(memory.last_moment[0])
     return {"memory": number, "type": memory.memory_type, "category": memory.category, **more, "text": memory.content}
 
 
-def _day(at: datetime) -> str:
-    return f"{at:%Y-%m-%d}"
+def _dated(at: datetime) -> dict[str, str]:
+    return {"date": f"{at:%Y-%m-%d}"} if is_dated(at) else {}
 
 
 def _point(point: OpenPoint) -> dict[str, Any]:

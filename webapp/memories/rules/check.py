@@ -167,7 +167,7 @@ def memory_wording(
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        kept = keeps_particulars(operation.content, [typed_text(message), state.subject])
+        kept = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
         if kept or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]

@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import cache
 
+from babel.dates import get_month_names
+from babel.localedata import locale_identifiers
+
+from webapp.i18n.dates import is_dated
 from webapp.text.canonical import fold, signs
 from webapp.text.words import fold_marks, words
 
@@ -30,10 +36,12 @@ def particulars_of(statement: str) -> frozenset[str]:
     return frozenset(found) | signs(statement)
 
 
-def keeps_particulars(rewording: str, texts: Iterable[str]) -> bool:
-    """Tell whether every name and number of a rewording stands in what the user wrote."""
+def keeps_particulars(rewording: str, texts: Iterable[str], at: datetime | None = None) -> bool:
+    """Tell whether every name and number of a rewording stands in what the user wrote, or is of a month or year near
+    `at`, when they wrote it: "next month" may become "May 2024"."""
     said = _TextWords(texts)
-    return all(said.has(word) for word in _particulars(rewording))
+    added = [word for word in _particulars(rewording) if not said.has(word)]
+    return not added or (at is not None and is_dated(at) and _are_near(added, at))
 
 
 def is_grounded(value: str | None, text: str) -> bool:
@@ -56,6 +64,28 @@ def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> b
     """Tell whether a statement adds to the user's words something that stands in foreign ones."""
     said, heard = _TextWords(texts), _TextWords(foreign)
     return any(heard.has(word) and not said.has(word) for word in _significant_words(statement))
+
+
+def _are_near(added: list[str], at: datetime) -> bool:
+    """Tell whether words name nothing but a month, or days in it, of the years around a moment."""
+    years = {str(year) for year in range(at.year - 1, at.year + 2)}
+    numbers = [number for word in added for number in re.findall(r"\d+", word)]
+    names = [fold_marks(word) for word in added if not any(char.isdigit() for char in word)]
+    days = [number for number in numbers if number not in years]
+    has_year = len(days) < len(numbers)
+    return all(name in month_names() for name in names) and all(has_year and int(day) <= 31 for day in days)
+
+
+@cache
+def month_names() -> frozenset[str]:
+    """Return the folded names of the months in every language that Babel's calendars have."""
+    found = set[str]()
+    for identifier in locale_identifiers():
+        if "_" not in identifier:
+            for context in ("format", "stand-alone"):
+                names = get_month_names("wide", context, locale=identifier).values()
+                found |= {fold_marks(name) for name in names if name.isalpha()}
+    return frozenset(found)
 
 
 class _TextWords:

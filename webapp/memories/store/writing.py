@@ -12,6 +12,7 @@ from sqlalchemy import false, select
 
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import use_index, use_primary_key
+from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.keys import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
@@ -238,7 +239,7 @@ def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
         space_id=space_id,
         source_conversation_id=journal.change_set.conversation_id,
         source_message_id=first.message_id if first else None,
-        valid_from=first.said_at if first else None,
+        valid_from=first.said_at if first and is_dated(first.said_at) else None,
         evidence_count=0,
         is_pinned=False,
         is_archived=False,
