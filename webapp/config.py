@@ -67,8 +67,8 @@ class Settings(BaseModel):
     oidc_groups_claim: str = "groups"
     oidc_admin_group: str = ""
     oidc_create: bool = True
-    # Which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
-    oidc_spaces: str = ""
+    oidc_spaces: str = ""  # which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
+    cors_origins: str = ""  # whose pages may use /v1, /mcp and /api with a token, separated by commas
     # The address of the site: where links in mail, shared links and other programs lead
     site_url: str = ""
     # E-mail about accounts

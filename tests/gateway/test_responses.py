@@ -94,6 +94,50 @@ def test_the_same_request_again_takes_the_place_of_its_reply(
     assert (answer.status_code, set(answer.get_json())) == (409, {"error"})
 
 
+def test_a_response_names_the_model_that_wrote_it(client: ApiClient, model: ServerHandle) -> None:
+    made, _ = respond(client, "One")
+    assert made["model"] == client.get(f"/v1/responses/{made['id']}").get_json()["model"] != "default"
+    events = send(client, "Two", stream=True).get_data(as_text=True).split("\n\n")
+    last = json.loads(events[-2].partition("data: ")[2])
+    assert last["response"]["model"] == made["model"]
+
+
+def test_what_had_been_said_before_a_response_is_listed(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="First.", times=1)
+    first, _ = respond(client, "One")
+    second, _ = respond(client, "Two", previous_response_id=first["id"])
+    place = f"/v1/responses/{second['id']}/input_items"
+    page = client.get(place).get_json()
+    assert [(item["role"], item["content"][0]["text"]) for item in page["data"]] == [
+        ("user", "Two"),
+        ("assistant", "First."),
+        ("user", "One"),
+    ]
+    assert page["has_more"] is False and page["first_id"] == page["data"][0]["id"]
+    one = client.get(f"{place}?limit=1&order=asc").get_json()
+    assert one["has_more"] is True and one["data"][0]["content"][0]["text"] == "One"
+    rest = client.get(f"{place}?order=asc&after={one['last_id']}").get_json()
+    assert [item["content"][0]["text"] for item in rest["data"]] == ["First.", "Two"]
+    assert client.get(f"{place}?order=up").status_code == 400
+
+
+def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(
+    app: Flask, client: ApiClient, anonymous: FlaskClient, model: ServerHandle
+) -> None:
+    made, conversation = respond(client, "One")
+    assert anonymous.delete(f"/v1/responses/{made['id']}").status_code == 401
+    assert client.delete(f"/v1/responses/{made['id']}").get_json() == {
+        "id": made["id"],
+        "object": "response",
+        "deleted": True,
+    }
+    for again in (client.get, client.delete):
+        assert again(f"/v1/responses/{made['id']}").status_code == 404
+    assert client.get(f"/v1/responses/{made['id']}/input_items").status_code == 404
+    assert send(client, "Two", previous_response_id=made["id"]).status_code == 404
+    assert len(said(app, conversation)) == 2
+
+
 def test_another_way_on_from_a_response_is_a_branch(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     model.script(reply="First.", times=1)
     first, conversation = respond(client, "One", headers={"X-Commonplace-Memory": "read"})

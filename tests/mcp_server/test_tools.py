@@ -105,6 +105,22 @@ def test_a_context_holds_what_every_prompt_does(
     assert [row["memory_id"] for row in there["known"] if row["memory_id"] != terse] == [shared]
 
 
+def test_a_context_is_never_empty_while_something_is_known(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
+) -> None:
+    space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
+    shared = memory(app, user, "The oven is broken", space_id=space)
+    secret = token(app, user, "mcp")
+    about = call(anonymous, secret, "get_context", task="Plan a trip to Lisbon")["structuredContent"]
+    assert [row["memory_id"] for row in about["known"]] == [shared]
+
+
+def test_resources_with_a_number_have_a_template(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    answer = post(anonymous, token(app, user, "mcp"), "resources/templates/list")
+    (template,) = answer.get_json()["result"]["resourceTemplates"]
+    assert template["uriTemplate"] == "commonplace://spaces/{space_id}" and template["mimeType"] == "application/json"
+
+
 def test_writes_are_proposals(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     known = memory(app, user, "Lives in Porto")
     secret = token(app, user, "mcp")

@@ -89,6 +89,7 @@ TABLE = {
         GET /v1/models
         GET /v1/models/:name
         GET /v1/responses/:name
+        GET /v1/responses/:name/input_items
     """,
     "memory": """
         DELETE /api/ai/facts/:memory_id
@@ -128,7 +129,9 @@ TABLE = {
         POST /api/messages/:message_id/versions/:version_id/restore
         POST /memory/conversation/:conversation_id/points/:point_slug/initiate/
         POST /v1/chat/completions
+        POST /v1/embeddings
         POST /v1/responses
+        DELETE /v1/responses/:name
         POST /v1/responses/:name/cancel
     """,
     "write": """

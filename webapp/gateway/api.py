@@ -14,6 +14,7 @@ from webapp.chat.api import limit_turns
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
+from webapp.gateway.embeddings_api import blueprint as embeddings
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.requests import End
 from webapp.gateway.responses_api import blueprint as responses
@@ -30,6 +31,7 @@ def init_gateway(app: Flask) -> None:
     """Register the URLs; errors under /v1 have OpenAI's shape."""
     app.register_blueprint(blueprint)
     app.register_blueprint(responses)
+    app.register_blueprint(embeddings)
     problems.speak(app, "/v1/", requests.say_error)
 
 

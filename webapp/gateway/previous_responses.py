@@ -33,6 +33,26 @@ def get_reply(user_id: int, reply_id: int) -> Message:
     return row
 
 
+def discard_reply(user_id: int, reply_id: int) -> Message:
+    """Have a response no longer kept as one. Raises NotFound, Conflict while it is written."""
+    row = get_reply(user_id, reply_id)
+    if row.status == "streaming":
+        raise Conflict("This response is still being written. Cancel it first.")
+    payload = row.custom_payload or {}
+    row.custom_payload = {**payload, RESPONSE: {**(payload.get(RESPONSE) or {}), "store": False}}
+    return row
+
+
+def list_inputs(user_id: int, reply_id: int) -> list[Message]:
+    """What had been said before the reply of a response, oldest first. Raises NotFound."""
+    above = db.session.get(Message, get_reply(user_id, reply_id).parent_id or 0)
+    found: list[Message] = []
+    while above is not None:
+        found.append(above)
+        above = db.session.get(Message, above.parent_id or 0)
+    return found[::-1]
+
+
 def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None:
     """The last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
     the conversation may continue it, even if it is not kept as a response. Raises NotFound."""

@@ -57,6 +57,12 @@ class End:
         return str(self.data["message"]["content"])
 
     @property
+    def model(self) -> str | None:
+        """Return the id of the model that wrote it, whatever was asked for."""
+        name = self.data["message"].get("model")
+        return str(name) if name else None
+
+    @property
     def error(self) -> tuple[dict[str, Any], int]:
         """The error of a failed reply, with its status."""
         status = wire.status_of(self.data["code"])
@@ -67,6 +73,15 @@ def body_as(shape: type[_Body]) -> _Body:
     """The request's body. Raises Invalid."""
     try:
         return shape.model_validate(request.get_json())
+    except ValidationError as error:
+        found = problems.field_errors(error)
+        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+
+
+def query_as(shape: type[_Body]) -> _Body:
+    """The request's parameters. Raises Invalid."""
+    try:
+        return shape.model_validate(request.args.to_dict())
     except ValidationError as error:
         found = problems.field_errors(error)
         raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None

@@ -15,6 +15,7 @@ from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import open_client_calls
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
@@ -73,6 +74,25 @@ def cancel(name: str) -> ViewResult:
         requests.wait_for(begun)
         reply = previous_responses.get_reply(user_id, begun.turn_id)
     return _stored(reply)
+
+
+@blueprint.delete("/responses/<name>")
+@login_required
+def delete(name: str) -> ViewResult:
+    """Delete a response: it can be neither fetched nor continued any more. What was said stays in its conversation."""
+    reply = previous_responses.discard_reply(current_user_id(), responses_input.reply_id(name))
+    db.session.commit()
+    return {"id": f"{responses_input.PREFIX}{reply.message_id}", "object": "response", "deleted": True}
+
+
+@blueprint.get("/responses/<name>/input_items")
+@login_required
+def list_input_items(name: str) -> ViewResult:
+    """What had been said when a response was made, the last first unless asked otherwise."""
+    query = requests.query_as(responses_input.ItemQuery)
+    rows = previous_responses.list_inputs(current_user_id(), responses_input.reply_id(name))
+    items = [responses_output.input_item(row.message_id, row.role, row.content) for row in rows]
+    return responses_output.item_page(items[::-1] if query.order == "desc" else items, query.after, query.limit)
 
 
 def _about(reply: Message) -> About:
@@ -139,6 +159,7 @@ def _whole(begun: LaunchableReply, about: About) -> Response:
         return end
     output = responses_output.output_of(about.turn_id, end.content, end.calls, finish=end.finish)
     usage = service.usage_of(begun.conversation_id, begun.turn_id)
+    about = replace(about, model=end.model or about.model)
     return jsonify(responses_output.response(about, "completed", output, finish=end.finish, usage=usage))
 
 
@@ -161,6 +182,7 @@ def _streamed(user_id: int, begun: LaunchableReply, about: About) -> Response:
         if end.kind == "error":
             yield from stream.fail(end.error[0]["error"])
         else:
+            stream.about = replace(about, model=end.model or about.model)
             yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, begun))
 
     return sse.response(events())

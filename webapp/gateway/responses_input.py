@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
@@ -41,6 +41,12 @@ Input = Annotated[str | list[dict[str, Any]], PlainValidator(_text_or_items)]
 
 class Reasoning(BaseModel):
     effort: Effort | None = None
+
+
+class ItemQuery(BaseModel):
+    limit: int = Field(20, ge=1, le=100)
+    order: Literal["asc", "desc"] = "desc"
+    after: str | None = Field(None, max_length=200)
 
 
 class ResponseRequest(BaseModel):

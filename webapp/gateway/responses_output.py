@@ -107,6 +107,28 @@ def output_of(
     return items
 
 
+def input_item(message_id: int, role: str, text: str) -> Item:
+    """Return a message as an item of what a response was made from."""
+    if role == "assistant":
+        return _message(message_id, "completed", text)
+    part = {"type": "input_text", "text": text}
+    return {"id": f"msg_{message_id}", "type": "message", "status": "completed", "role": "user", "content": [part]}
+
+
+def item_page(items: Sequence[Item], after: str | None, limit: int) -> Item:
+    """Return a page of a list of items: those after the one with an id."""
+    ids = [item["id"] for item in items]
+    rest = items[ids.index(after) + 1 :] if after in ids else items
+    page = rest[:limit]
+    return {
+        "object": "list",
+        "data": list(page),
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+        "has_more": len(rest) > limit,
+    }
+
+
 class Stream:
     """The events of one response, numbered."""
 

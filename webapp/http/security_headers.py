@@ -1,9 +1,11 @@
-"""Response headers that keep a page from doing anything we did not write: strict CSP, no framing, no sniffing."""
+"""Response headers that keep a page from doing anything we did not write: strict CSP, no framing, no sniffing; and
+which other sites' pages may use the programs' addresses."""
 
 from __future__ import annotations
 
 from flask import Flask, Response, request
 from flask.sessions import SecureCookieSessionInterface, SessionMixin
+from flask_cors import CORS
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -11,9 +13,26 @@ POLICY = (
 )
 
 
-def init_security(app: Flask) -> None:
-    """Set the headers on every response that has no policy of its own."""
+FOR_PROGRAMS = (r"/v1/.*", r"/mcp.*", r"/api/.*", r"/\.well-known/.*")
+"""Where pages of other sites may be let in."""
+EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempotency-Replayed", "WWW-Authenticate")
+
+
+def init_security(app: Flask, cors_origins: str = "") -> None:
+    """Set the headers on every response that has no policy of its own.
+
+    `cors_origins`, separated by commas, may use what is FOR_PROGRAMS from their pages, with a token: never with the
+    cookie of somebody who is signed in, since credentials are not allowed.
+    """
     app.session_interface = Sessions()
+    if origins := [origin.strip().rstrip("/") for origin in cors_origins.split(",") if origin.strip()]:
+        CORS(
+            app,
+            resources={path: {"origins": origins} for path in FOR_PROGRAMS},
+            supports_credentials=False,
+            expose_headers=list(EXPOSED),
+            max_age=600,
+        )
 
     @app.after_request
     def _headers(response: Response) -> Response:

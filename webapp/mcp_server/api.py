@@ -88,7 +88,7 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
     if call.method == "resources/list":
         return {"resources": read_tools.resources(user_id)}
     if call.method == "resources/templates/list":
-        return {"resourceTemplates": []}
+        return {"resourceTemplates": read_tools.resource_templates()}
     if call.method == "resources/read":
         return _read(user_id, call)
     raise ProtocolError(protocol.UNKNOWN_METHOD, "There is no such method here.")

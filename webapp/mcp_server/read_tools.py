@@ -101,6 +101,8 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
     shown |= {item.id for item in found if item.kind == "memory"}
     known = [item for item in _memories_of(user_id, args.space_id) if item["memory_id"] not in shown][:MOST_KNOWN]
+    if not (pinned or known or found):
+        known = _latest(user_id, args.space_id)
     _note(user_id, found, len(pinned) + len(known))
     return {
         "profile": profile(user_id),
@@ -108,6 +110,13 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
         "known": known,
         "found": [{"id": _name(item), "text": item.content[:TEXT], "source": item.source} for item in found],
     }
+
+
+def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
+    """The memories that changed last, of a space if one is named: better than nothing where nothing fits the task."""
+    query = MemoryQuery(space_id=space_id, needs_review=False, limit=MOST_PINNED)
+    rows = memories.list_memories(user_id, query).items
+    return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.includes(row.space_id)]
 
 
 def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
@@ -133,6 +142,12 @@ def resources(user_id: int) -> list[dict[str, Any]]:
             for space in _spaces(user_id)
         ),
     ]
+
+
+def resource_templates() -> list[dict[str, Any]]:
+    """How the resources that have a number are addressed."""
+    about = _resource(f"{SPACES}/{{space_id}}", "A space", "One of the user's spaces, by its id.")
+    return [{"uriTemplate": about.pop("uri"), **about}]
 
 
 def _spaces(user_id: int) -> list[SpaceOut]:

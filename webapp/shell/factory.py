@@ -146,7 +146,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_gate(app)
     logs.init_logs(app, settings.log_format, settings.log_level)
     problems.init_errors(app)
-    security_headers.init_security(app)
+    security_headers.init_security(app, settings.cors_origins)
     init_accounts(app, settings)
     init_audit(app)
     rendering.init_rendering(app)

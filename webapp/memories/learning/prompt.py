@@ -17,8 +17,8 @@ can pass for a heading or for another speaker:
 
 On one line each. A message of several sentences is shown in parts, each with a number. Dates let "until Friday" be
 told as a day, and "next month" as a month; what was imported without one has none. Empty sections are left out,
-`# Conversation` is always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the inverse, for the
-fake model and for tests.
+`# Conversation` is always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the
+inverse, for the fake model and for tests.
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+"""`/v1/embeddings`: the vectors that this site makes of texts, in OpenAI's wire format."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from flask import Blueprint
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.chat.api import limit_turns
+from webapp.db.base import db
+from webapp.errors import Invalid, NotFound
+from webapp.gateway import requests
+from webapp.http.validation import Line, encodable
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import say
+from webapp.providers.clients import embedder
+from webapp.text.tokens import estimate_tokens
+from webapp.usage.service import require_room
+
+blueprint = Blueprint("embeddings", __name__, url_prefix="/v1")
+
+MOST_TEXTS = 256
+MOST_CHARACTERS = 32_000
+"""Of one text: about the 8,000 tokens that OpenAI takes; the models here read less of it."""
+
+
+def _texts(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not listed or not all(isinstance(text, str) and text for text in listed):
+        raise ValueError("input must be a text or a list of texts; tokens are not read here")
+    if len(listed) > MOST_TEXTS or any(len(text) > MOST_CHARACTERS for text in listed):
+        raise ValueError(f"input can have at most {MOST_TEXTS} texts of {MOST_CHARACTERS:,} characters")
+    return [encodable(text) for text in listed]
+
+
+class EmbeddingRequest(BaseModel):
+    """A request for vectors. What is not named here is taken and has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Line = Field("default", max_length=240, description="“default” or the name of the model that the site uses.")
+    input: Annotated[list[str], PlainValidator(_texts, json_schema_input_type=str | list[str])]
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = Field(None, ge=1, description="Only the length that the model's vectors have.")
+
+
+@blueprint.post("/embeddings")
+@login_required
+@limit_turns
+def create() -> ViewResult:
+    """A vector for each text, of unit length, by the model with which this site searches."""
+    body = requests.body_as(EmbeddingRequest)
+    require_room(current_user_id())
+    db.session.rollback()  # no connection is held while the vectors are made
+    made_by = embedder()
+    if body.model not in ("default", made_by.model):
+        raise NotFound(say("The model of this site for vectors is called %(name)s.", name=made_by.model))
+    vectors = np.asarray(made_by.embed_passages(body.input), np.float32)
+    if body.dimensions not in (None, vectors.shape[1]):
+        raise Invalid.field("dimensions", say("can only be %(length)s", length=vectors.shape[1]))
+    used = sum(map(estimate_tokens, body.input))
+    return {
+        "object": "list",
+        "model": made_by.model,
+        "data": [
+            {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+            for index, vector in enumerate(vectors)
+        ],
+        "usage": {"prompt_tokens": used, "total_tokens": used},
+    }
+
+
+def _encoded(vector: Any, form: str) -> Any:
+    if form == "float":
+        return vector.tolist()
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
