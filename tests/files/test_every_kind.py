@@ -148,6 +148,7 @@ READ: dict[str, Callable[[], bytes]] = {
     "bees.eml": letter,
     "html.eml": lambda: letter(html=True).replace(b"dance.", b"dance."),
     "no ending": lambda: b"Bees dance.",
+    "BMW.txt": lambda: b"BMW and Bees dance. II*",
     # Hostile, and yet no more than text
     "polyglot.html": lambda: b"<html><!--\n" + pdf("Bees dance."),  # a PDF that browsers take for a page
     "xxe.xml": lambda: b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>Bees dance. &a;</x>',
@@ -162,6 +163,11 @@ SEEN: dict[str, Callable[[], bytes]] = {
     "bees.jpg": photo,
     "bees.webp": lambda: photo(form="WEBP"),
     "bees.gif": lambda: photo(form="GIF"),
+    "bees.tiff": lambda: photo(form="TIFF"),
+    "bees.bmp": lambda: photo(form="BMP"),
+    "bees.avif": lambda: photo(form="AVIF"),
+    "IMG_0001.HEIC": lambda: photo(form="HEIF"),
+    "named.png": lambda: photo(form="HEIF"),
     "tail.png": lambda: photo(form="PNG") + office("word"),  # a ZIP behind a picture
 }
 BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import PIL.Image
+import pillow_heif
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -25,6 +26,8 @@ from webapp.files.storage import file_storage, key_of, picture_key
 
 def photo(width: int = 400, height: int = 200, form: str = "JPEG", *, turned: bool = False, mode: str = "RGB") -> bytes:
     """A picture, red on its left and blue on its right; with a place, and held on its side where it is `turned`."""
+    if form == "HEIF":
+        pillow_heif.register_heif_opener()
     made = PIL.Image.new(mode, (width, height), "blue")
     made.paste(PIL.Image.new(mode, (width // 2, height), "red"), (0, 0))
     exif = PIL.Image.Exif()

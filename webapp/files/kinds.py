@@ -21,7 +21,20 @@ HTML = "text/html"
 CSV = "text/csv"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
-IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+HEIC = "image/heic"
+IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"II*\x00": "image/tiff",
+    b"MM\x00*": "image/tiff",
+}
+_BRANDS = {b"avif": "image/avif", b"avis": "image/avif"} | dict.fromkeys(
+    (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), HEIC
+)
+"""What stands at byte 8 of pictures in ISO's media container, after "ftyp"."""
+_BITMAP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
+"""The sizes that the second header of a BMP has: "BM" alone may begin a text."""
 _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _TEXTS = {
     ".md": MARKDOWN,
@@ -41,8 +54,6 @@ _HTML_BEGINS = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
-_OTHER_PICTURES = (b"II*\x00", b"MM\x00*", b"BM")
-_OTHER_PICTURES_AT_4 = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypavif")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 """The byte order marks of texts that hold NULs."""
 MOST_UNPACKED = 256 * 1024**2
@@ -66,16 +77,11 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     data = file.read(HEAD)
     if b"%PDF-" in data[:1024]:
         return PDF
-    for mark, kind in IMAGES.items():
-        if data.startswith(mark):
-            return kind
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
+    if picture := picture_kind(data):
+        return picture
     suffix = PurePosixPath(name.lower()).suffix
     if suffix in (".pages", ".numbers", ".key"):
         raise FileRejected("Files of Apple’s iWork cannot be read. Export it as PDF, Word, Excel or PowerPoint.")
-    if data.startswith(_OTHER_PICTURES) or data[4:12] in _OTHER_PICTURES_AT_4:
-        raise FileRejected("Pictures of this kind cannot be shown. Save it as PNG or JPEG.")
     if data.startswith(b"PK\x03\x04"):
         return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -91,6 +97,19 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     if _HTML_BEGINS.match(data) and suffix not in (".md", ".txt"):
         return HTML
     return _TEXTS.get(suffix, PLAIN)
+
+
+def picture_kind(data: bytes) -> str:
+    """Return the media type of a picture by its first bytes; empty for anything else."""
+    for mark, kind in IMAGES.items():
+        if data.startswith(mark):
+            return kind
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:8] == b"ftyp":
+        return _BRANDS.get(data[8:12], "")
+    is_bitmap = data[:2] == b"BM" and int.from_bytes(data[14:18], "little") in _BITMAP_HEADERS
+    return "image/bmp" if is_bitmap else ""
 
 
 def safe_name(name: str) -> str:

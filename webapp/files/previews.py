@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from webapp.files.kinds import PDF
+from webapp.files.kinds import HEIC, PDF
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,6 +53,10 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
     import PIL.Image  # noqa: PLC0415 - in this process only
     import PIL.ImageOps  # noqa: PLC0415
 
+    if media_type == HEIC:
+        import pillow_heif  # noqa: PLC0415
+
+        pillow_heif.register_heif_opener()
     PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
     with PIL.Image.open(io.BytesIO(data)) as opened:
         if opened.width * opened.height > MOST_PIXELS:

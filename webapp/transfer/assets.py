@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -15,7 +16,7 @@ from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
 from webapp.files import service as files
-from webapp.files.kinds import safe_name
+from webapp.files.kinds import picture_kind, safe_name
 from webapp.files.models import File, MessageFile
 from webapp.files.uploads import take_in
 from webapp.transfer.content import ReadConversation, ReadFile
@@ -25,7 +26,6 @@ from webapp.transfer.sources import ImportRefused, Upload
 BROUGHT = "file"
 WHOLE_TOKENS = 2_000
 """A longer document is searched for each question instead of being put into prompts whole."""
-_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
 @dataclass
@@ -111,11 +111,6 @@ def _named(name: str, data: bytes) -> str:
     safe = safe_name(name)
     suffix = PurePosixPath(safe).suffix.lower()
     if suffix in ("", ".dat"):
-        ending = next((ending for kind, ending in _ENDINGS.items() if _looks(kind, data)), "")
+        ending = mimetypes.guess_extension(picture_kind(data)) or ""
         return safe.removesuffix(PurePosixPath(safe).suffix) + ending if ending else safe
     return safe
-
-
-def _looks(kind: str, data: bytes) -> bool:
-    marks = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
-    return data[8:12] == b"WEBP" if kind == "image/webp" else data.startswith(marks[kind])

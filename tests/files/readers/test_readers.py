@@ -249,9 +249,6 @@ def test_other_kinds_are_told_by_content_and_read() -> None:
     assert read(book.getvalue(), kind("a.epub", book.getvalue())) == ["First.", "Second."]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "words"), [("a.pages", b"PK\x03\x04", "iWork"), ("a.tiff", b"II*\x00aaaa", "PNG")]
-)
-def test_what_cannot_be_read_says_what_to_do(name: str, data: bytes, words: str) -> None:
-    with pytest.raises(kinds.FileRejected, match=words):
-        kind(name, data)
+def test_what_cannot_be_read_says_what_to_do() -> None:
+    with pytest.raises(kinds.FileRejected, match="iWork"):
+        kind("a.pages", b"PK\x03\x04")
