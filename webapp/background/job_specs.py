@@ -88,6 +88,7 @@ JOBS: dict[str, JobSpec] = {
         "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
     ),
     "deliver": JobSpec("jobs.webhooks.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
+    "read_scans": JobSpec("jobs.files.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),

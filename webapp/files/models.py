@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, text
+from sqlalchemy import Boolean, ForeignKey, Index, String, Text, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -17,14 +17,15 @@ MODES = ("whole", "search")
 class File(Base):
     """A file of one user. Its bytes are stored under `digest`, which files with the same content share.
 
-    `picture_pages` counts the pages without text, which are pictures; `characters` those of the entire file in a
-    prompt.
+    `picture_pages` counts the pages without text of their own, which are pictures; `characters` those of the entire
+    file in a prompt.
     """
 
     __tablename__ = "files"
     __table_args__ = (
         Index("ix_files_listing", "user_id", "file_id"),
         Index("ix_files_digest", "digest"),
+        Index("ix_files_scan_due", "scan_due"),
         Base.__table_args__,
     )
 
@@ -40,6 +41,8 @@ class File(Base):
     tokens: Mapped[int] = mapped_column(default=0)
     characters: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     picture_pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    # Whether pages that are pictures are still to be read by machine.
+    scan_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
     @property
@@ -57,6 +60,8 @@ class FilePage(Base):
     page: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     text: Mapped[str] = mapped_column(Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb"))
     tokens: Mapped[int]
+    # Whether it was read by machine, from a picture.
+    is_scanned: Mapped[bool] = mapped_column(Boolean, default=False, server_default="0")
 
 
 class MessageFile(Base):

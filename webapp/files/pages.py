@@ -48,6 +48,13 @@ def room_for(wish: str) -> int:
     return whole_room(window or settings.context_tokens, settings.reply_tokens)
 
 
+def is_blind(wish: str) -> bool:
+    """Return whether the chosen model, or the default for any other value, is known to take no pictures."""
+    offered = choices()
+    chosen = next((one.target for one in offered if one.target.id == wish), offered[0].target if offered else None)
+    return chosen is not None and chosen.sees is False
+
+
 def tokens_shown(file: File) -> int:
     """Return what a file will take in a prompt, as the person's models count; pictures are counted by size."""
     if "weights" not in g:
@@ -97,8 +104,10 @@ def attach() -> ViewResult:
             problems.append((file.filename[-60:], said))
     for row in rows:
         db.session.refresh(row)
-    room = room_for(request.form.get("model", "")[:220])
-    return render_template("files/_chips.html", files=rows, problems=problems, room=room)
+    model = request.form.get("model", "")[:220]
+    return render_template(
+        "files/_chips.html", files=rows, problems=problems, room=room_for(model), blind=is_blind(model)
+    )
 
 
 @blueprint.get("/files")
@@ -122,7 +131,7 @@ def show(file_id: int) -> ViewResult:
         parts=split_around(page.text, words) if page else None,
         file=row,
         page=page,
-        drawn=row.media_type == PDF,
+        drawn=row.media_type == PDF or row.is_picture,
         words=words,
     )
 

@@ -71,7 +71,9 @@ def _scans(file_ids: list[int]) -> dict[int, list[int]]:
     if not file_ids:
         return {}
     found: dict[int, list[int]] = {}
-    blank = select(FilePage.file_id, FilePage.page).where(FilePage.file_id.in_(file_ids), FilePage.text == "")
+    blank = select(FilePage.file_id, FilePage.page).where(
+        FilePage.file_id.in_(file_ids), or_(FilePage.text == "", FilePage.is_scanned)
+    )
     for file_id, page in db.session.execute(blank.order_by(FilePage.file_id, FilePage.page)):
         found.setdefault(file_id, []).append(page)
     return found

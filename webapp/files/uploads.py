@@ -19,6 +19,7 @@ from webapp.files import pictures
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.models import File, FilePage
 from webapp.files.page_marks import marked_page, tokens_of_page
+from webapp.files.scans import owe_scan
 from webapp.files.storage import file_storage, key_of
 from webapp.files.subprocesses import run_bounded
 from webapp.i18n.marks import say
@@ -115,6 +116,7 @@ def _row_of(user_id: int, taken: StoredContent) -> File:
             for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
         ]
         db.session.execute(insert(FilePage), parts)
+    owe_scan(row)
     return row
 
 

@@ -15,6 +15,7 @@ from webapp.chat.turns.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis
+from webapp.files.scans import files_to_scan
 from webapp.journeys.due_summaries import conversations_awaiting_report
 from webapp.journeys.reports import purge_reports
 from webapp.memories.history import dependents, revisions
@@ -50,6 +51,7 @@ def sweep() -> dict[str, int]:
         "index": users_awaiting_vectors(),
         "index_document": documents_awaiting_index(),
         "journey_report": conversations_awaiting_report(),
+        "read_scans": files_to_scan(),
         "look_at_import": import_jobs.imports_to_resume("reading"),
         "import": import_jobs.imports_to_resume("running"),
         "undo_import": import_undo.undos_to_resume(),

@@ -10,6 +10,9 @@ from typing import Any
 from webapp.files.readers.result import Pages, Unreadable, whole_words
 
 MOST_PAGES = 2_000
+STAMP = 100
+"""A page that is a picture may have so many characters of text and still be one."""
+SCAN_SHARE = 0.6
 _LINE_HYPHEN = re.compile("(?<=\\w)[\ufffe\u0002](?:\r?\n)?(?=\\w)")
 """How PDFium gives a hyphen at the end of a line."""
 
@@ -28,8 +31,22 @@ def read_pdf(data: bytes) -> Pages:
     for number in range(min(len(document), MOST_PAGES)):
         page = document[number]
         text = whole_words(_joined(page.get_textpage().get_text_range()))
+        if len(text.strip()) < STAMP and _is_scan(page):
+            text = ""  # "Scanned with …" says nothing of what the page says
         texts.append("\n".join([text, *_notes(page)]).strip())
     return Pages(texts)
+
+
+def _is_scan(page: Any) -> bool:
+    """Tell whether a picture covers most of a page."""
+    import pypdfium2.raw as pdfium  # noqa: PLC0415
+
+    width, height = page.get_size()
+    for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
+        left, bottom, right, top = picture.get_bounds()
+        if (right - left) * (top - bottom) >= SCAN_SHARE * width * height:
+            return True
+    return False
 
 
 def _joined(text: str) -> str:

@@ -1,0 +1,16 @@
+"""The text of scanned pages."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp.background.queues import enqueue
+from webapp.files import scans
+
+
+@job("read_scans")
+def read_scans(file_id: int) -> bool:
+    """Read pages that are pictures for a while; the rest is another job's."""
+    more = scans.read_scans(file_id)
+    if more:
+        enqueue("read_scans", file_id=file_id)
+    return more

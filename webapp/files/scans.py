@@ -1,0 +1,148 @@
+"""The text of pages that are pictures, read by tesseract where it is installed: in the background, page by page.
+
+Models that see get the pictures as well; the text is for search, for quotes, and for the others.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import shutil
+import subprocess
+from functools import cache
+
+from sqlalchemy import select
+
+from webapp.background.queues import enqueue_after_commit
+from webapp.background.time_slices import Slice
+from webapp.db.base import db, write_transaction
+from webapp.files.models import File, FilePage
+from webapp.files.page_marks import marked_page, tokens_of_page
+from webapp.files.pictures import DRAWING
+from webapp.files.storage import file_storage, key_of
+from webapp.files.subprocesses import run_bounded
+
+log = logging.getLogger(__name__)
+
+EDGE = 2_400
+"""The longer edge, in pixels, of what tesseract reads: about 200 dots an inch of a letter."""
+SECONDS = 120
+MOST_LANGUAGES = 6
+MOST_OWED = 50
+
+
+def is_available() -> bool:
+    """Return whether pages can be read on this machine."""
+    return shutil.which("tesseract") is not None
+
+
+def owe_scan(row: File) -> None:
+    """Have the pages of a new file that are pictures read, if that is possible here."""
+    if is_available() and row.status == "ready" and (row.picture_pages or row.is_picture):
+        row.scan_due = True
+        db.session.flush()
+        enqueue_after_commit("read_scans", file_id=row.file_id)
+
+
+def files_to_scan() -> list[int]:
+    """The files whose pages are still to be read; none where they cannot be."""
+    if not is_available():
+        return []
+    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MOST_OWED)))
+
+
+def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
+    """Read some of the pages of a file that are pictures, storing each at once; returns whether more are left."""
+    part = Slice(seconds)
+    while (found := _next_page(file_id)) is not None:
+        digest, media_type, page = found
+        db.session.rollback()  # no connection is held while a page is read
+        text = _read_page(digest, media_type, page)
+        with write_transaction():
+            _store(file_id, page, text)
+        if not part.goes_on():
+            return True
+    with write_transaction():
+        row = db.session.get(File, file_id, with_for_update=True)
+        if row is not None:
+            row.scan_due = False
+    return False
+
+
+def _next_page(file_id: int) -> tuple[str, str, int] | None:
+    """The content, kind and number of the next page to read; 0 stands for a file that is itself a picture."""
+    row = db.session.get(File, file_id)
+    if row is None or not row.scan_due:
+        return None
+    if row.is_picture:
+        return row.digest, row.media_type, 0
+    page = db.session.scalar(
+        select(FilePage.page)
+        .where(FilePage.file_id == file_id, FilePage.text == "", FilePage.is_scanned.is_(False))
+        .order_by(FilePage.page)
+        .limit(1)
+    )
+    return None if page is None else (row.digest, row.media_type, page)
+
+
+def _read_page(digest: str, media_type: str, page: int) -> str:
+    """What stands on a page; empty for one that cannot be drawn or read."""
+    wish = json.dumps([{"page": page, "edge": EDGE, "words": ""}])
+    try:
+        with file_storage().on_disk(key_of(digest)) as path:
+            answer = run_bounded(DRAWING, str(path), media_type, wish)
+    except FileNotFoundError:
+        return ""
+    if "error" in answer:
+        return ""
+    return _recognise(base64.b64decode(answer["pictures"][0]["data"]))
+
+
+def _recognise(picture: bytes) -> str:
+    """What tesseract reads in a JPEG, its lines joined to paragraphs as it found them."""
+    named = "+".join(_languages())
+    command = ["tesseract", "stdin", "stdout", *(["-l", named] if named else [])]
+    environment = {"PATH": os.environ.get("PATH", ""), "OMP_THREAD_LIMIT": "1", "LANG": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            command, input=picture, capture_output=True, timeout=SECONDS, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    if done.returncode:
+        log.warning("a page was not read", extra={"error": done.stderr.decode("utf-8", "replace")[-200:]})
+        return ""
+    return done.stdout.decode("utf-8", "replace").replace("\f", "").strip()
+
+
+@cache
+def _languages() -> tuple[str, ...]:
+    """The languages that are installed, English first, at most so many: each more makes reading slower."""
+    done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=False)
+    found = [line.strip() for line in done.stdout.splitlines()[1:] if line.strip() not in ("", "osd", "equ")]
+    return tuple(sorted(found, key=lambda name: (name != "eng", name))[:MOST_LANGUAGES])
+
+
+def _store(file_id: int, page: int, text: str) -> None:
+    """Store what was read on a page, and count the file anew."""
+    row = db.session.get(File, file_id, with_for_update=True)
+    if row is None:
+        return
+    if page == 0:
+        row.scan_due = False
+        if text and not row.pages:
+            added = FilePage(file_id=file_id, page=1, text=text, tokens=tokens_of_page(1, text), is_scanned=True)
+            db.session.add(added)
+            row.pages, row.tokens = 1, row.tokens + added.tokens
+            row.characters = len(marked_page(1, text))
+        return
+    found = db.session.get(FilePage, (file_id, page))
+    if found is None or found.is_scanned:
+        return
+    found.is_scanned = True
+    if text:
+        found.text, found.tokens = text, tokens_of_page(page, text)
+        row.tokens += found.tokens
+        row.characters += len(marked_page(page, text)) + 1
