@@ -78,6 +78,21 @@ def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, mod
     assert "Shorter" in str(model.calls()[-1])
 
 
+@pytest.mark.parametrize("way", ["retry", "regenerate"])
+def test_the_model_that_a_message_was_sent_to_writes_it_again(client, model, other_model, way):
+    model.script(reply="By another.")
+    if way == "retry":
+        model.script(fault={"http_status": 401}, times=1)
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    sent = client.post(f"/api/conversations/{talk}/messages", json={"content": "Say it", "model": other_model})
+    first = sent.get_json()["response_id"]
+    client.get(f"/api/messages/{first}/response?wait=20")
+    made = client.post(f"/api/chat/turns/{first}/{way}").get_json()["response_id"]
+    again = client.get(f"/api/messages/{made}/response?wait=20").get_json()
+    assert (again["content"], again["model"]) == ("By another.", "other-chat")
+    assert client.get(f"/api/conversations/{talk}").get_json()["model"] is None
+
+
 def test_a_name_that_is_longer_than_any_model_has_is_cut(client, model, reply):
     model.script(reply="By whoever that is.")
     assert _again(client, reply, json={"model": "x" * 220})["content"] == "By whoever that is."

@@ -105,6 +105,7 @@ def start_turn(
         spans=spans,
         is_counted=conversation_id is None,
     )
+    reply.custom_payload = {MODEL: model} if model else None  # a retry and another version ask it again
     if file_ids:
         names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
         conversation.has_files = True
@@ -129,19 +130,19 @@ def regenerate(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> StartedTurn:
-    """Write a finished reply anew, as an `instruction`, `model` or `parameters` ask; the old one and what followed are
-    kept. Raises NotFound, Conflict, Invalid for an unknown model."""
+    """Write a finished reply anew, as an `instruction`, `model` (by default that asked before) or `parameters` ask; the
+    old one and what followed are kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
-    started = _answer_again(conversation, reply)
-    return _noted(started, {"instruction": instruction, MODEL: model, PAYLOAD: dict(parameters or {})})
+    wishes = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
+    return _noted(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
 
 
 def _noted(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
-    told = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
-    started.reply.custom_payload, started.reply.model = told or None, str(told.get(MODEL) or "")[:200] or None
+    asked = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
+    started.reply.custom_payload, started.reply.model = asked or None, str(asked.get(MODEL) or "")[:200] or None
     db.session.flush()
     return started
 
@@ -151,8 +152,8 @@ def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
-    payload = {"purpose": "continue"}
-    return start_turn(user_id, words, conversation_id=conversation.conversation_id, custom_payload=payload)
+    talk = conversation.conversation_id
+    return start_turn(user_id, words, conversation_id=talk, custom_payload={"purpose": "continue"})
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
