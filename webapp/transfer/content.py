@@ -161,7 +161,7 @@ def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | N
     return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)
 
 
-def unshown(rows: Sized, path: Sized, shown: int) -> Counter[str]:
+def count_left_out(rows: Sized, path: Sized, shown: int) -> Counter[str]:
     """Count what a conversation of `rows` leaves out if `shown` messages of the branch `path` are shown."""
     found = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown})
     return +found

@@ -226,10 +226,11 @@ def _conversation(item: Any, known: _Known, assets: Assets) -> ReadConversation:
         at = instant(message.get("create_time"))
         if _is_shown(message):
             talk.show(key, message, at)
-        elif not talk.use_tool(key, message, at):
+            continue
+        if remembers:
+            known.note(message, at)
+        if not talk.use_tool(key, message, at):
             talk.left_out[HIDDEN] += 1
-            if remembers:
-                known.note(message, at)
     talk.finish(key, at)
     seen = set(path)
     talk.left_out[OTHER_VERSIONS] += sum(

@@ -22,10 +22,10 @@ from webapp.transfer.content import (
     ReadMessage,
     ReadProject,
     Unreadable,
+    count_left_out,
     instant,
     shown_path,
     text_or_none,
-    unshown,
 )
 from webapp.transfer.readers.attachments import as_dict, as_list, text_file
 from webapp.transfer.readers.records import read_records
@@ -96,7 +96,7 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=instant(item.get("created_at")),
         updated_at=instant(item.get("updated_at")),
         is_pinned=bool(item.get("is_starred")),
-        left_out=+(left_out + unshown(rows, path, len(messages))),
+        left_out=+(left_out + count_left_out(rows, path, len(messages))),
     )
 
 

@@ -17,10 +17,10 @@ from webapp.transfer.content import (
     ReadMessage,
     ReadProject,
     Unreadable,
+    count_left_out,
     instant,
     shown_path,
     text_or_none,
-    unshown,
 )
 from webapp.transfer.sources import ImportRefused, Upload
 
@@ -90,7 +90,7 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=_moment(about.get("create_time")),
         updated_at=_moment(about.get("modify_time")),
         is_pinned=bool(about.get("starred")),
-        left_out=unshown(rows, path, len(messages)),
+        left_out=count_left_out(rows, path, len(messages)),
     )
 
 

@@ -11,10 +11,10 @@ from webapp.transfer.content import (
     ReadConversation,
     ReadFile,
     ReadMessage,
+    count_left_out,
     instant,
     shown_path,
     text_or_none,
-    unshown,
 )
 from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
 from webapp.transfer.readers.records import read_records
@@ -63,7 +63,7 @@ def _conversation(item: Any) -> ReadConversation:
         messages=messages,
         created_at=messages[0].at if messages else None,
         updated_at=messages[-1].at if messages else None,
-        left_out=unshown(rows, path, len(messages)),
+        left_out=count_left_out(rows, path, len(messages)),
     )
 
 

@@ -18,10 +18,10 @@ from webapp.transfer.content import (
     ReadFile,
     ReadMessage,
     branch,
+    count_left_out,
     instant,
     newest_leaf,
     text_or_none,
-    unshown,
 )
 from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
 from webapp.transfer.readers.records import read_records
@@ -89,7 +89,7 @@ def _conversation(item: Any) -> ReadConversation:
         is_pinned=bool(item.get("pinned")),
         tags=list(_tags(as_dict(item.get("meta")).get("tags") or chat.get("tags"))),
         may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
-        left_out=left_out + unshown(rows, path, len(messages)),
+        left_out=left_out + count_left_out(rows, path, len(messages)),
     )
 
 
