@@ -13,7 +13,7 @@ from bench.report import machine
 
 PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long", "jobs", "fairness")
 WITH_DATA = ("recall", "languages", "extraction", "duplicates", "truth")
-BY_NAME = (*WITH_DATA, "chaos", "soak", "imports", "odd_world")
+BY_NAME = (*WITH_DATA, "chaos", "soak", "imports", "odd_world", "odd_inputs")
 """The parts that take arguments of their own."""
 MODULES = {"truth": "extraction.truth"}
 

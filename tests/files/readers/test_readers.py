@@ -249,6 +249,18 @@ def test_other_kinds_are_told_by_content_and_read() -> None:
     assert read(book.getvalue(), kind("a.epub", book.getvalue())) == ["First.", "Second."]
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<dl><dt>A<dd>B<dt>C<dd>D</dl>", "A\nB\nC\nD"),
+        ("<table><tr><td>a<td>b</table>", "a | b"),
+        ("<select><option>One<option>Two</select><textarea>Note</textarea>", "One\nTwo\nNote"),
+    ],
+)
+def test_what_stands_apart_on_a_page_does_in_its_text(html: str, text: str) -> None:
+    assert text_of_html(html) == text
+
+
 def test_what_cannot_be_read_says_what_to_do() -> None:
     with pytest.raises(kinds.FileRejected, match="iWork"):
         kind("a.pages", b"PK\x03\x04")

@@ -20,7 +20,7 @@ _BLOCKS = frozenset(
         *("aside", "figure", "figcaption", "details", "summary", "form", "fieldset", "address", "pre", "hr", "center"),
     )
 )
-_BREAKS = frozenset(["br", "tr", "dt", "dd", "option", "legend", "caption"])
+_BREAKS = frozenset(["br", "tr", "dt", "dd", "option", "legend", "caption", "select", "textarea"])
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
 _HEADING = re.compile(r"h([1-6])\Z")
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
