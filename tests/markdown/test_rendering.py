@@ -1,6 +1,7 @@
 """Rendered replies: the dialect, the frames, and that nothing harmful or hostile gets through."""
 
 import html.parser
+from functools import wraps
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
-from webapp.markdown import StreamRenderer, render
+from webapp.markdown import StreamRenderer, html_tags, render
 
 REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
 
@@ -67,6 +68,22 @@ def test_dialect(source: str, html: str) -> None:
 )
 def test_emphasis_and_tags_as_models_write_them(source: str, html: str) -> None:
     assert render(source) == html
+
+
+@pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_ends"), ("<details>\n" * 900, "_blocks")])
+def test_where_tags_end_is_looked_up_once(monkeypatch: pytest.MonkeyPatch, text: str, search: str) -> None:
+    """However many there are: each would otherwise be searched for to the end of the text."""
+    asked: list[str] = []
+    find = getattr(html_tags, search)
+
+    @wraps(find)
+    def counting(given: str) -> object:
+        asked.append(given)
+        return find(given)
+
+    monkeypatch.setattr(html_tags, search, counting)
+    assert "&lt;" in render(text)
+    assert len(asked) <= 2
 
 
 def test_a_formula_in_a_table_keeps_its_bars() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import TypeVar, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -13,8 +16,7 @@ _INLINE = re.compile(rf"<(?:(/?)({'|'.join(INLINE_TAGS)})|(br)\s?/?)>", re.IGNOR
 _OPEN = re.compile(r"<details(?: open(?:=\"\")?)?>[ \t]*", re.IGNORECASE)
 _ENDS = re.compile(r"<(/?)details(?: open(?:=\"\")?)?>", re.IGNORECASE)
 _SUMMARY = re.compile(r"[ \t]*<summary>(.*?)</summary>[ \t]*", re.IGNORECASE)
-MAX_LINES = 2_000
-"""A block of more lines is taken for text: without a limit, every opening tag would be searched to the end."""
+Found = TypeVar("Found")
 _INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
 
 
@@ -30,12 +32,37 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
         return False
     closing, name = found[1], (found[2] or found[3]).lower()
     # An opening tag alone would go on to the end of what it stands in.
-    if found[2] and not closing and f"</{name}>" not in state.src[found.end() : state.posMax].lower():
+    if found[2] and not closing and _once(state, _last_ends).get(name, -1) < found.end():
         return False
     if not silent:
         state.push("html_inline", "", 0).content = f"<{closing or ''}{name}>"
     state.pos = found.end()
     return True
+
+
+def _once(state: StateBlock | StateInline, find: Callable[[str], Found]) -> Found:
+    """Return what is found in a state's text, looked for once however many tags it has; kept with the rendering."""
+    known = state.env.get(find.__name__)
+    if known is None or known[0] != state.src:
+        known = state.env[find.__name__] = (state.src, find(state.src))
+    return cast("Found", known[1])
+
+
+def _last_ends(text: str) -> dict[str, int]:
+    """Return where the last closing tag of each name begins."""
+    return {tag[2].lower(): tag.start() for tag in _INLINE.finditer(text) if tag[1]}
+
+
+def _blocks(text: str) -> dict[int, tuple[int, int]]:
+    """Return where each block that ends has its closing tag, by where it begins: the innermost open one is closed."""
+    found: dict[int, tuple[int, int]] = {}
+    opened: list[int] = []
+    for tag in _ENDS.finditer(text):
+        if not tag[1]:
+            opened.append(tag.start())
+        elif opened:
+            found[opened.pop()] = tag.span()
+    return found
 
 
 def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -45,7 +72,7 @@ def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) ->
     opening = _OPEN.match(state.src, begin, state.eMarks[start_line])
     if opening is None:
         return False
-    last, end = _end(state, start_line, end_line)
+    last, end = _end(state, begin, start_line, end_line)
     is_closed = last >= 0
     if not is_closed:
         if not state.env.get("growing"):
@@ -62,15 +89,12 @@ def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) ->
     return True
 
 
-def _end(state: StateBlock, start_line: int, end_line: int) -> tuple[int, int]:
+def _end(state: StateBlock, begin: int, start_line: int, end_line: int) -> tuple[int, int]:
     """Return the line on which a block ends and where its closing tag begins; -1 for a block that does not end."""
-    depth = 0
-    for line in range(start_line, min(end_line, start_line + MAX_LINES)):
-        for tag in _ENDS.finditer(state.src, state.bMarks[line], state.eMarks[line]):
-            depth += -1 if tag[1] else 1
-            if depth == 0:
-                return (line, tag.start()) if not state.src[tag.end() : state.eMarks[line]].strip() else (-1, -1)
-    return -1, -1
+    start, stop = _once(state, _blocks).get(begin, (-1, -1))
+    line = bisect_right(state.bMarks, start, start_line, end_line) - 1
+    is_whole = start >= 0 and stop <= state.eMarks[line] and not state.src[stop : state.eMarks[line]].strip()
+    return (line, start) if is_whole else (-1, -1)
 
 
 def _summary(state: StateBlock, line: int, at: int, last: int) -> tuple[int, int]:
