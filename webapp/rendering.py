@@ -26,6 +26,8 @@ from webapp.templating import asset, init_templating
 from webapp.text.words import search_form
 from webapp.tour import answers
 
+WINDOW = 1_000
+"""The characters of a text that are looked through at a time for words to mark, twice as many where two parts meet."""
 UNKNOWN_PAGE = "There is no such file."
 TOUR_LABEL = N_("Screen tour, no language model")
 
@@ -98,7 +100,8 @@ def model_name(name: str) -> str:
 def highlight(text: str, words: str, around: int = 90) -> Markup:
     """The part of a text where the words occur, with each occurrence marked."""
     needle = search_form(words.strip())
-    places = _places(text, needle)
+    base = _near(text, needle)
+    places = [(base + begin, base + stop) for begin, stop in _places(text[base : base + 2 * WINDOW], needle)]
     start = max(0, places[0][0] - around) if places else 0
     end = start + len(needle) + 2 * around
     marked, position = Markup("…" if start else ""), start
@@ -110,8 +113,16 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
     return marked + escape(text[position:end]) + ("…" if end < len(text) else "")
 
 
+def _near(text: str, needle: str) -> int:
+    """Return where a part of a text begins that has the words: to fold it character by character takes long."""
+    for start in range(0, len(text), WINDOW) if needle else ():
+        if needle in search_form(text[start : start + 2 * WINDOW]):
+            return start
+    return 0
+
+
 def _places(text: str, needle: str) -> list[tuple[int, int]]:
-    """Where words in their search form occur in a text, from character to character."""
+    """Return where words in their search form occur in a text, from character to character."""
     if not needle:
         return []
     forms = list(text.lower()) if text.isascii() else [search_form(char) for char in text]

@@ -1,4 +1,4 @@
-"""Whether a column holds some words, alike on every database: case, accents, vowel marks and soft hyphens aside.
+"""Conditions on the words in a column, alike on every database: case, accents, vowel marks and soft hyphens aside.
 
 SQLite asks Python. MySQL and MariaDB compare by the column's collation, which folds case and accents; where it does
 not (Hebrew and Arabic marks, Hangul's open syllables), a pattern does, and where it folds too much (older collations
@@ -26,7 +26,7 @@ _ABOVE = re.compile("[\U00010000-\U0010ffff]+")
 def holds(column: Any, words: str) -> ColumnElement[bool]:
     """Return the condition that a text column holds some words, one after the other as they are."""
     if db.engine.dialect.name == "sqlite":
-        return func.holds(column, words) == 1
+        return func.holds(column, search_form(words)) == 1
     if _MARKED.search(words) or _ends_open(words):
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
     alike = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
@@ -37,12 +37,12 @@ def holds(column: Any, words: str) -> ColumnElement[bool]:
 
 
 def register(connection: Any) -> None:
-    """Let a connection to SQLite, as its driver has it, ask for `holds(text, words)`."""
+    """Let a connection to SQLite, as its driver has it, ask for `holds(text, form)`, the search form of words."""
     connection.create_function("holds", 2, _holds, deterministic=True)
 
 
-def _holds(text: str | None, words: str) -> bool:
-    return text is not None and search_form(words) in search_form(text)
+def _holds(text: str | None, form: str) -> bool:
+    return text is not None and form in search_form(text)
 
 
 def _pattern(words: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}
         self._words: dict[str, _Terms] = {}
-        self._lines = 0, "\n\n"
+        self._lines, self._listed_of = "\n", dict[str, int]()
 
     @property
     def size(self) -> int:
@@ -59,7 +60,7 @@ class Vocabulary:
         """Approximate bytes held."""
         known = sum(len(held) for held in self._words.values())
         tables = sum(map(sys.getsizeof, self._words.values()))
-        return tables + sys.getsizeof(self._terms) + 90 * (known + len(self._terms))
+        return tables + sys.getsizeof(self._terms) + sys.getsizeof(self._lines) + 90 * (known + len(self._terms))
 
     def number(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the term numbers of each text, stop words left out."""
@@ -85,7 +86,7 @@ class Vocabulary:
             }
             held.clear()
             held.update(renumbered)
-        self._lines = 0, "\n\n"
+        self._lines, self._listed_of = "\n", {}
 
     def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
         """Return the numbers of a query word's terms in every language seen so far; empty for a stop word of the
@@ -141,12 +142,14 @@ class Vocabulary:
         return [number for number in dict.fromkeys(numbers) if number != STOP][:limit]
 
     def _listed(self) -> str:
-        """All words in their search form, each on a line, with a line's end before the first and after the last."""
-        known = sum(map(len, self._words.values()))
-        if self._lines[0] != known:
-            text = "\n".join(word for held in self._words.values() for word in held)
-            self._lines = known, f"\n{unicodedata.normalize('NFD', text)}\n"
-        return self._lines[1]
+        """Return all words in their search form, each on a line, with a line's end before the first and after the last;
+        those that are new since the last time are added."""
+        for language, held in self._words.items():
+            new = list(islice(held, self._listed_of.get(language, 0), None))
+            self._listed_of[language] = len(held)
+            if new:
+                self._lines += unicodedata.normalize("NFD", "\n".join(new)) + "\n"
+        return self._lines
 
     def _of(self, language: str) -> _Terms:
         held = self._words.get(language)
