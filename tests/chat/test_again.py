@@ -93,6 +93,26 @@ def test_the_model_that_a_message_was_sent_to_writes_it_again(client, model, oth
     assert client.get(f"/api/conversations/{talk}").get_json()["model"] is None
 
 
+def test_on_the_page_the_picker_says_who_writes_it_again(app, user, client, model, other_model):
+    model.script(reply="By whoever was asked.")
+    talk = client.post("/api/conversations", json={"model": other_model}).get_json()["conversation_id"]
+    browser = browser_client(app, user)
+    place = f"/c/{talk}"
+    post_form(browser, f"{place}/messages", place, content="Say it", model=other_model)
+    (first,) = [m for m in _messages(client, talk) if m["role"] == "assistant"]
+    client.get(f"/api/messages/{first['message_id']}/response?wait=20")
+    default = next(m["id"] for m in client.get("/api/models").get_json()["models"] if m["id"] != other_model)
+    assert client.put(f"/api/conversations/{talk}", json={"model": default}).status_code == 200
+    post_form(browser, f"/turns/{first['message_id']}/regenerate", place)
+    again = [m for m in _messages(client, talk) if m["role"] == "assistant"][-1]
+    written = client.get(f"/api/messages/{again['message_id']}/response?wait=20").get_json()
+    assert (first["message_id"] != again["message_id"], written["model"] != "other-chat") == (True, True)
+
+
+def _messages(client, talk):
+    return client.get(f"/api/conversations/{talk}/messages").get_json()["messages"]
+
+
 def test_a_name_that_is_longer_than_any_model_has_is_cut(client, model, reply):
     model.script(reply="By whoever that is.")
     assert _again(client, reply, json={"model": "x" * 220})["content"] == "By whoever that is."

@@ -93,6 +93,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.content, body.spans),
     )
+    service.note_wishes(started, {service.MODEL: body.model})
     return _accepted(started)
 
 
@@ -112,6 +113,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.message, body.spans),
     )
+    service.note_wishes(started, {service.MODEL: body.model})
     idempotency.commit(started.header, 200)
     service.launch(started)
     return _stream(started.turn_id, launched=True)

@@ -105,7 +105,6 @@ def start_turn(
         spans=spans,
         is_counted=conversation_id is None,
     )
-    reply.custom_payload = {MODEL: model} if model else None  # a retry and another version ask it again
     if file_ids:
         names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
         conversation.has_files = True
@@ -119,7 +118,7 @@ def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
     wishes = reply.custom_payload or {}
-    return _noted(_answer_again(conversation, reply), {name: wishes.get(name) for name in WISHES})
+    return note_wishes(_answer_again(conversation, reply), {name: wishes.get(name) for name in WISHES})
 
 
 def regenerate(
@@ -137,10 +136,11 @@ def regenerate(
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     wishes = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
-    return _noted(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
+    return note_wishes(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
 
 
-def _noted(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+def note_wishes(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+    """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
     asked = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
     started.reply.custom_payload, started.reply.model = asked or None, str(asked.get(MODEL) or "")[:200] or None
     db.session.flush()
