@@ -149,15 +149,16 @@ def _stamped(picture: PIL.Image.Image) -> bytes:
     return bytes(made.output())
 
 
+@pytest.mark.parametrize("model", ["blind", ""])
 @pytest.mark.parametrize(
     ("sees", "is_picture", "warned"),
     [(False, True, True), (True, True, False), (None, True, False), (False, False, False)],
 )
 def test_the_composer_warns_before_a_model_is_told_only_a_name(
-    login, user, monkeypatch: pytest.MonkeyPatch, sees: bool | None, is_picture: bool, warned: bool
+    login, user, monkeypatch: pytest.MonkeyPatch, model: str, sees: bool | None, is_picture: bool, warned: bool
 ) -> None:
-    offered = SimpleNamespace(target=SimpleNamespace(id="blind", sees=sees, context_window=None))
+    offered = SimpleNamespace(target=SimpleNamespace(id="blind", sees=sees, context_window=None), is_default=True)
     monkeypatch.setattr("webapp.files.pages.choices", lambda: [offered])
     sent = (io.BytesIO(photo()), "sign.jpg") if is_picture else (io.BytesIO(b"Bees dance."), "bees.txt")
-    chips = post_form(login(user), "/files", file=[sent], model="blind").text
+    chips = post_form(login(user), "/files", file=[sent], model=model).text
     assert ("This model does not see pictures" in chips) is warned

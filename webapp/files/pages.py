@@ -24,6 +24,7 @@ from webapp.files.uploads import take_in
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
+from webapp.llm.target import Target
 from webapp.providers.model_choice import choices
 from webapp.usage.token_counts import Weights, weights_of
 
@@ -41,18 +42,17 @@ def largest_file() -> int:
     return app_settings().max_file_bytes
 
 
-def room_for(wish: str) -> int:
-    """The tokens that entire files may take in a prompt for the chosen model; for any other value, the default's."""
-    settings = app_settings()
-    window = next((o.target.context_window for o in choices() if o.target.id == wish), None)
-    return whole_room(window or settings.context_tokens, settings.reply_tokens)
-
-
-def is_blind(wish: str) -> bool:
-    """Return whether the chosen model, or the default for any other value, is known to take no pictures."""
+def _chosen_model(wish: str) -> Target | None:
+    """Return the chosen model; for any other value the default, None if there is none."""
     offered = choices()
-    chosen = next((one.target for one in offered if one.target.id == wish), offered[0].target if offered else None)
-    return chosen is not None and chosen.sees is False
+    default = next((one.target for one in offered if one.is_default), None)
+    return next((one.target for one in offered if one.target.id == wish), default)
+
+
+def _room_for(model: Target | None) -> int:
+    """Return the tokens that entire files may take in a prompt for a model."""
+    settings = app_settings()
+    return whole_room((model and model.context_window) or settings.context_tokens, settings.reply_tokens)
 
 
 def tokens_shown(file: File) -> int:
@@ -104,10 +104,9 @@ def attach() -> ViewResult:
             problems.append((file.filename[-60:], said))
     for row in rows:
         db.session.refresh(row)
-    model = request.form.get("model", "")[:220]
-    return render_template(
-        "files/_chips.html", files=rows, problems=problems, room=room_for(model), blind=is_blind(model)
-    )
+    model = _chosen_model(request.form.get("model", "")[:220])
+    blind = model is not None and model.sees is False
+    return render_template("files/_chips.html", files=rows, problems=problems, room=_room_for(model), blind=blind)
 
 
 @blueprint.get("/files")

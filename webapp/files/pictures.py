@@ -51,7 +51,7 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
         return file_storage().read(picture_key(digest, wish.name))
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
-            (found,) = _draw(path, media_type, [wish])
+            (found,) = draw(path, media_type, [wish])
     return _keep(digest, wish, found)
 
 
@@ -59,7 +59,7 @@ def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a new picture, at this path, as it will be shown and sent; returns the tokens it takes. Raises Invalid,
     Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
-    found = _draw(path, media_type, wishes)
+    found = draw(path, media_type, wishes)
     for wish, picture in zip(wishes, found, strict=True):
         _keep(digest, wish, picture)
     return picture_tokens(found[0]["width"], found[0]["height"])
@@ -113,7 +113,8 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
+def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
+    """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
     asked = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
     answer = run_bounded(DRAWING, str(path), media_type, asked)
     if "error" in answer:

@@ -6,7 +6,6 @@ Models that see get the pictures as well; the text is for search, for quotes, an
 from __future__ import annotations
 
 import base64
-import json
 import logging
 import os
 import shutil
@@ -18,11 +17,11 @@ from sqlalchemy import select
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import db, write_transaction
+from webapp.errors import Invalid
 from webapp.files.models import File, FilePage
 from webapp.files.page_marks import marked_page, tokens_of_page
-from webapp.files.pictures import DRAWING
+from webapp.files.pictures import Wish, draw
 from webapp.files.storage import file_storage, key_of
-from webapp.files.subprocesses import run_bounded
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ def is_available() -> bool:
 
 def owe_scan(row: File) -> None:
     """Have the pages of a new file that are pictures read, if that is possible here."""
-    if is_available() and row.status == "ready" and (row.picture_pages or row.is_picture):
+    if row.status == "ready" and (row.picture_pages or row.is_picture) and is_available():
         row.scan_due = True
         db.session.flush()
         enqueue_after_commit("read_scans", file_id=row.file_id)
@@ -88,20 +87,17 @@ def _next_page(file_id: int) -> tuple[str, str, int] | None:
 
 
 def _read_page(digest: str, media_type: str, page: int) -> str:
-    """What stands on a page; empty for one that cannot be drawn or read."""
-    wish = json.dumps([{"page": page, "edge": EDGE, "words": ""}])
+    """Return the text on a page; empty for one that cannot be drawn or read."""
     try:
         with file_storage().on_disk(key_of(digest)) as path:
-            answer = run_bounded(DRAWING, str(path), media_type, wish)
-    except FileNotFoundError:
+            (picture,) = draw(path, media_type, [Wish(page, EDGE)])
+    except (FileNotFoundError, Invalid):
         return ""
-    if "error" in answer:
-        return ""
-    return _recognise(base64.b64decode(answer["pictures"][0]["data"]))
+    return _recognise(base64.b64decode(picture["data"]))
 
 
 def _recognise(picture: bytes) -> str:
-    """What tesseract reads in a JPEG, its lines joined to paragraphs as it found them."""
+    """Return the text that tesseract reads in a JPEG; empty if it fails."""
     named = "+".join(_languages())
     command = ["tesseract", "stdin", "stdout", *(["-l", named] if named else [])]
     environment = {"PATH": os.environ.get("PATH", ""), "OMP_THREAD_LIMIT": "1", "LANG": "C.UTF-8"}

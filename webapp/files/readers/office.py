@@ -91,7 +91,7 @@ def read_sheets(data: bytes) -> Pages:
             for column, cell in enumerate(cells, 1):
                 at = merged.get((number, column))
                 shown = sheet.cell(*at) if at else cell
-                text = _shown(shown.value, shown.number_format)
+                text = _cell_text(shown.value, shown.number_format)
                 source = sources.get(column)
                 if not text and isinstance(source, str) and source.startswith("="):
                     text = source
@@ -104,7 +104,7 @@ def read_sheets(data: bytes) -> Pages:
     return Pages(pages, left_out)
 
 
-def _shown(value: object, form: str) -> str:
+def _cell_text(value: object, form: str) -> str:
     """A value as the sheet shows it."""
     if value is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a reader returns, and the ways to say what a file holds; pure."""
+"""The pages that a reader returns, and the ways to say what a file holds; pure."""
 
 from __future__ import annotations
 
