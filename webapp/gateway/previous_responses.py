@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from sqlalchemy import select
+
 from webapp.chat import client_tool_results
 from webapp.chat import service as chat
 from webapp.conversations import messages
@@ -15,6 +17,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
+from webapp.gateway.responses_input import ItemQuery, item_message
 from webapp.gateway.service import LaunchableReply, Wish, go_on, prepare, start, with_pictures
 from webapp.gateway.wire import GatewayRequest
 from webapp.tools.client_tools import CLIENT
@@ -43,14 +46,26 @@ def discard_reply(user_id: int, reply_id: int) -> Message:
     return row
 
 
-def list_inputs(user_id: int, reply_id: int) -> list[Message]:
-    """What had been said before the reply of a response, oldest first. Raises NotFound."""
-    above = db.session.get(Message, get_reply(user_id, reply_id).parent_id or 0)
-    found: list[Message] = []
-    while above is not None:
-        found.append(above)
-        above = db.session.get(Message, above.parent_id or 0)
-    return found[::-1]
+def list_inputs(user_id: int, reply_id: int, query: ItemQuery) -> tuple[list[Message], bool]:
+    """Return a page of the messages before the reply of a response, and whether there are more. Raises NotFound."""
+    reply = get_reply(user_id, reply_id)
+    rows = db.session.execute(
+        select(Message.message_id, Message.parent_id).where(
+            Message.conversation_id == reply.conversation_id, Message.message_id < reply_id
+        )
+    )
+    parents = {row.message_id: row.parent_id for row in rows}
+    ids: list[int] = []
+    above = reply.parent_id
+    while above is not None and above in parents:
+        ids.append(above)
+        above = parents[above]
+    ids = ids if query.order == "desc" else ids[::-1]
+    after = item_message(query.after)
+    rest = ids[ids.index(after) + 1 :] if after in ids else ids
+    page = rest[: query.limit]
+    found = {row.message_id: row for row in db.session.scalars(select(Message).where(Message.message_id.in_(page)))}
+    return [found[number] for number in page], len(rest) > len(page)
 
 
 def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None:

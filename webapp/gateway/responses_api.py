@@ -88,11 +88,11 @@ def delete(name: str) -> ViewResult:
 @blueprint.get("/responses/<name>/input_items")
 @login_required
 def list_input_items(name: str) -> ViewResult:
-    """What had been said when a response was made, the last first unless asked otherwise."""
+    """List the messages before a response, the last first unless asked otherwise."""
     query = requests.query_as(responses_input.ItemQuery)
-    rows = previous_responses.list_inputs(current_user_id(), responses_input.reply_id(name))
+    rows, has_more = previous_responses.list_inputs(current_user_id(), responses_input.reply_id(name), query)
     items = [responses_output.input_item(row.message_id, row.role, row.content) for row in rows]
-    return responses_output.item_page(items[::-1] if query.order == "desc" else items, query.after, query.limit)
+    return responses_output.item_page(items, has_more=has_more)
 
 
 def _about(reply: Message) -> About:

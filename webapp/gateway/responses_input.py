@@ -15,7 +15,7 @@ from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireM
 from webapp.http.validation import Line, SearchText, encodable, parse_id
 from webapp.parameters import Amount, Count, Effort
 
-PREFIX = "resp_"
+PREFIX, ITEM = "resp_", "msg_"
 MOST_METADATA = 16
 CONVERSATION = "conv_"
 _ROLES = ("user", "assistant", "system", "developer")
@@ -47,6 +47,11 @@ class ItemQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
     after: str | None = Field(None, max_length=200)
+
+
+def item_message(name: str | None) -> int | None:
+    """Return the id of the message that an item is, by the item's id; None for anything else."""
+    return parse_id(name.removeprefix(ITEM)) if name and name.startswith(ITEM) else None
 
 
 class ResponseRequest(BaseModel):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.gateway.formats import flat
-from webapp.gateway.responses_input import CONVERSATION, PREFIX, ResponseRequest, calls_of
+from webapp.gateway.responses_input import CONVERSATION, ITEM, PREFIX, ResponseRequest, calls_of
 from webapp.gateway.wire import ARGUMENTS_PIECE
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -112,21 +112,13 @@ def input_item(message_id: int, role: str, text: str) -> Item:
     if role == "assistant":
         return _message(message_id, "completed", text)
     part = {"type": "input_text", "text": text}
-    return {"id": f"msg_{message_id}", "type": "message", "status": "completed", "role": "user", "content": [part]}
+    return {"id": f"{ITEM}{message_id}", "type": "message", "status": "completed", "role": "user", "content": [part]}
 
 
-def item_page(items: Sequence[Item], after: str | None, limit: int) -> Item:
-    """Return a page of a list of items: those after the one with an id."""
-    ids = [item["id"] for item in items]
-    rest = items[ids.index(after) + 1 :] if after in ids else items
-    page = rest[:limit]
-    return {
-        "object": "list",
-        "data": list(page),
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
-        "has_more": len(rest) > limit,
-    }
+def item_page(items: Sequence[Item], *, has_more: bool) -> Item:
+    """Return a page of a list of items."""
+    first, last = (items[0]["id"], items[-1]["id"]) if items else (None, None)
+    return {"object": "list", "data": list(items), "first_id": first, "last_id": last, "has_more": has_more}
 
 
 class Stream:
@@ -188,7 +180,7 @@ class Stream:
         yield self._event("response.output_item.done", output_index=index, item=item)
 
     def _place(self) -> dict[str, Any]:
-        return {"item_id": f"msg_{self.about.turn_id}", "output_index": 0, "content_index": 0}
+        return {"item_id": f"{ITEM}{self.about.turn_id}", "output_index": 0, "content_index": 0}
 
     def _event(self, kind: str, **data: Any) -> bytes:
         body = {"type": kind, "sequence_number": self._number, **data}
@@ -217,7 +209,7 @@ def _choice(choice: Any) -> Any:
 
 def _message(turn_id: int, status: str, text: str | None) -> Item:
     content = [] if text is None else [_part(text)]
-    return {"id": f"msg_{turn_id}", "type": "message", "status": status, "role": "assistant", "content": content}
+    return {"id": f"{ITEM}{turn_id}", "type": "message", "status": status, "role": "assistant", "content": content}
 
 
 def _part(text: str) -> Item:
