@@ -41,12 +41,10 @@ def main(arguments: list[str]) -> bool:
 
 
 def _document(stack: Stack, file: Path) -> str:
-    """What a document became, in words; empty if nothing says."""
+    """Return the fate of a document in words; empty if nothing says it."""
     status, found = _send(stack, "files", file)
-    if status >= 500:
-        return ""
     if status >= 400:
-        return f"refused: {_reason(found)}"
+        return _refusal(status, found)
     if found["status"] != "ready":
         return f"unreadable: {found['reason']}"
     if not found["pages"]:
@@ -56,12 +54,10 @@ def _document(stack: Stack, file: Path) -> str:
 
 
 def _export(stack: Stack, file: Path) -> str:
-    """What an export brought, in words; empty if nothing says."""
+    """Return what an export brought in words; empty if nothing says it."""
     status, found = _send(stack, "imports", file)
-    if status >= 500:
-        return ""
     if status >= 400:
-        return f"refused: {_reason(found)}"
+        return _refusal(status, found)
     place = f"imports/{found['import_id']}"
     found = _wait(stack, place, ENDED)
     if found["status"] == "ready":
@@ -78,9 +74,10 @@ def _wait(stack: Stack, place: str, statuses: tuple[str, ...]) -> dict[str, Any]
     return found
 
 
-def _reason(found: dict[str, Any]) -> str:
+def _refusal(status: int, found: dict[str, Any]) -> str:
+    """Return why a file was refused; an error of the server is no reason."""
     errors = found.get("errors") or [{"msg": found.get("detail") or found.get("title") or ""}]
-    return str(errors[0]["msg"])
+    return f"refused: {errors[0]['msg']}" if status < 500 else ""
 
 
 def _send(stack: Stack, path: str, file: Path) -> tuple[int, dict[str, Any]]:

@@ -114,7 +114,7 @@ def _claim_names() -> ClaimNames:
 
 
 def _claims(client: Any, names: ClaimNames) -> dict[str, Any]:
-    """What the ID token says, and what it leaves to the provider's userinfo if the address is not in it."""
+    """Return the claims of the ID token, with those of the provider's userinfo if the address is not in it."""
     token = client.authorize_access_token()
     claims = dict(token.get("userinfo") or {})
     is_told = any(find_claim(claims, name) for name in names.emails)

@@ -1,4 +1,4 @@
-"""What an OpenID provider says about somebody, as providers differ in it; pure."""
+"""Claims of OpenID providers about somebody, as providers differ in them; pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Trust = Literal["claim", "always"]
 
 @dataclass(frozen=True, slots=True)
 class ClaimNames:
-    """Where a provider says what. `emails`: the claims that may hold the address, the first that does counts.
+    """Names of the claims that a provider uses. `emails`: those that may hold the address, of which the first counts.
     `trust`: whether an address of which it does not say that it is verified counts as verified."""
 
     emails: tuple[str, ...] = ("email",)
@@ -25,7 +25,7 @@ class ClaimNames:
 
 @dataclass(frozen=True, slots=True)
 class ProviderClaims:
-    """What a provider says about somebody.
+    """A provider's claims about somebody.
 
     `is_email_verified`: None if it does not say. `groups`: empty if it names none, None if it has them elsewhere or in
     a form that cannot be read, so that nothing is known of them.

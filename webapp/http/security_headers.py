@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 from flask.sessions import SecureCookieSessionInterface, SessionMixin
-from flask_cors import CORS
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -14,7 +13,7 @@ POLICY = (
 
 
 FOR_PROGRAMS = (r"/v1/.*", r"/mcp.*", r"/api/.*", r"/\.well-known/.*")
-"""Where pages of other sites may be let in."""
+"""The paths that pages of other sites may be let in to."""
 EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempotency-Replayed", "WWW-Authenticate")
 
 
@@ -26,6 +25,8 @@ def init_security(app: Flask, cors_origins: str = "") -> None:
     """
     app.session_interface = Sessions()
     if origins := [origin.strip().rstrip("/") for origin in cors_origins.split(",") if origin.strip()]:
+        from flask_cors import CORS  # noqa: PLC0415  # only where other sites are let in
+
         CORS(
             app,
             resources={path: {"origins": origins} for path in FOR_PROGRAMS},

@@ -145,7 +145,7 @@ def resources(user_id: int) -> list[dict[str, Any]]:
 
 
 def resource_templates() -> list[dict[str, Any]]:
-    """How the resources that have a number are addressed."""
+    """Return the URIs of the resources that have a number, as templates."""
     about = _resource(f"{SPACES}/{{space_id}}", "A space", "One of the user's spaces, by its id.")
     return [{"uriTemplate": about.pop("uri"), **about}]
 

@@ -47,7 +47,7 @@ MISSING_FILES = N_("files that are not in the export")
 REFUSED_FILES = N_("files that cannot be attached")
 CHANGES = N_("changes of documents that do not fit")
 LEFT_OUT = (OTHER_VERSIONS, HIDDEN, STEPS, MISSING_FILES, REFUSED_FILES, CHANGES)
-"""What a conversation may have that is not taken in."""
+"""The kinds of things in a conversation that are not taken in."""
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | N
     return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)
 
 
-def count_left_out(rows: Sized, path: Sized, shown: int) -> Counter[str]:
+def count_omissions(rows: Sized, path: Sized, shown: int) -> Counter[str]:
     """Count what a conversation of `rows` leaves out if `shown` messages of the branch `path` are shown."""
     found = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown})
     return +found

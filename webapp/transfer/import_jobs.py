@@ -148,7 +148,7 @@ def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, C
             written = _written(row, part, options, brought.get(number, ConversationFiles()))
             counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
             counts["messages"] += written.messages
-            left_out = _left_out(part, written, brought.get(number))
+            left_out = _omissions(part, written, brought.get(number))
             counts.update({f"{kind} left out": count for kind, count in left_out.items()})
             db.session.add(_item(row, part, written, left_out))
         _propose(row, memories, counts)
@@ -206,7 +206,7 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
             counts[f"memories {outcome}"] += count
 
 
-def _left_out(part: Part, written: WriteResult, brought: ConversationFiles | None) -> dict[str, int]:
+def _omissions(part: Part, written: WriteResult, brought: ConversationFiles | None) -> dict[str, int]:
     """Return what of a conversation was not taken in, by kind."""
     if not isinstance(part, ReadConversation) or written.outcome not in ("imported", "updated"):
         return {}

@@ -98,7 +98,7 @@ class _Known:
 
 @dataclass
 class _Talk:
-    """What a conversation becomes, message by message; files and thoughts wait for the reply that they belong to."""
+    """The messages that a conversation becomes, one by one; files and thoughts wait for the reply they belong to."""
 
     assets: Assets
     model: str | None

@@ -22,7 +22,7 @@ from webapp.transfer.content import (
     ReadMessage,
     ReadProject,
     Unreadable,
-    count_left_out,
+    count_omissions,
     instant,
     shown_path,
     text_or_none,
@@ -96,13 +96,13 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=instant(item.get("created_at")),
         updated_at=instant(item.get("updated_at")),
         is_pinned=bool(item.get("is_starred")),
-        left_out=+(left_out + count_left_out(rows, path, len(messages))),
+        left_out=+(left_out + count_omissions(rows, path, len(messages))),
     )
 
 
 def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> ReadMessage | None:
     blocks = [block for block in as_list(row.get("content")) if isinstance(block, dict)]
-    texts = [shown for block in blocks if (shown := _shown(block, documents, left_out))]
+    texts = [shown for block in blocks if (shown := _text_of(block, documents, left_out))]
     text = "\n\n".join(texts).strip()
     if not blocks or (not text and not any(block.get("type") in _STEPS for block in blocks)):
         text = _PLACEHOLDER.sub("", text_or_none(row.get("text")) or "").strip()
@@ -130,7 +130,7 @@ def _files_of(row: dict[str, Any]) -> list[Any]:
     return [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
 
 
-def _shown(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
+def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
     """The text of a block as Claude shows it: its words, or the document that it writes or changes."""
     kind = block.get("type")
     if kind in ("text", "voice_note"):

@@ -17,7 +17,7 @@ from webapp.transfer.content import (
     ReadMessage,
     ReadProject,
     Unreadable,
-    count_left_out,
+    count_omissions,
     instant,
     shown_path,
     text_or_none,
@@ -90,7 +90,7 @@ def _conversation(item: Any) -> ReadConversation:
         created_at=_moment(about.get("create_time")),
         updated_at=_moment(about.get("modify_time")),
         is_pinned=bool(about.get("starred")),
-        left_out=count_left_out(rows, path, len(messages)),
+        left_out=count_omissions(rows, path, len(messages)),
     )
 
 

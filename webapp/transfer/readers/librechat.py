@@ -11,7 +11,7 @@ from webapp.transfer.content import (
     ReadConversation,
     ReadFile,
     ReadMessage,
-    count_left_out,
+    count_omissions,
     instant,
     shown_path,
     text_or_none,
@@ -63,7 +63,7 @@ def _conversation(item: Any) -> ReadConversation:
         messages=messages,
         created_at=messages[0].at if messages else None,
         updated_at=messages[-1].at if messages else None,
-        left_out=count_left_out(rows, path, len(messages)),
+        left_out=count_omissions(rows, path, len(messages)),
     )
 
 

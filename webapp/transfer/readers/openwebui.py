@@ -18,7 +18,7 @@ from webapp.transfer.content import (
     ReadFile,
     ReadMessage,
     branch,
-    count_left_out,
+    count_omissions,
     instant,
     newest_leaf,
     text_or_none,
@@ -30,6 +30,7 @@ from webapp.transfer.sources import Upload
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
 _TAG = re.compile(r"<details type=\"(\w+)\"[^<>]*>|<details\b[^<>]*>|</details>")
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
+_OPEN = re.compile(r"\s*+(?:<summary>[^<]*</summary>[^\n]*)?(?:\n+>[^\n]*)*")
 _KINDS = ("reasoning", "tool_calls", "code_interpreter")
 
 
@@ -89,7 +90,7 @@ def _conversation(item: Any) -> ReadConversation:
         is_pinned=bool(item.get("pinned")),
         tags=list(_tags(as_dict(item.get("meta")).get("tags") or chat.get("tags"))),
         may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
-        left_out=left_out + count_left_out(rows, path, len(messages)),
+        left_out=left_out + count_omissions(rows, path, len(messages)),
     )
 
 
@@ -143,37 +144,40 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
 def without_details(content: str) -> tuple[str, str, int]:
     """Take out of a reply what Open WebUI folds: returns the rest, what was thought, and how many steps of tools there
     were. One inside another belongs to it; one that a broken stream left open has its summary and quoted lines."""
-    shown, thoughts, steps = [], [], 0
+    rest, thoughts, steps = [], [], 0
     at = 0
-    while (found := _next(content, at)) is not None:
-        shown.append(content[at : found.start()])
-        end, at = _end(content, found.end())
-        inner = _SUMMARY.sub("", content[found.end() : end].lstrip(), count=1)
-        if found[1] == "reasoning":
+    ends = _ends(content)
+    for tag in _TAG.finditer(content):
+        if tag.start() < at or tag[1] not in _KINDS:
+            continue
+        rest.append(content[at : tag.start()])
+        end, at = ends.get(tag.start()) or _open_end(content, tag.end())
+        inner = _SUMMARY.sub("", content[tag.end() : end].lstrip(), count=1)
+        if tag[1] == "reasoning":
             thoughts.append(_unquoted(inner))
         else:
             steps += 1
-    shown.append(content[at:])
-    return "".join(shown).strip(), "\n\n".join(filter(None, thoughts)), steps
+    rest.append(content[at:])
+    return "".join(rest).strip(), "\n\n".join(filter(None, thoughts)), steps
 
 
-def _next(content: str, at: int) -> re.Match[str] | None:
-    return next((tag for tag in _TAG.finditer(content, at) if tag[1] in _KINDS), None)
+def _ends(content: str) -> dict[int, tuple[int, int]]:
+    """Return where the closing tag of each block that has one stands, by where the block begins."""
+    found: dict[int, tuple[int, int]] = {}
+    opened: list[int] = []
+    for tag in _TAG.finditer(content):
+        if not tag[0].startswith("</"):
+            opened.append(tag.start())
+        elif opened:
+            found[opened.pop()] = tag.span()
+    return found
 
 
-def _end(content: str, begin: int) -> tuple[int, int]:
-    """Return where the inside of a block ends that began before `begin`, and where what follows it begins."""
-    depth = 1
-    for tag in _TAG.finditer(content, begin):
-        depth += -1 if tag[0].startswith("</") else 1
-        if not depth:
-            return tag.start(), tag.end()
-    line = begin + len(content[begin:]) - len(content[begin:].lstrip())
-    line = summary.end() if (summary := _SUMMARY.match(content, line)) else begin
-    while (after := content.find("\n", line)) >= 0 and content[after + 1 :].startswith((">", "\n")):
-        line = after + 1
-    end = content.find("\n", line)
-    return (len(content), len(content)) if end < 0 else (end, end)
+def _open_end(content: str, begin: int) -> tuple[int, int]:
+    """Return where a block without an end is taken to end: after its summary and the quoted lines below."""
+    found = _OPEN.match(content, begin)
+    end = found.end() if found else begin
+    return end, end
 
 
 def _unquoted(inner: str) -> str:

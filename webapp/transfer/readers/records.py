@@ -1,4 +1,4 @@
-"""What the readers of conversations do alike: one bad record, or a file that was cut off, costs only itself."""
+"""The one loop of all readers of conversations: one bad record, or a file that was cut off, costs only itself."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadConversation, ReadMessage, count_left_out, text_or_none
+from webapp.transfer.content import Part, ReadConversation, ReadMessage, count_omissions, text_or_none
 from webapp.transfer.readers.records import read_records
 from webapp.transfer.sources import Upload
 
@@ -49,5 +49,5 @@ def _conversation(item: Any) -> ReadConversation:
         source_id=str(item.get("id") or digest),
         title=text_or_none(item.get("title")),
         messages=messages,
-        left_out=count_left_out(messages, item["conversations"], len(messages)),
+        left_out=count_omissions(messages, item["conversations"], len(messages)),
     )

@@ -32,7 +32,7 @@ class SideDocuments:
         known = self._by_key.get(key, _Document())
         made = _Document(title or known.title or key.rpartition("/")[2], language or known.language, text)
         self._by_key[key] = made
-        return _shown(made)
+        return _markdown(made)
 
     def replace(self, key: str, old: str, new: str, *, everywhere: bool = False) -> str | None:
         """Replace some words of a document; returns it as it is shown, None if they are not in it."""
@@ -40,7 +40,7 @@ class SideDocuments:
         if known is None or not old or old not in known.text:
             return None
         known.text = known.text.replace(old, new) if everywhere else known.text.replace(old, new, 1)
-        return _shown(known)
+        return _markdown(known)
 
     def substitute(self, key: str, pattern: str, new: str, *, everywhere: bool = False) -> str | None:
         """Replace what a pattern stands for, if it is the whole text or literal: others' patterns are not run."""
@@ -53,7 +53,7 @@ class SideDocuments:
         return next(reversed(self._by_key), "")
 
 
-def _shown(document: _Document) -> str:
+def _markdown(document: _Document) -> str:
     head = f"**{document.title}**\n\n" if document.title else ""
     if document.language.lower() in _PROSE:
         return head + document.text
