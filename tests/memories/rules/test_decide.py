@@ -240,6 +240,14 @@ def test_retraction_closes_and_does_not_forget():
     assert isinstance(doubtful.effects[0], Insert) and doubtful.effects[0].needs_review
 
 
+def test_an_untrusted_retraction_decided_twice_proposes_once():
+    state = known(stored(2, "I like tea"), messages=say("J’habite à Paris, I like tea"))
+    operation = op("retract", 1, "J'habite à Paris", memory_number=1)
+    plan = decide([operation], state, ANY)
+    assert plan.effects
+    assert decide([operation], after(state, plan), ANY).effects == ()
+
+
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = Graveyard(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}

@@ -113,4 +113,13 @@ def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
 
 
 def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
-    return board.find(lambda memory: memory.contradicts == target.ref and memory.rests_on(claim.evidence)) is not None
+    """Tell whether the same words already stand as a memory on one side of a contradiction with the target."""
+    return (
+        board.find(
+            lambda memory: (
+                memory.rests_on(claim.evidence)
+                and (memory.contradicts == target.ref or memory.ref == target.contradicts)
+            )
+        )
+        is not None
+    )
