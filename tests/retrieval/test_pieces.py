@@ -30,6 +30,12 @@ FILLER = "The weather was fine and nothing much happened on that day. "
 LONG = FILLER * 100 + "The spare key lies under the blue flowerpot. " + FILLER * 100
 
 
+def index_all(user: Person) -> None:
+    """Make all vectors, in as many slices as this machine takes."""
+    while vector_jobs.index_user(user.user_id).more:
+        pass
+
+
 def _say(user_id: int, *texts: str) -> list[int]:
     with write_transaction():
         conversation = create_conversation(user_id, NewConversation())
@@ -39,8 +45,7 @@ def _say(user_id: int, *texts: str) -> list[int]:
 
 def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, user: Person) -> None:
     long_id, _ = _say(user.user_id, LONG, "Good night.")
-    while vector_jobs.index_user(user.user_id).more:
-        pass
+    index_all(user)
     best = search(user.user_id, "where is the spare key", kinds=("message",)).items[0]
     assert best.id == long_id
     assert "blue flowerpot" in LONG[best.hit.start : best.hit.end]
@@ -54,14 +59,14 @@ def test_a_time_by_its_distance_from_now_weighs_by_date(app_context: Flask, user
             conversation = create_conversation(user.user_id, NewConversation())
             said = [("user", "We went on holiday and saw whales.", datetime(told, 8, 5, tzinfo=UTC))]
             messages.add_past(conversation, said)
-    vector_jobs.index_user(user.user_id)
+    index_all(user)
     best = search(user.user_id, "where did we go on holiday last year", kinds=("message",)).items[0]
     assert best.at.year == year - 1
 
 
 def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context: Flask, user: Person) -> None:
     long_id, _ = _say(user.user_id, LONG, "Good night.")
-    vector_jobs.index_user(user.user_id)
+    index_all(user)
     stored = db.session.scalars(
         select(MessageEmbedding).where(MessageEmbedding.message_id == long_id).order_by(MessageEmbedding.piece)
     ).all()
@@ -87,7 +92,7 @@ def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
 ) -> None:
     with app.app_context():
         (long_id,) = _say(user.user_id, LONG)
-        vector_jobs.index_user(user.user_id)
+        index_all(user)
         db.session.remove()
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     model.script(match="spare key", reply="There it is.")
