@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -96,14 +97,14 @@ PURE = {
     "webapp.oauth": "clients",
     "webapp.webhooks": "signatures",
     "webapp.memories.learning": "exam journey_points prompt",
-    "webapp.legacies": "categories disputes fact_quotes extraction_prompt",
+    "webapp.legacies": "categories fact_quotes known_facts extraction_prompt",
     "webapp.saved_prompts": "formats variables",
     "webapp.openapi": "document examples",
     "webapp.prompts": "transcript_tags",
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic definitions toolset outside_text",
     "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "arrays bm25f fusion index names reference_filter passages scope vectors",
+    "webapp.retrieval": "arrays bm25f fusion index names passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
@@ -378,6 +379,31 @@ def test_pure_modules_import_neither_web_nor_database():
         or other in ("webapp.db.base", "webapp.extensions", "webapp.http.views")
     ]
     assert not found
+
+
+_ALTERNATIVES = re.compile(r"(?:[^\W\d_]{3,}[^|()\[\]{}\\]*\|){3,}[^\W\d_]{3,}")
+
+
+@pytest.mark.parametrize("room", ["memories", "retrieval", "journeys", "text", "legacies"])
+def test_no_words_of_a_language_decide(room: str) -> None:
+    """The model says what is meant, code where it stands: see docs/adr/0021. Labels of secrets, and the commonest words
+    that search leaves out, are data in two files."""
+    common = set[str]().union(*json.loads((ROOT / "webapp/text/stop_words.json").read_text()).values())
+    found = []
+    for path in sorted((ROOT / "webapp" / room).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+                listed = node.value.split()
+                is_list = len(listed) > 4 and not node.value.strip().endswith((".", ":", ")")) and len(node.value) > 200
+                if _ALTERNATIVES.search(node.value) or (is_list and len(common.intersection(listed)) * 2 > len(listed)):
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.value[:60]}")
+            elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+                words = {item.value for item in node.elts if isinstance(item, ast.Constant)}
+                if len(common.intersection(words)) > 2:
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno} {sorted(map(str, words))[:6]}")
+    assert found == []
 
 
 def test_folders_of_a_domain_are_layers():

@@ -26,7 +26,7 @@ def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(
     assert is_of(title, said) is holds
 
 
-@pytest.mark.parametrize("title", ["New conversation", "“Untitled.”", "Title: New Chat", "none", "#", "", *OTHERS])
+@pytest.mark.parametrize("title", ["#", "", "“ ”", "Title: "])
 def test_a_title_that_names_nothing_is_none(title: str) -> None:
     """It would have ended naming: the first words of the conversation say more."""
     assert tidy(title) == ""

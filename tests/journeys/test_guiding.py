@@ -11,10 +11,9 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
-from webapp.journeys.wishes import wish_of
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
@@ -86,57 +85,102 @@ def test_what_is_known_and_what_bears_on_it_are_told(
     assert "· Your wishes: Wants tomatoes for the balcony" in section
 
 
-@pytest.mark.parametrize(
-    ("words", "wish"),
-    [
-        ("Skip", "skip"),
-        ("Let's skip this one, please.", "skip"),
-        ("I'd rather not say", "skip"),
-        ("I don't want to talk about that", "skip"),
-        ("Stop asking me about my garden!", "skip"),
-        ("Next question please", "skip"),
-        ("Not now", "later"),
-        ("Skip it for now", "later"),
-        ("Später bitte", "later"),
-        ("Stop asking!", "stop"),
-        ("Please stop asking me questions.", "stop"),
-        ("No more questions, thanks", "stop"),
-        ("OK, you can ask me again", "resume"),
-        ("I skip breakfast on most days", None),
-        ("It got worse later", None),
-        ("The doctor told me to stop", None),
-        ("", None),
-    ],
-)
-def test_a_wish_is_a_message_that_says_little_else(words: str, wish: str | None) -> None:
-    assert wish_of(words) == wish
+def asked_for(request: str, quote: str, number: int = 1) -> dict[str, Any]:
+    """An answer that says what the person asked of the guide."""
+    return {**assessment(number, quote, sure=0.0), "extracted_points": [], "request": request}
 
 
-def test_skip_is_obeyed_at_once_and_remembered(guided: int, client: ApiClient, model: ServerHandle) -> None:
+def test_what_the_person_asks_of_the_guide_is_the_models_to_say(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
     ask(client, guided, "place")
-    say(client, guided, "Let's skip this.")
-    section = told(model)
-    assert "They have just asked to skip" in section and "Current point: Your wishes" in section
-    assert "do not ask about these:\n· The place" in section
-    say(client, guided, "Tell me a joke.")
-    assert "just asked" not in told(model) and "· The place" in told(model)
+    answer_with(model, asked_for("skip", "Niech to zostanie między nami"))
+    say(client, guided, "Niech to zostanie między nami.")
+    assert "Current point: The place" in told(model) and "skip, later or stop asking, do so at once" in told(model)
+    run_jobs()
     found = points(client, guided)
     assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("skip", "wishes")
+    assert (found["by"]["place"]["evidence"], found["by"]["place"]["confidence_score"]) == ([], 0)
+    say(client, guided, "Tell me a joke.")
+    section = told(model)
+    assert "Current point: Your wishes" in section and "do not ask about these:\n· The place" in section
     ask(client, guided, "place")  # a click is a change of mind
     assert points(client, guided)["by"]["place"]["set_aside"] is None
 
 
-def test_later_comes_last_and_stop_is_silence(guided: int, client: ApiClient, model: ServerHandle) -> None:
+def test_a_request_beside_an_answer_costs_neither(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, {**assessment(1, QUOTE, sure=0.5), "request": "later"})
+    say(client, guided, f"{SAID} The rest another day.")
+    run_jobs()
+    place = points(client, guided)["by"]["place"]
+    assert (place["set_aside"], [item["quote"] for item in place["evidence"]]) == ("later", [QUOTE])
+
+
+def test_a_request_without_the_persons_words_is_none(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, asked_for("skip", "Skip it"))
+    say(client, guided, SAID)
+    run_jobs()
+    answer_with(model, asked_for("be gone", QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    assert points(client, guided)["by"]["place"]["set_aside"] is None
+
+
+def test_later_comes_last_and_stop_is_silence(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, asked_for("later", "Not now"))
     say(client, guided, "Not now.")
+    run_jobs()
     found = points(client, guided)
     assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("later", "wishes")
     do(client, guided, "wishes", "skip")
     assert points(client, guided)["next_point"] == "place"
+    answer_with(model, asked_for("stop", "Stop asking!"))
     say(client, guided, "Stop asking!")
+    run_jobs()
     say(client, guided, "How deep do tomatoes root?")
     assert "do not ask about any point" in told(model) and "Current point" not in told(model)
+    run_jobs()
+    answer_with(model, asked_for("resume", "You can ask me again."))
     say(client, guided, "You can ask me again.")
+    run_jobs()
+    say(client, guided, "Well?")
     assert "Current point: The place" in told(model)
+
+
+def test_questions_are_paused_by_hand_by_their_owner_alone(
+    guided: int,
+    client: ApiClient,
+    model: ServerHandle,
+    user: Person,
+    login: Callable,
+    api: Callable,
+    make_user: Callable,
+) -> None:
+    say(client, guided, "Good morning.")
+    browser, place = login(user), f"/c/{guided}/points/place/change"
+    assert "Pause questions" in browser.get(f"/c/{guided}").text
+    assert (
+        browser.post(place, data={"do": "stop", "csrf_token": csrf_token(browser.get(f"/c/{guided}").text)}).status_code
+        == 303
+    )
+    page = browser.get(f"/c/{guided}").text
+    assert "Questions are paused." in page and "Pause questions" not in page
+    say(client, guided, "How deep do tomatoes root?")
+    assert "do not ask about any point" in told(model)
+    assert client.put(f"/api/conversations/{guided}/guide", json={"paused": False}).json == {"paused": False}
+    say(client, guided, "Well?")
+    assert "Current point: The place" in told(model)
+    plain = client.post("/api/conversations", json={}).json["conversation_id"]
+    assert_problem(client.put(f"/api/conversations/{plain}/guide", json={"paused": True}), 404)
+    assert_problem(client.put(f"/api/conversations/{guided}/guide", json={}), 422)
+    for other in (api(make_user()), api(make_user(is_admin=True))):
+        assert_problem(other.put(f"/api/conversations/{guided}/guide", json={"paused": True}), 404)
 
 
 def test_a_skipped_point_does_not_hold_up_the_journey(
@@ -174,7 +218,10 @@ def test_a_correction_replaces_and_the_old_stays_in_the_history(
     answer_with(model, assessment(1, QUOTE, says="A balcony of six square metres", size="six square metres"))
     say(client, guided, SAID)
     run_jobs()
-    answer_with(model, assessment(2, "it is nine", says="It has nine square metres", size="nine square metres"))
+    answer_with(
+        model,
+        {**assessment(2, "it is nine", says="It has nine square metres", size="nine square metres"), "corrects": [1]},
+    )
     say(client, guided, "Actually it is not six square metres, it is nine.")
     run_jobs()
     place = points(client, guided)["by"]["place"]

@@ -224,7 +224,9 @@ def test_a_correction_has_it_made_anew(
 ) -> None:
     model.script(
         match="memory_operations",
-        structured=extraction(assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")),
+        structured=extraction(
+            {**assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²"), "corrects": [1]}
+        ),
         times=1,
     )
     say(client, complete, "Actually my garden is no balcony of six square metres, it has twelve square metres.")

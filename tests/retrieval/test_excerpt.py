@@ -17,7 +17,7 @@ def marked(found: Excerpt) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "query", "expected"),
     [
-        ("She bought two Bicycles.", "who buys a bicycle?", ["bought", "Bicycles"]),
+        ("She bought two Bicycles.", "who buys a bicycle?", ["Bicycles"]),
         ("Le café de l’année", "cafe", ["café"]),
         ("昨日は東京で寿司を食べた", "東京の寿司", ["東京", "寿司"]),
         ("हिन्दी में पढ़ना", "हिन्दी", ["हिन्दी"]),

@@ -214,44 +214,6 @@ def test_a_drawing_without_words_changes_no_score() -> None:
     ]
 
 
-def test_what_the_user_said_comes_first_where_the_question_is_about_them() -> None:
-    index = UserIndex()
-    index.add(
-        [
-            passage("message", 1, "The sprint ends in March", group_id=1, speaker="user"),
-            passage("message", 2, "The sprint ends in March", group_id=2, speaker="assistant"),
-            passage("memory", 3, "The sprint ends in March"),
-        ]
-    )
-    assert {hit.key[1]: hit.score for hit in index.search("sprint", None, ME)}.keys() == {1, 2, 3}
-    for question, last in (("When does my sprint end?", True), ("When did you say my sprint ends?", False)):
-        scores = {hit.key[1]: hit.score for hit in index.search(question, None, ME)}
-        assert (scores[2] < min(scores[1], scores[3])) is last
-
-
-def test_what_the_user_wants_of_every_answer_ranks_higher_where_it_is_near_in_meaning() -> None:
-    index = UserIndex()
-    wish = "Always draw a tree when I ask about dependent events"
-    index.add(
-        [
-            passage("message", 1, wish, group_id=1, speaker="user"),
-            passage("message", 2, wish, group_id=2, speaker="assistant"),
-            passage("message", 3, wish, group_id=3, speaker="user"),
-            *(passage("message", number, f"note {number}", group_id=number) for number in range(4, 14)),
-        ]
-    )
-    # The first two are as near in meaning, the third is farther than most.
-    vectors = np.vstack([[[1, 0], [1, 0], [-1, 0]], np.tile([0, 1], (10, 1))]).astype(np.float32)
-    index.put_vectors("m", places([("message", number) for number in range(1, 14)]), vectors)
-    query = {"m": np.array([1, 0], np.float32)}
-    scores = {}
-    for weight in (0.0, 0.15):
-        index.reweigh(Weights(), FusionWeights(wish=weight, conversation=0))
-        scores[weight] = {hit.key[1]: hit.score for hit in index.search("chance of two aces", query, ME, k=13)}
-    gained = {number: scores[0.15][number] - scores[0.0][number] for number in (1, 2, 3)}
-    assert gained == pytest.approx({1: 0.15, 2: 0.0, 3: 0.0}, abs=1e-6)
-
-
 def test_what_the_best_hits_are_like_is_found_by_a_second_look() -> None:
     index = UserIndex()
     said = [passage("message", number, f"note {number}", group_id=number) for number in range(1, 31)]

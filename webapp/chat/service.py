@@ -23,7 +23,6 @@ from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.files import service as files
-from webapp.journeys.guides import apply_request
 from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
@@ -95,7 +94,6 @@ def start_turn(
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
-        apply_request(conversation, content)
     asked, reply = messages.add_exchange(
         conversation,
         content,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import db
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import answers, service
+from webapp.journeys.guide_state import pause
 from webapp.journeys.point_views import PointView
 from webapp.journeys.schemas import (
     ConversationPointPath,
+    GuideState,
     PointAnswer,
     PointOut,
     PointReset,
@@ -35,6 +38,15 @@ def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
     return _answered(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+
+
+@blueprint.put("/conversations/<int:conversation_id>/guide", responses={200: GuideState})
+@login_required
+def guide(path: ConversationPath, body: GuideState) -> ViewResult:
+    """Stop the questions of a guided conversation, or let them go on."""
+    pause(current_user_id(), path.conversation_id, paused=body.paused)
+    db.session.commit()
+    return body.model_dump()
 
 
 @blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 
 from sqlalchemy import delete, select
-from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
@@ -20,13 +19,14 @@ from webapp.journeys.assessment_merge import (
     merge,
     merge_texts,
 )
-from webapp.journeys.corrections import is_correction, replaced_by
 from webapp.journeys.due_summaries import owe_reports
 from webapp.journeys.evidence import criteria_of, new_evidence, retire
 from webapp.journeys.evidence_matches import keyword_count, shares_words
+from webapp.journeys.guide_state import apply_request, hold_memory
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
+from webapp.journeys.replacements import find_replaced
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.extra_questions import Guided, PointKey
 from webapp.memories.learning.journey_points import GroundedAssessment
@@ -41,7 +41,7 @@ def open_points(conversation: Conversation) -> Guided:
     """The points the next call has to look at, with what is known about them: those still open first.
 
     Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
-    all of them if it corrects something without touching any.
+    all of them if what was said touches no point at all, since it may take something back.
     """
     if conversation.journey_id is None:
         return Guided()
@@ -53,7 +53,8 @@ def open_points(conversation: Conversation) -> Guided:
         opened = guide.point_id if guide is not None else None
         said = " \n".join(_unread(conversation))
         touched = [item for item in settled if item.point.point_id == opened or _touches(said, item)]
-        settled = touched or (settled if is_correction(said) else [])
+        if touched or any(_touches(said, item) for item in still_open):
+            settled = touched
     looked_at = [*still_open, *settled]
     return Guided(
         keys=tuple(item.point.point_id for item in looked_at),
@@ -97,7 +98,11 @@ def store_assessments(
         return False
     for item in found:
         point = db.session.get(ConversationPoint, keys[item.assessment.point_number - 1])
-        if point is not None and not point.is_archived:
+        if point is None or point.is_archived:
+            continue
+        if item.assessment.request is not None:
+            apply_request(conversation, point, item.assessment.request)
+        if item.assessment.request is None or item.assessment.extracted_points:
             _merge(conversation, point, item, messages)
     db.session.flush()
     if not found:
@@ -157,49 +162,15 @@ def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: Grou
 
 def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
     """Remove what the new words replace from what is known; returns the ids of the rows with nothing left."""
-    if not left:
-        return set()
-    ids = {item.message_id for item in new}
-    words = db.session.scalars(select(Message.content).where(Message.message_id.in_(ids))).all()
     shown = merge_texts((), (text for item in left for text in item.extracted_points))[:KNOWN_SHOWN]
-    named = [shown[number - 1] for number in found.assessment.corrects if number <= len(shown)]
-    gone = replaced_by(
-        "\n".join(words),
-        found.assessment.structured_data,
-        found.assessment.extracted_points,
-        [item.as_known for item in left if item.message_id not in ids],
-        named,
+    said = found.assessment
+    gone = find_replaced(
+        [shown[number - 1] for number in said.corrects if number <= len(shown)],
+        said.extracted_points,
+        said.structured_data,
+        [item.as_known for item in left if item.message_id not in {row.message_id for row in new}],
     )
     return {evidence_id for evidence_id, what in gone.items() if retire(evidence_id, what)}
-
-
-def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
-    """The row of a point for the user, created if necessary, and locked until the transaction ends."""
-    held = (
-        select(PointMemory)
-        .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
-    row = db.session.scalar(held)
-    if row is not None:
-        return row
-    try:
-        with db.session.begin_nested():
-            row = PointMemory(
-                user_id=user_id,
-                journey_id=point.journey_id,
-                point_id=point.point_id,
-                is_addressed=False,
-                confidence_score=0.0,
-                evidence_count=0,
-                message_count_analyzed=0,
-                manually_initiated=False,
-            )
-            db.session.add(row)
-        return row
-    except IntegrityError:
-        return db.session.scalars(held).one()  # another conversation's turn created it first
 
 
 def write_state(row: PointMemory, state: PointState) -> None:

@@ -21,7 +21,7 @@ from webapp.journeys import answers, reports
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.builtin import questions_of
 from webapp.journeys.downloads import wait_for_report
-from webapp.journeys.guides import guide_of
+from webapp.journeys.guide_state import guide_of, pause
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.progress import journeys_with_progress
@@ -37,6 +37,7 @@ def _points() -> dict[str, Any]:
         "load_begun": conversations_to_continue,
         "load_points": _load_points,
         "load_next_point": _load_next_point,
+        "is_guide_paused": _is_guide_paused,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
         "load_questions": _load_questions,
     }
@@ -57,6 +58,11 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
         view = journey_view(conversation.user_id, conversation.journey_id, conversation)
         known[conversation.conversation_id] = view
     return known[conversation.conversation_id]
+
+
+def _is_guide_paused(conversation: Conversation) -> bool:
+    """Return whether the person asked not to be asked."""
+    return guide_of(conversation.conversation_id).is_paused
 
 
 def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView | None:
@@ -121,6 +127,8 @@ def change(conversation_id: int, slug: str) -> ViewResult:
     match request.form.get("do"):
         case "skip" | "later" as wish:
             answers.skip(*where, wish)
+        case "stop" | "resume" as wish:
+            pause(current_user_id(), conversation_id, paused=wish == "stop")
         case "again":
             answers.ask_again(*where)
         case "undo":

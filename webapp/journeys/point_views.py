@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
-from webapp.journeys.certainty import STALE, average, freshness, lifetime_of
-from webapp.journeys.corrections import Disagreement, Known, disagreements
+from webapp.journeys.certainty import DEFAULT, STALE, average, freshness
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
+from webapp.journeys.replacements import Disagreement, Known, disagreements
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,12 @@ class Quote:
     retired: Sequence[dict[str, Any]] = ()
     retired_at: datetime | None = None
     retired_why: str | None = None
+
+    @property
+    def understood(self) -> list[str]:
+        """Return its named values; its statements if it has none."""
+        values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
+        return values or list(self.extracted_points)
 
     @property
     def as_known(self) -> Known:
@@ -125,26 +131,19 @@ class PointView:
 
     @property
     def faded(self) -> list[str]:
-        """Return what was said so long ago, for its kind of fact, that it is asked about again."""
-        return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
+        """Return what was said so long ago that it is asked about again."""
+        stale = (item for item in self.evidence if self._left(item) < STALE)
+        return merge_texts((), (text for item in stale for text in item.understood))
 
     @property
     def confidence(self) -> float:
-        """The current confidence: what was said fades, according to its kind."""
-        left = [average(share for _, share in self._left(item)) for item in self.evidence]
-        return self.state.confidence * average(left)
+        """The current confidence: what was said fades, as fast as the point says."""
+        return self.state.confidence * average(map(self._left, self.evidence))
 
-    def _left(self, item: Quote) -> list[tuple[str, float]]:
-        """Return what was understood from a piece of evidence, each item with how much of its certainty is left."""
+    def _left(self, item: Quote) -> float:
+        """Return how much of the certainty of a piece of evidence is left."""
         since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
-        keeps = self.point.keeps
-        found = [
-            (f"{name.replace('_', ' ')}: {value}", freshness(since, self.at, lifetime_of(name, keeps)))
-            for name, value in item.structured_data.items()
-        ]
-        if not found:
-            found = [(text, freshness(since, self.at, lifetime_of(text, keeps))) for text in item.extracted_points]
-        return found
+        return freshness(since, self.at, self.point.keeps or DEFAULT)
 
     @property
     def extracted_points(self) -> list[str]:

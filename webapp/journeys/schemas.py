@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.validation import Id, Instant, Line
-from webapp.journeys.corrections import Disagreement
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
+from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
 
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]
@@ -67,6 +67,10 @@ class SummaryQuery(BaseModel):
 
 class SkipWish(BaseModel):
     until: Literal["never", "later"] = Field("never", description="later: asked about after all other points.")
+
+
+class GuideState(BaseModel):
+    paused: bool = Field(description="The assistant asks about no point until it is false again.")
 
 
 class ReopenWish(BaseModel):

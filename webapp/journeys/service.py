@@ -13,9 +13,9 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
 from webapp.journeys.answers import forget_state
-from webapp.journeys.assessment import hold_memory
 from webapp.journeys.authoring import visible_journey, work_on
 from webapp.journeys.definitions import definition_of, fixture_of
+from webapp.journeys.guide_state import hold_memory
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, points_of

@@ -11,7 +11,7 @@ from webapp.db.base import db, get_or_raise
 from webapp.errors import NotFound
 from webapp.journeys.answers import LockedPoint, open_again
 from webapp.journeys.builtin import translate_journey_text
-from webapp.journeys.guides import set_point_aside
+from webapp.journeys.guide_state import set_point_aside
 from webapp.journeys.models import Journey
 from webapp.journeys.points import journey_view, points_of
 from webapp.journeys.progress import last_conversation

@@ -24,6 +24,7 @@ from webapp.legacies.extraction_prompt import (
 )
 from webapp.legacies.fact_learning import ProposedFact, extracts_facts, keep_facts, known_facts, vectors_of
 from webapp.legacies.facts import legacy_of
+from webapp.legacies.known_facts import KnownFacts
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items
 from webapp.memories.learning.results import COUNTS, Result
@@ -47,7 +48,7 @@ class Batch:
     name: str
     said: tuple[TranscriptMessage, ...]
     ids: tuple[int, ...]
-    known: str
+    known: KnownFacts
     more: bool
 
     @property
@@ -103,7 +104,7 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
-    messages = build_messages(batch.said, batch.name, batch.known)
+    messages = build_messages(batch.said, batch.name, batch.known.text)
     try:
         answer, _ = completions().complete_structured(
             messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.said), temperature=TEMPERATURE
@@ -122,7 +123,7 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_facts(items)
-    proposed = [ProposedFact(fact.category, fact.content, fact.quote, fact.message) for fact in facts]
+    proposed = [ProposedFact(**fact.model_dump()) for fact in facts]
     vectors = vectors_of(proposed)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
@@ -139,6 +140,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
             proposed,
             [item.id for item in batch.said],
             vectors,
+            batch.known,
             cause="extraction",
         )
     counts = {name: kept.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}

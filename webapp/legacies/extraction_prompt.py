@@ -37,6 +37,7 @@ class LegacyFact(BaseModel):
     content: str = Field(min_length=1, max_length=1_000)
     message: int | None = None
     quote: str = Field("", max_length=2_000)
+    contradicts: int | None = None
 
 
 class LegacyFacts(BaseModel):

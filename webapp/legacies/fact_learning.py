@@ -13,9 +13,9 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.categories import category_of
-from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.fact_quotes import UserMessage, ground
 from webapp.legacies.facts import legacy_of
+from webapp.legacies.known_facts import SHOWN, KnownFacts, list_known, side_by_side
 from webapp.memories.learning import trust
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -32,19 +32,20 @@ from webapp.text.canonical import plain_text
 log = logging.getLogger(__name__)
 
 NEAREST = 10
-MOST_COMPARED = 2_000
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedFact:
-    """A fact as the model gave it; `message` counts all messages of the call from 1, the assistant's included."""
+    """A fact as the model gave it; `message` counts all messages of the call from 1, the assistant's included, and
+    `contradicts` is the number that the call gave to a known fact."""
 
     category: str
     content: str
     quote: str = ""
     message: int | None = None
+    contradicts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def keep_facts(
     proposed: Sequence[ProposedFact],
     message_ids: Sequence[int],
     vectors: Vectors,
+    known: KnownFacts,
     cause: str = "summary",
 ) -> LearningResult:
     """Store those proposed facts that the user said in these messages, in the caller's transaction.
@@ -97,11 +99,12 @@ def keep_facts(
     ).all()
     numbered = list(enumerate(rows, 1))
     own = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
-    operations = [operation for item in proposed if (operation := _operation(item, name, own)) is not None]
+    operations = [operation for item in proposed if (operation := _operation(item, name, own, known)) is not None]
     ungrounded = len(proposed) - len(operations)
     if not operations:
         return LearningResult(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded})
     ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in own])
+    ids |= set(known.numbered.values())
     if vectors.by_text:
         count = NEAREST * len(vectors.by_text)
         ids |= writing.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
@@ -112,6 +115,7 @@ def keep_facts(
                 SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered
             ),
             memories=tuple(writing.load_known(ids)),
+            numbered=known.numbered,
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
@@ -119,7 +123,7 @@ def keep_facts(
         ),
         trust.policy(),
     )
-    plan = side_by_side(plan, *_facts_in_use(user_id, space_id))
+    plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
     reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **counts})
@@ -134,10 +138,10 @@ def keep_facts(
     return LearningResult(change_set.change_set_id, counts, reasons)
 
 
-def _facts_in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str | None]]:
-    """The user's newest facts of a legacy that are in use, and their categories, by id."""
+def known_facts(user_id: int, space_id: int) -> KnownFacts:
+    """Return the user's newest facts of a legacy that are in use, for the prompt that finds more."""
     rows = db.session.execute(
-        select(Memory.memory_id, Memory.content, Memory.category)
+        select(Memory.memory_id, Memory.content)
         .where(
             Memory.user_id == user_id,
             Memory.space_id == space_id,
@@ -146,24 +150,20 @@ def _facts_in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int
             Memory.needs_review == false(),
         )
         .order_by(Memory.memory_id.desc())
-        .limit(MOST_COMPARED)
+        .limit(SHOWN)
     ).all()
-    return {row.memory_id: row.content for row in rows}, {row.memory_id: row.category for row in rows}
+    return list_known({row.memory_id: row.content for row in rows})
 
 
-def known_facts(user_id: int, space_id: int) -> str:
-    """Return what the prompt for finding facts says about those already known."""
-    return as_known(list(_facts_in_use(user_id, space_id)[0].values()))
-
-
-def _operation(item: ProposedFact, name: str, own: Sequence[UserMessage]) -> MemoryOperation | None:
+def _operation(item: ProposedFact, name: str, own: Sequence[UserMessage], known: KnownFacts) -> MemoryOperation | None:
     content = plain_text(item.content)
     found = ground(content, name, own, quote=item.quote, number=item.message) if content else None
     if found is None or len(content) > CONTENT_MAX:
         return None
     category = category_of(item.category)
     return MemoryOperation(
-        action="add",
+        action="supersede" if item.contradicts in known.numbered else "add",
+        memory_number=item.contradicts if item.contradicts in known.numbered else None,
         message_number=found.number,
         quote=found.quote[:QUOTE_MAX],
         memory_type="preference" if category == "preference" else "fact",

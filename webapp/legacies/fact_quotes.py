@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.memories.rules.evidence import find_quote, user_words
-from webapp.text.words import stem
+from webapp.text.sentences import sentences_of
+from webapp.text.words import stems, words
 
 SHARE = 0.6
 """The share of a fact's telling words that one of the user's sentences must contain."""
-_WORD = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"[^.!?…\n。！？]+[.!?…。！？]*")
-_SMALL_WORDS = (
-    "a an and are as at be been but by for from had has have he her his him how i in is it its me my of on or our she "
-    "so that the their them they this to us used very was we were what when which who will with would you your always "
-    "often loved love"
-)
-_SMALL = frozenset(_SMALL_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +48,9 @@ def ground(
         return None
     best: tuple[float, Grounds] | None = None
     for message in ordered:
-        for found in _SENTENCE.finditer(user_words(message.content)):
-            sentence = found.group().strip()
+        said = user_words(message.content)
+        for place in sentences_of(said):
+            sentence = said[place.start : place.end]
             share = len(wanted & _telling(sentence)) / len(wanted)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
                 best = share, Grounds(message.number, sentence)
@@ -71,4 +64,4 @@ def _shares(quote: str, content: str, about: str) -> bool:
 
 
 def _telling(text: str) -> set[str]:
-    return {stem(word) for word in _WORD.findall(text.casefold()) if word not in _SMALL}
+    return set(stems(words(text)))

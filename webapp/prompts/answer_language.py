@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from webapp.text.vocabulary import query_language
+from webapp.text.language_detection import language_of
 from webapp.text.words import words
 
 _ASKED = {
@@ -36,4 +36,4 @@ def summary_line(said: Iterable[str]) -> str:
         return "요약은 한국어로 써 주세요."
     if len(_JAPANESE.findall(text)) + len(_CHINESE.findall(text)) > least:
         return "要約は日本語で書いてください。" if _JAPANESE.search(text) else "请用中文写摘要。"
-    return _ASKED.get(query_language(words(text)), "")
+    return _ASKED.get(language_of(words(text)), "")

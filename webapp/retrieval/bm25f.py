@@ -12,7 +12,8 @@ from webapp.retrieval.arrays import Column
 from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.names import names_in
 from webapp.retrieval.weights import FEW, RARE, Weights
-from webapp.text.vocabulary import Vocabulary, query_language
+from webapp.text.language_detection import language_of
+from webapp.text.vocabulary import Vocabulary
 from webapp.text.words import DateWords, date_columns, date_words, words
 
 Floats = NDArray[np.float32]
@@ -207,7 +208,7 @@ class KeywordIndex:
         """Return for each distinct query word its terms: one, none if only its date counts, several for a prefix."""
         terms: dict[str, list[int]] = {}
         seen: set[int] = set()
-        language = query_language(asked)
+        language = language_of(asked)
         for index, word in enumerate(asked):
             last = prefix and index == len(asked) - 1
             numbers = self._vocabulary.find(word, language)

@@ -26,15 +26,14 @@ COLUMNS = {
     "quality": np.float32,
     "time": np.int64,
     "alive": np.bool_,
-    "asking": np.int8,
-    "wish": np.bool_,
+    "asking": np.bool_,
     "piece": np.int32,
     "start": np.int32,
     "end": np.int32,
     "speaker": np.int8,
 }
-"""What an index knows about each row, with the column's type; `asking` is an `offering.Asking`; `wish` means that the
-user says there how answers should be."""
+"""What an index knows about each row, with the column's type; `asking`: it is a message that ends with a
+question."""
 
 
 def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:

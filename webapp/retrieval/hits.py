@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.passages import KINDS, SPEAKERS, Hit
+from webapp.retrieval.passages import KINDS, Hit
 from webapp.retrieval.weights import BY_MEANING, BY_NEIGHBOURS
 
 Floats = NDArray[np.float32]
 LINKED = frozenset({"message", "document"})
 """Kinds whose passages are each other's neighbours."""
-_PLACES = ("kind", "id", "piece", "group", "start", "end", "asking", "speaker")
-_REPLY = (SPEAKERS.index("user"), SPEAKERS.index("assistant"))
+_PLACES = ("kind", "id", "piece", "group", "start", "end")
 
 
 def hits_of(
@@ -28,25 +27,21 @@ def hits_of(
     z: Floats | None,
     weight: float,
     columns: Mapping[str, NDArray[Any]],
-    previous: NDArray[np.int32],
     order_of: Callable[[tuple[str, int], int, int], int],
 ) -> list[Hit]:
     """The hits of some rows, in their order.
 
     By row of the index: `scores`, `meaning` (the cosine, 1 at its model's floor, NaN without one), `z` (of the given
-    weight) or None, `columns` and the `previous` neighbour, negative for none. `best` is the best keyword score,
-    `order_of` gives the place of a passage's piece in its group.
+    weight) or None, `columns`. `best` is the best keyword score, `order_of` gives the place of a passage's piece in its
+    group.
     """
     taken = np.asarray(rows, np.int64)
     places = zip(*(columns[name][taken].tolist() for name in _PLACES), strict=True)
     nearby = (np.full(len(taken), -np.inf) if z is None else z[taken]).tolist()
     values = zip(scores[taken].tolist(), found.scores[taken].tolist(), meaning[taken].tolist(), nearby, strict=True)
-    asking_of, speaker_of = columns["asking"], columns["speaker"]
     hits = []
-    for place, (score, keyword, near, deviation), own, before in zip(
-        places, values, found.held_by(rows), previous[taken].tolist(), strict=True
-    ):
-        number_of_kind, number, piece, group, start, end, asking, speaker = place
+    for place, (score, keyword, near, deviation), own in zip(places, values, found.held_by(rows), strict=True):
+        number_of_kind, number, piece, group, start, end = place
         kind, keyword = KINDS[number_of_kind], keyword / best
         parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
         if near == near:  # noqa: PLR0124 - not NaN
@@ -55,9 +50,6 @@ def hits_of(
         reasons += ["meaning"] if deviation * weight >= BY_MEANING or not reasons else []
         matched = tuple(word for word, _ in own)
         order = order_of((kind, group), number, piece) if kind in LINKED else 0
-        answers = 0
-        if speaker == _REPLY[1] and before >= 0 and int(speaker_of[before]) == _REPLY[0]:
-            answers = int(asking_of[before])
         reason = " and ".join(reasons)
-        hits.append(Hit(kind, number, score, reason, matched, parts, start, end, group or None, order, asking, answers))
+        hits.append(Hit(kind, number, score, reason, matched, parts, start, end, group or None, order))
     return hits

@@ -19,14 +19,13 @@ from webapp.retrieval.groups import Groups
 from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
-from webapp.retrieval.reference_filter import QuestionDegree, asks_of_self, question_degree
 from webapp.retrieval.scope import NO_SPACE
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
-from webapp.text.wishes import is_wish
+from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
-_MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
+_MESSAGE = KINDS.index("message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,7 @@ class UserIndex:
                 "quality": [p.quality for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
-                "asking": [question_degree(p.text) if p.kind == "message" else QuestionDegree.NO for p in passages],
-                "wish": [p.speaker == "user" and not p.piece and is_wish(p.text) for p in passages],
+                "asking": [p.kind == "message" and asks(p.text) for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],
@@ -230,11 +228,7 @@ class UserIndex:
                 found = self._keywords.search(query, prefix=prefix, alone=True)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
-            scores -= np.float32(self._fusion.asking) * (columns["asking"] > 0)
-            if self._fusion.own and asks_of_self(query):
-                scores -= np.float32(self._fusion.own) * (columns["speaker"] == _ASSISTANT)
-            if z is not None:
-                scores += np.float32(self._fusion.wish) * (columns["wish"] & (z > 0))
+            scores -= np.float32(self._fusion.asking) * columns["asking"]
             np.multiply(scores, columns["quality"], out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
@@ -245,8 +239,7 @@ class UserIndex:
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
-            before, order, weight = self._keywords.previous, self._groups.order, self._fusion.vector
-            return hits_of(rows, scores, found, best, meaning, z, weight, columns, before, order)
+            return hits_of(rows, scores, found, best, meaning, z, self._fusion.vector, columns, self._groups.order)
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row; or None."""

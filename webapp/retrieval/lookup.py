@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.db.base import db, now
+from webapp.db.base import db
 from webapp.memories.rules.kinds import MemoryType
 from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
@@ -18,12 +18,10 @@ from webapp.retrieval.hydration import load_found
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage
 from webapp.retrieval.phrases import phrases_of
 from webapp.retrieval.query_vectors import query_vectors
-from webapp.retrieval.reference_filter import fit_to_offer
 from webapp.retrieval.relevance import is_rejected, relevant, terms_of
 from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
 from webapp.telemetry.tracing import note, trace_calls
-from webapp.text.timewords import calendar_words
 
 POOL = 64
 """How many pieces are offered to a prompt, whose budget decides."""
@@ -134,16 +132,16 @@ class LookUp:
 
     def _by_words_and_meaning(self, entry: Entry) -> list[FoundPassage]:
         question, result, clock, asked = self._question, self._result, self._clock, self._result.asked
-        query, index = add_dates(self._text), entry.index
+        index = entry.index
         where = _filter(question, entry.scope(question.user_id, question.space_id))
-        prepared = None if self._pending.is_ready else index.prepare(query, where)
+        prepared = None if self._pending.is_ready else index.prepare(self._text, where)
         if not self._pending.is_ready:
             db.session.rollback()  # no connection is held while the vector is awaited
         meaning = query_vectors().result(self._pending, index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
         result.is_away = bool(index.generations) and not meaning
-        hits = index.search(query, meaning, where, POOL, per_group=POOL, prepared=prepared)
+        hits = index.search(self._text, meaning, where, POOL, per_group=POOL, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
         scope = Scope(question.user_id, self._at.space_ids, question.space_id)
@@ -151,7 +149,7 @@ class LookUp:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        found = spread([(item, item.key, item.score) for item in fit_to_offer(loaded, self._text, asked)])
+        found = spread([(item, item.key, item.score) for item in loaded])
         clock.lap("load")
         return found
 
@@ -164,13 +162,6 @@ def retrieve(question: Question, wait: float) -> Result:
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:
     """Whose passages a user may find: checked every time, so that the end of a membership counts at once."""
     return Scope(user_id, member_space_ids(user_id), space_id)
-
-
-def add_dates(text: str) -> str:
-    """A question with the days, months and years it refers to relative to now: they weigh by date."""
-    named = calendar_words(text[:2_000], now().date())
-    # In front: the last word of a search may be unfinished.
-    return f"{named}\n{text}" if named else text
 
 
 def with_phrases(found: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:

@@ -78,9 +78,7 @@ class Filter:
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its model's
     floor, if known, and `coverage`: the share of the query's words, by rarity, that the passage itself has. `start` to
-    `end` is the range in it, and `order` the position of its piece in its conversation or document, `group_id`.
-    `asking` says to what extent it is a question, and `answers`, for an assistant's message, to what extent the user's
-    message that it replies to is one (`offering.Asking`)."""
+    `end` is the range in it, and `order` the position of its piece in its conversation or document, `group_id`."""
 
     kind: str
     id: int
@@ -92,8 +90,6 @@ class Hit:
     end: int = 0
     group_id: int | None = None
     order: int = 0
-    asking: int = 0
-    answers: int = 0
 
     @property
     def key(self) -> Key:

@@ -13,7 +13,7 @@ from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
 from webapp.retrieval.hydration import load_found
-from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, add_dates, is_unwanted, scope_of, with_phrases
+from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Hit
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.relevance import terms_of, worth_listing
@@ -65,7 +65,7 @@ def search(
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,
     )
-    ranked = entry.index.search(add_dates(q), meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    ranked = entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
     hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
     asked = terms_of(q)

@@ -1,12 +1,11 @@
 """Every weight and threshold of ranking and relevance, with what it was fitted on; none is defined anywhere else.
 
-The weights of BM25F and of fusion come from LoCoMo's dev half, in the first version. On 22 November 2026 k1, b, date,
-rarity and those of fusion, and whatever gives its numbers here, were tried on the three dev sets together (LoCoMo, 5
-dialogues; LongMemEval, 250 questions pooled; BEAM 100K, 5 chats) with all-MiniLM-L6-v2 and every second question; only
-`rarity` changed. Later `short`, `long`, `own`, `conversation` and `phrase` were added, fitted on all questions, and on
-23 November `wish`, whose weight is the same whichever of BEAM's chats is left out. The other halves of the sets were
-not looked at. `python -m bench recall --data DIR --fit` prints the curve of every weight of the two classes. Everything
-else was set by hand and says so.
+The weights of BM25F and of fusion come from LoCoMo's dev half, in the first version. On 22 November 2026 k1, b,
+date, rarity and those of fusion, and whatever gives its numbers here, were tried on the three dev sets together
+(LoCoMo, 5 dialogues; LongMemEval, 250 questions pooled; BEAM 100K, 5 chats) with all-MiniLM-L6-v2 and every second
+question; only `rarity` changed. Later `short`, `long`, `conversation` and `phrase` were added, fitted on all
+questions. The other halves of the sets were not looked at. `python -m bench recall --data DIR --fit` prints the
+curve of every weight of the two classes. Everything else was set by hand and says so.
 """
 
 from __future__ import annotations
@@ -40,14 +39,12 @@ class Weights:
 class FusionWeights:
     """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored) with its neighbours'.
 
-    `long` is added to `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking` is
-    what a message that ends with a question loses: it seldom holds the answer. `own` is what the assistant's messages
-    lose if the question is about the user; `wish` what a message gains in which the user says how answers should be
-    ("Always give step-by-step proofs when I ask about congruence"), if it is nearer in meaning than most;
-    `conversation` the share that a message gains of the scores of the best of its conversation; `phrase` what it gains
-    for words that are side by side in the question and in it; and `second` what those after the first ten gain for
-    resembling the best few. A larger `vector` gains on BEAM what it costs on LoCoMo, whose turns are short.
-    docs/recall.md says what each of them gains.
+    `long` is added to `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking`
+    is what a message that ends with a question loses: it seldom holds the answer. `conversation` the share that a
+    message gains of the scores of the best of its conversation; `phrase` what it gains for words that are side by
+    side in the question and in it; and `second` what those after the first ten gain for resembling the best few. A
+    larger `vector` gains on BEAM what it costs on LoCoMo, whose turns are short. docs/recall.md says what each of
+    them gains.
     """
 
     keyword: float = 0.5
@@ -56,8 +53,6 @@ class FusionWeights:
     following: float = 0.5
     asking: float = 0.05
     long: float = 0.02
-    own: float = 0.06
-    wish: float = 0.15
     conversation: float = 0.05
     phrase: float = 0.6
     second: float = 0.06

@@ -22,6 +22,7 @@ from webapp.extensions import app_settings
 from webapp.legacies.extraction_prompt import fact_task
 from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
 from webapp.legacies.facts import legacy_of
+from webapp.legacies.known_facts import KnownFacts
 from webapp.memories.store.forget_check import watch
 from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.prompts import service as prompts
@@ -53,7 +54,7 @@ class Open:
     still_holds: Callable[[], bool]
     space_id: int | None = None
     subject: str = ""
-    known: str = ""
+    known: KnownFacts = KnownFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,13 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
     if not found.is_temporary:
         client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
     if found.subject:
-        instructions += fact_task(found.subject) + found.known
+        instructions += fact_task(found.subject) + found.known.text
     answer, model = ask(found.said, found.earlier, instructions, with_facts=bool(found.subject))
     text = answer.summary
     vector = None if found.is_temporary else client.embed_passages([text])[0]
     facts = []
     if isinstance(answer, LegacySummary):
-        facts = [ProposedFact(fact.category, fact.content, fact.quote, fact.message) for fact in answer.readable]
+        facts = [ProposedFact(**fact.model_dump()) for fact in answer.readable]
     vectors = vectors_of(facts)
     with write_transaction():
         return _store(conversation_id, found, text, vector, client.model, model, settings, facts, vectors)
@@ -201,7 +202,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         still_holds,
         conversation.space_id,
         legacy.name if legacy else "",
-        known_facts(conversation.user_id, legacy.space_id) if legacy else "",
+        known_facts(conversation.user_id, legacy.space_id) if legacy else KnownFacts(),
     )
 
 
@@ -270,6 +271,7 @@ def _store(
             facts,
             [item.id for item in found.said],
             vectors,
+            found.known,
         )
     more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from Stemmer import Stemmer
 
 from webapp.text.language_detection import ENGLISH, language_of
-from webapp.text.words import ENGLISH_STOP_WORDS, is_paired, search_form, term_of, words
+from webapp.text.words import is_paired, search_form, term_of, words
 
 STOP = -1
 """Term number of a word that is not indexed."""
@@ -67,7 +67,7 @@ class Vocabulary:
         numbered = []
         for text in texts:
             folded = words(text)
-            look_up = self._of(language_of(folded, ENGLISH_STOP_WORDS)).__getitem__
+            look_up = self._of(language_of(folded)).__getitem__
             row = np.fromiter(map(look_up, folded), dtype=np.int32)
             numbered.append(row[row >= 0])
         return numbered
@@ -156,8 +156,3 @@ class Vocabulary:
         if held is None:
             held = self._words[language] = _Terms(language, self._terms)
         return held
-
-
-def query_language(folded: Sequence[str]) -> str:
-    """The language of a query's folded words."""
-    return language_of(folded, ENGLISH_STOP_WORDS)

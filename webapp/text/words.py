@@ -9,61 +9,14 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
+from babel.dates import get_day_names, get_month_names
 from Stemmer import Stemmer
 
 from webapp.text.language_detection import ENGLISH, STOP_WORDS
 
-MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-
-_ENGLISH = """
-    a about above after again against all also am an and any are aren't as at be because been before being below
-    between both but by can can't could couldn't did didn't do does doesn't doing don't down during each few for from
-    further had hadn't has hasn't have haven't having he he'd he'll he's her here hers herself him himself his how i i'd
-    i'll i'm i've if in into is isn't it it'd it'll it's its itself just let's me more most my myself no nor not of off
-    on once only or other ought our ours ourselves out over own same shan't she she'd she'll she's should shouldn't so
-    some such than that that's the their theirs them themselves then there there's these they they'd they'll they're
-    they've this those through to too under until up us very was wasn't we we'd we'll we're we've were weren't what
-    what's when when's where where's which while who who's whom why why's will with won't would wouldn't you you'd
-    you'll you're you've your yours yourself yourselves s t d m ll re ve
-"""
-ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
-# What a stemmer cannot find; including forms that are common words with another meaning ("left", "found").
-_FORMS = """
-    become became; begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
-    choose chose chosen; come came; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten;
-    fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown; forget forgot forgotten;
-    forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
-    hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led; leave left; lend lent; lose lost;
-    make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise risen; run ran; say said;
-    see saw seen; sell sold; send sent; shake shook shaken; shoot shot; show shown; sing sang sung; sink sank sunk;
-    sit sat; sleep slept; speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck;
-    strike struck; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought;
-    throw threw thrown; understand understood; wake woke woken; wear wore worn; win won; write wrote written;
-    child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; wife wives; life lives;
-    knife knives; leaf leaves; good better best; bad worse worst
-"""
-_IRREGULAR = {form: base for base, *forms in (group.split() for group in _FORMS.split(";")) for form in forms}
-# Abbreviations that are not also common words (as "mar", "sat" and "sun" are).
-_DATE_WORDS = {name: name for name in (*MONTHS, *WEEKDAYS)} | {
-    short: name
-    for name in (*MONTHS, *WEEKDAYS)
-    for short in (name[:3], name[:4])
-    if short not in {"mar", "marc", "may", "sat", "satu", "sun", "sund", "mon", "wed", "dece", "octo", "nove", "augu"}
-}
+MONTHS = tuple(name.lower() for name in get_month_names("wide", locale="en").values())
+WEEKDAYS = tuple(name.lower() for _, name in sorted(get_day_names("wide", locale="en").items()))
+_SHORT = {name[:length]: name for name in (*MONTHS, *WEEKDAYS) for length in (3, 4)}
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
@@ -152,7 +105,7 @@ def words(text: str) -> list[str]:
 
 def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -> str:
     """Return the term of a folded word of a language, "" if it is a stop word."""
-    stop_words = STOP_WORDS.get(language, ENGLISH_STOP_WORDS)
+    stop_words = STOP_WORDS.get(language, STOP_WORDS[ENGLISH])
     if word in stop_words:
         return ""
     before, apostrophe, after = word.partition("'")
@@ -162,7 +115,6 @@ def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -
         if word in stop_words:
             return ""
     if language == ENGLISH:
-        word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
         return stemmer(word) if word.isascii() else word
     # Numbers and words of other scripts are the same in every language; the ends of pairs are not endings.
     return stemmer(word) if len(word) > 2 and not word.isdigit() else word
@@ -171,7 +123,6 @@ def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """Return what the forms of a folded word have in common; stop words have a stem too."""
-    word = _IRREGULAR.get(word, word)
     return Stemmer("english", 0).stemWord(word) if word.isascii() else word
 
 
@@ -200,9 +151,13 @@ class DateWords:
 def date_words(query: Sequence[str]) -> DateWords:
     """Read years, months (1–12), days and weekdays (Monday 0) from folded query words.
 
-    A bare number is a day only next to a month: "two of 5 guests" says nothing about the fifth.
+    A bare number is a day only next to a month: "two of 5 guests" says nothing about the fifth. A short name is one
+    only next to a number: "we sat in the sun".
     """
-    names = [_DATE_WORDS.get(word, word) for word in query]
+    names = [
+        _SHORT[word] if word in _SHORT and any(other[:1].isdigit() for other in near) else word
+        for near, word in zip(_neighbours(query), query, strict=True)
+    ]
     months = tuple(MONTHS.index(name) + 1 for name in names if name in MONTHS)
     days = [
         int(name)

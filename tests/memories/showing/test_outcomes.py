@@ -29,7 +29,7 @@ KINDS = {
     OperationOutcome.REPLACED: {"replaced", "added", "ended", "review", "confirmed", "kept", "changed"},
     OperationOutcome.RETRACTED: {"ended"},
     OperationOutcome.CONFIRMED: {"confirmed", "kept", "added", "review", "ended", "replaced", "changed", "overruled"},
-    OperationOutcome.WAITS: {"review", "kept", "ended", "replaced", "added"},
+    OperationOutcome.WAITS: {"review", "kept", "ended", "replaced", "added", "confirmed"},
     OperationOutcome.OVERRULED: {"overruled"},
 }
 

@@ -84,7 +84,7 @@ def compose(
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
-    task = opening or (guidance_for(conversation, question.text) if conversation.journey_id is not None else None)
+    task = opening or (guidance_for(conversation) if conversation.journey_id is not None else None)
     pieces = pieces_for(conversation, prompt)
     opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
     opens += [[Segment(text)] for text in journey_prompt(conversation)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,10 +16,16 @@ from webapp.text.canonical import plain_text
 
 FIELD = "points"
 MOST = 40
+Request = Literal["skip", "later", "stop", "resume"]
+"""What somebody asks of the guide about a point: leave it out, leave it for later; or of all: stop asking, go on."""
 
 
 def _line(value: object) -> object:
     return plain_text(value) if isinstance(value, str) else value
+
+
+def _request(value: object) -> object:
+    return value if value in get_args(Request) else None
 
 
 class PointAssessment(BaseModel):
@@ -35,6 +41,7 @@ class PointAssessment(BaseModel):
     structured_data: dict[str, Any] = Field(default_factory=dict)
     criteria_met: list[Number] | None = Field(None, max_length=50)
     corrects: list[Number] = Field(default_factory=list, max_length=50)
+    request: Annotated[Request | None, BeforeValidator(_request)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -64,6 +71,7 @@ def points_schema() -> dict[str, Any]:
         },
         "criteria_met": numbers,
         "corrects": numbers,
+        "request": {"type": "string", "enum": ["none", *get_args(Request)]},
     }
     return {"type": "array", "items": _object(fields)}
 

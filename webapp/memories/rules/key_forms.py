@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from webapp.memories.rules.secret_labels import labels
+
 PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\b(?i:AGE-SECRET-KEY-1[0-9A-Z]{20,})")
 _KNOWN_TOKENS = re.compile(
     r"""
@@ -39,10 +41,10 @@ _WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43
 # A wallet's root key, or a key in the form that wallets import.
 _WALLET = re.compile(
     r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}|\b[5KL](?=[a-zA-Z]*\d)[1-9A-HJ-NP-Za-km-z]{50,51}\b|"
-    r"(?i:private key)\W+(?:is\s+)?(?:0x)?[0-9a-fA-F]{64}\b"
+    rf"(?i:{labels('wallet_key')})\W+(?:\w+\s+)?(?:0x)?[0-9a-fA-F]{{64}}\b"
 )
 # What an app for one-time codes is set up with.
-_ONE_TIME = re.compile(r"(?<!\w)(?i:2fa|mfa|totp|otp|authenticator)\W+(?:\w+\W+){0,3}?[A-Z2-7]{16,}(?!\w)")
+_ONE_TIME = re.compile(rf"(?i:{labels('one_time_seed')})\W+(?:\w+\W+){{0,3}}?[A-Z2-7]{{16,}}(?!\w)")
 # Anyone who knows such an address can post to where it leads.
 _WEBHOOK = re.compile(
     r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
@@ -51,10 +53,7 @@ _WEBHOOK = re.compile(
 )
 _BASIC = re.compile(r"(?<!\w)Authorization:\s*Basic\s+[A-Za-z0-9+/]{8,}={0,2}", re.IGNORECASE)
 _LABELLED_TOKEN = re.compile(
-    r"(?<![^\W_])(?:account[\s_-]?key|signing[\s_-]?key|encryption[\s_-]?key|secret[\s_-]?access[\s_-]?key|api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
-    r"client[\s_-]?secret|refresh[\s_-]?token|token|secret)(?:\s+(?:for|to|of)\s+\S{1,40})?(?:\s+is\b|\s*[:=])?\s*"
-    r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.~]{12,})",
-    re.IGNORECASE,
+    rf"{labels('token')}(?:\s+\S{{1,40}}){{0,3}}?[\s:=]*[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.~]{{12,}})", re.IGNORECASE
 )
 _URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
 

@@ -43,6 +43,8 @@ from stdnum.tr import tckimlik
 from stdnum.us import ssn
 from stdnum.za import idnr as za_idnr
 
+from webapp.memories.rules.secret_labels import labels
+
 # Distinctive forms that hardly anything else has: these count wherever they occur.
 _TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
     (re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"), ssn),
@@ -63,16 +65,7 @@ _UK_INSURANCE = re.compile(
     r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)"
 )
 # Plain digits alone mean nothing; after one of these words, any one of these checksums is enough.
-_LABEL = re.compile(
-    r"(?<!\w)(?:ssn|social (?:security|insurance)(?: number| no)?|national (?:id|insurance|identity)|tax (?:id|file)|"
-    r"taxpayer|identity (?:card|number)|id (?:card|number)|personal (?:code|number|id)|nhs|sin|tfn|nino|aadhaar|aadhar|"
-    r"pan(?: card| number)?|pesel|bsn|burgerservicenummer|cpr|personnummer|fødselsnummer|fodselsnummer|kennitala|hetu|"
-    r"henkilötunnus|isikukood|rodné číslo|steuer-?id(?:entifikationsnummer|nr)?|idnr|sozialversicherungsnummer|svnr|"
-    r"rijksregisternummer|numéro de sécurité sociale|nir|dni|nie|cpf|curp|rut|nif|cartão de cidadão|codice fiscale|"
-    r"ahv(?:-?nummer| number)?|avs|cnp|egn|егн|oib|emšo|emso|kimlik|pps|mykad|nric|teudat zehut|"
-    r"身份证|身份證|주민등록번호|incode)(?!\w)",
-    re.IGNORECASE,
-)
+_LABEL = re.compile(labels("national_id"), re.IGNORECASE)
 _LABELLED = (
     *(ssn, sin, tfn, nhs, aadhaar, pan, pesel, bsn, cpr, personnummer, fodselsnummer, kennitala, hetu, ik, rc),
     *(de_idnr, vnr, nn, nir, dni, nie, cpf, curp, rut, cc, codicefiscale, cnp, egn, oib, emso, tckimlik, pps),
@@ -81,23 +74,18 @@ _LABELLED = (
 _AMERICAN = re.compile(r"\d{3}-\d{2}-\d{4}")
 # After its label, nine digits in the American form are one, issued or not: people show examples, and mistype.
 _AMERICAN_LABELLED = re.compile(
-    r"(?<!\w)(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:\w+\W+){0,2}?\d{3}[- .]?\d{2}[- .]?\d{4}(?!\d)",
-    re.IGNORECASE,
+    rf"{labels('american_id')}\W{{0,3}}(?:\w+\W+){{0,2}}?\d{{3}}[- .]?\d{{2}}[- .]?\d{{4}}(?!\d)", re.IGNORECASE
 )
 # The same for the British one, whose examples begin with QQ.
 _BRITISH_LABELLED = re.compile(
-    r"(?<!\w)(?:nino|national insurance(?: number| no\.?)?)\W{0,3}(?:is\W+)?[A-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)",
-    re.IGNORECASE,
+    rf"{labels('british_id')}\W{{0,3}}(?:\w+\W+)?[A-Z]{{2}} ?\d{{2}} ?\d{{2}} ?\d{{2}} ?[A-D](?!\w)", re.IGNORECASE
 )
 _BRITISH_LICENCE = re.compile(r"(?<!\w)[A-Z9]{5}\d{6}[A-Z9]{2}\d[A-Z]{2}(?!\w)")
 _AFTER_LABEL = 60
 _NUMBER = re.compile(r"(?<!\w)[A-Za-z]{0,6}\d[\dA-Za-z ./+-]{4,22}")
 # Documents without a public checksum: the word identifies them, and most of what follows is digits.
 _PAPERS = re.compile(
-    r"(?<!\w)(?:passport|passeport|reisepass|personalausweis|pasaporte|passaporto|driver'?s? licen[cs]e|"
-    r"driving licen[cs]e|führerschein|permis de conduire)(?:\s+(?:number|no\.?|nummer|numéro|número|numero|n°))?\s*"
-    r"(?:is|ist|est|es|è|[:=#])?\s*#?"
-    r"(?P<value>[A-Za-z]{0,3}\d[\dA-Za-z]{5,14})(?!\w)",
+    rf"{labels('papers')}(?:\W+[^\W\d_]+){{0,3}}?\W{{0,3}}(?P<value>[A-Za-z]{{0,3}}\d[\dA-Za-z]{{5,14}})(?!\w)",
     re.IGNORECASE,
 )
 

@@ -11,6 +11,7 @@ from stdnum import iban, luhn
 
 from webapp.memories.rules.key_forms import PRIVATE_KEY, has_token
 from webapp.memories.rules.national_ids import has_national_id
+from webapp.memories.rules.secret_labels import labels, names
 
 
 class Secret(StrEnum):
@@ -60,132 +61,54 @@ def _plain(text: str) -> str:
 
 # Passwords ---------------------------------------------------------------------------------------------------------
 
-_PASSWORD_WORDS = (
-    r"password|passwd|passphrase|passcode|pass\s?code|pwd?|pin(?:\s?(?:code|number))?|cvv|cvc|security code|"
-    r"seed phrase|"
-    r"recovery phrase|passwort|kennwort|geheimzahl|mot de passe|code secret|contraseña|clave secreta|senha|"
-    r"password di accesso|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|パスワード|暗証番号|비밀번호|비번|"
-    r"كلمة (?:السر|المرور)|şifrem?|parolam?"
-)
-_COPULA = r"(?:\s\([^()\n]{1,30}\))?[*_`|]*(?:\s+(?:is|was|are|ist|lautet|est|es|é|è|هي|هو)\b|\s*[:=|→]|是|は|：|은|는)"
-_PASSWORD = re.compile(
-    rf"(?<![^\W一-鿿぀-ヿ가-힯])(?P<word>{_PASSWORD_WORDS})(?:\s+(?:for|to|of|für|vom|von|zum|pour|de|du|del|della|para|do|da|van)\s+[^:=]{{1,40}}?)?{_COPULA}[*_`]*\s*[\"'`“‘]?"
-    r"(?P<value>[^\s\"'`”’]{3,})",
-    re.IGNORECASE,
-)
-# What may follow "my password is …" in talk about passwords.
-_TALK = re.compile(
-    r"(?:too|not|very|never|always|only|the|a|an|my|in|on|at|stored|saved|kept|managed|wrong|weak|strong|old|new|safe|"
-    r"secure|expired|required|forgotten|lost|gone|long|short|changed|reset|broken|incorrect|missing|being|hard|easy|"
-    r"needed|zu|nicht|im|in|trop|pas|dans|muy|no|en|same|different|something|important|about|used|what|that|"
-    r"manager|protected|based|like|unique|hashed|encrypted|rotated|asked|one|fun)\W*$",
-    re.IGNORECASE,
-)
-
-
-# `DB_PASSWORD=…`, `smtp-pass: …`: a program's setting whose name ends in the word.
-_ASSIGNED = re.compile(
-    r"(?<!\w)[A-Za-z][\w-]{0,60}[_-](?:password|passwd|passphrase|pwd|pass)\s*[:=]\s*[\"'`]?(?P<value>[^\s\"'`]{3,})",
-    re.IGNORECASE,
-)
-_CARD_CODE = re.compile(
-    r"(?<!\w)(?:cvv2?|cvc2?|card (?:verification|security) (?:code|value|number)|card code|security code|"
-    r"prüfnummer|cryptogramme|(?:three|3|four|4)\s(?:digits|numbers)\son\sthe\sback)\D{0,16}\d{3,4}(?!\d)",
-    re.IGNORECASE,
-)
-
-
-# "the password's hunter2", "hunter2 is my password", "login: ana / hunter2": without a verb in between, a word counts
-# if it mixes letters with digits, as names of things seldom do.
-_BARE_PASSWORD = re.compile(
-    r"(?<![^\W_])(?:password|passwd|passphrase|passcode|pwd?|passwort|kennwort|wachtwoord|contraseña|senha|"
-    r"mot de passe|hasło|пароль|şifrem?|parolam?|كلمة (?:السر|المرور)|(?:recovery|backup)[ -]codes?|"
-    r"wiederherstellungscodes?|codes? de secours)"
-    r"(?:['’]s)?\s+[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})",
-    re.IGNORECASE,
-)
-_PASSWORD_AFTER = re.compile(
-    r"(?<!\S)[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})[\"'`”’]?,?\s+(?:(?:is|as|for|ist|als|es|est)\s+)?(?:my|the|our|mein|das|unser|mi|la|mon|le)\s+"
-    r"(?:[\w-]+\s+){0,2}?(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe)"
-    r"(?!\w|[\s-]+(?:manager|safe|vault|app|tool|generator|keeper|store|protected|free))",  # 1Password is no password
-    re.IGNORECASE,
-)
-_LOGIN = re.compile(
-    r"(?<!\w)(?:log-?in|credentials|zugangsdaten|identifiants|credenciales)\b[^\n]{0,80}?\s[/|,]\s*(?P<value>\S{6,})",
-    re.IGNORECASE,
-)
-_PASS_IS = re.compile(
-    r"(?<!\w)(?:the|my|our|with|and)\s+(?:pass|pw)(?:\s+(?:is|was)\b|['’]s|\s*[:=])\s*[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})",
-    re.IGNORECASE,
-)
-_WIFI = re.compile(
-    r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
-    re.IGNORECASE,
-)
-# What routers print on their labels and put into codes to scan.
-_ROUTER = re.compile(
-    r"(?<!\w)WIFI:(?:[STHRU]:[^;\n]*;)*P:[^;\n]|"
-    r"(?<!\w)(?:WPA[23]?|WEP|PSK)(?:[ /-]?(?:PSK|key|\d))*[*\"']*\s*[:=|]\s*[\"']?\S{8,}",
-    re.IGNORECASE,
-)
-# A passphrase of joined words ("tulip-orbit-canyon") on one line with what it opens.
+_GAP = r"[^\n.;!?]{0,40}?"
+"""What may stand between a label and its secret, within a sentence: "for the router is"."""
+_MARK = r"(?:\s?\([^()\n]{1,30}\))?[*_`|\"]*\s*(?:[:=|→：]|->)[*_`|]*\s*[\"'`“‘]?"
+"""A colon or the like after a label, as on a note, in a table or a setting."""
+_MIXED = r"(?<![A-Za-z0-9])(?=\S{0,63}\d)(?=\S{0,62}[^\W\d_]{2})[^\s\"'`”’]{6,64}"
+"""Letters with digits, as passwords have and names of things seldom."""
+_END = r"(?=[\"'`”’)\]*|#]*\s*(?:$|[\n.;,!?]))"
+"""The end of a clause: "the door code is 4471", not "the login code is 2000 lines"."""
+_DIGITS = rf"(?<!\d)\d(?:[ -]?\d){{2,7}}{_END}"
 _JOINED = r"(?<![\w-])(?:[^\W\d_]{3,}[-_.]){2,}[^\W\d_]{3,}(?![-_.]?\w*[/@])"
-_OPENS = rf"(?<![^\W_])(?:{_PASSWORD_WORDS}|wi-?fi|wlan|hotspot)(?!\w)"
-_JOINED_PHRASE = re.compile(rf"{_OPENS}[^\n]{{0,60}}?{_JOINED}|{_JOINED}[^\n]{{0,60}}?{_OPENS}", re.IGNORECASE)
-# Google's password for one app: four groups of four letters.
-_APP_PASSWORD = re.compile(
-    r"(?<!\w)pass(?:word)?s?\W+(?:is\s+)?[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![\w ])", re.IGNORECASE
+_OPENS = labels("password", "network")
+_LOCK_CODE = (
+    rf"(?:{labels('lock')}[\s-]?{labels('lock_code')}|{labels('lock_code')}(?:\s+\w+){{1,3}}?\s+{labels('lock')})"
 )
-_SPARE_CODES = re.compile(
-    r"(?<!\w)(?:recovery|backup)[ -]codes?\W+(?:(?:is|are)\W+)?(?=[a-z-]*\d)[a-z0-9]{4,8}-[a-z0-9]{4,8}(?!\w)",
-    re.IGNORECASE,
+_PASSWORDS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{labels('password')}{_MARK}[^\s\"'`”’|]{{3,}}",
+        rf"{labels('password')}{_GAP}{_MIXED}",
+        # A single plain word after a single small one: "my password is swordfish".
+        rf"{labels('password')}\s+[^\W\d_]{{1,3}}\s+[\"'`“‘]?[^\W\d_]{{4,}}{_END}",
+        rf"{_MIXED},?\s+(?:[^\W\d_]+\s+){{0,4}}?{labels('password')}{_END}",
+        # `DB_PASSWORD=…`, `smtp-pass: …`: a program's setting whose name ends in the label.
+        rf"(?<!\w)[A-Za-z][\w-]{{0,60}}[_-](?:{names('setting')})\s*[:=]\s*[\"'`]?[^\s\"'`]{{3,}}",
+        rf"{labels('login')}[^\n]{{0,80}}?\s[/|,]\s*{_MIXED}",
+        rf"{labels('network')}[^.\n]{{0,60}}?{labels('network_key')}{_GAP}{_MIXED}",
+        # What routers print on their labels and put into codes to scan.
+        r"(?<!\w)WIFI:(?:[STHRU]:[^;\n]*;)*P:[^;\n]",
+        r"(?<!\w)(?:WPA[23]?|WEP|PSK)(?:[ /-]?(?:PSK|key|\d))*[*\"']*\s*[:=|]\s*[\"']?\S{8,}",
+        # A passphrase of joined words ("tulip-orbit-canyon") on one line with what it opens.
+        rf"{_OPENS}[^\n]{{0,60}}?{_JOINED}|{_JOINED}[^\n]{{0,60}}?{_OPENS}",
+        # Google's password for one app: four groups of four letters.
+        rf"{labels('password')}\W+(?:is\s+)?[a-z]{{4}} [a-z]{{4}} [a-z]{{4}} [a-z]{{4}}(?![\w ])",
+        rf"{labels('spare_code')}\W+(?:\w+\W+)?(?=[a-z-]*\d)[a-z0-9]{{4,8}}-[a-z0-9]{{4,8}}(?!\w)",
+        # The words that a wallet is restored from, all of them short and plain.
+        rf"{labels('seed')}\W+(?:(?:is|are)\W+)?(?:(?!(?:{names('no_seed')})\s)[a-z]{{3,8}}[\s,]+){{11}}[a-z]{{3,8}}(?!\w)",
+        rf"{labels('card_code')}(?:[^\n.;!?\d]{{0,24}}?|{_MARK})(?<!\d)\d{{3,4}}(?!\d)",
+        # Six digits without a mark are a postal code in India, and four that look like one are a year.
+        rf"{labels('pin')}{_MARK}\d{{4,8}}(?!\d)",
+        rf"{labels('pin')}\W{{0,3}}\d{{4,5}}{_END}",
+        rf"{labels('pin')}(?:\s+[^\W\d_]+){{1,4}}\s+(?!(?:19|20)\d\d\b)\d{{4,5}}{_END}",
+        rf"(?:{_LOCK_CODE}|{labels('one_time')})(?:{_MARK}|(?:['’]s)?(?:\s+[^\W\d_]+){{0,2}}\s+)#?{_DIGITS}",
+    )
 )
-# Without a verb, as it is written on a note: "PIN code 4821". Six digits are a postal code in India.
-_PIN = re.compile(
-    r"(?<!\w)(?:pin[\s-]?(?:code|number|nummer)|(?:my|the|our|atm|sim|bank|card|phone)(?:['’]s)?\s+pin)\W{0,3}"
-    r"\d{4,5}(?![\w/]|[.,:-]\d)|^\W*pin\W{0,3}\d{4,8}\W*$",
-    re.IGNORECASE,
-)
-# The words that a wallet is restored from, all of them short and plain.
-_SEED = re.compile(
-    r"(?<!\w)(?:(?:seed|recovery|backup|mnemonic|wallet)(?:\sseed)?\s(?:words?|phrase)|mnemonic)\W+(?:(?:is|are)\W+)?"
-    r"(?:(?!(?:the|and|for|are|was|with|not|but|has)\s)[a-z]{3,8}[\s,]+){11}[a-z]{3,8}(?!\w)",
-    re.IGNORECASE,
-)
-_LOCK_CODE = re.compile(
-    r"(?<!\w)(?:(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|keypad|entry|garage|unlock|phone|access|one-time|verification|"
-    r"confirmation|2fa|login|tür|tresor|zugangs)[\s-]?(?:code|combination|combo)|otp|(?:code|combination|combo)\s+(?:to|for|of)\s+"
-    r"(?:the|my|our)\s+(?:\w+\s+)?(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|garage|phone|house|office|building))"
-    r"(?:\s+(?:is|was|ist)\b|['’]s|\s*[:=])?\s*#?\d(?:[ -]?\d){2,}"
-    r"(?![ -]?\d|\s*(?:%|mg|ml|lines?|loc|words|pages|times|people|years|zeilen|euros?|dollars?|calories)(?!\w))",
-    re.IGNORECASE,
-)
-
-
-_STANDING_ALONE = (_CARD_CODE, _LOCK_CODE, _PIN, _SEED, _APP_PASSWORD, _SPARE_CODES, _ROUTER, _JOINED_PHRASE)
-
-
-def _is_mixed(value: str) -> bool:
-    """Return whether a word of six or more characters has a digit and two letters in a row, as passwords do."""
-    value = value.strip(".,;!?()")
-    return len(value) >= 6 and bool(re.search(r"\d", value) and re.search(r"[^\W\d_]{2}", value))
 
 
 def _has_password(text: str) -> bool:
-    if any(pattern.search(text) for pattern in _STANDING_ALONE):
-        return True
-    for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _PASS_IS, _LOGIN, _WIFI):
-        if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):
-            return True
-    if any(not _TALK.match(match["value"].rstrip(".,;!?")) for match in _ASSIGNED.finditer(text)):
-        return True
-    for match in _PASSWORD.finditer(text):
-        value = match["value"].rstrip(".,;!?")
-        digits_only = match["word"].lower().startswith(("pin", "cv", "security", "geheim"))
-        if _TALK.match(value) or (digits_only and not re.search(r"\d{3}", value)):
-            continue
-        return True
-    return False
+    return any(pattern.search(text) for pattern in _PASSWORDS)
 
 
 # Numbers with a checksum -------------------------------------------------------------------------------------------
@@ -215,12 +138,7 @@ def luhn_holds(digits: str) -> bool:
     return luhn.is_valid(digits)
 
 
-_ACCOUNT = re.compile(
-    r"(?<!\w)(?:(?:bank\s+)?account\s+(?:number|no\.?|nr\.?|#)|acct\.?\s*(?:number|no\.?|#)?|sort\s+code|routing(?:\s+number)?|"
-    r"kontonummer|konto-?nr\.?|bankleitzahl|blz|numéro\s+de\s+compte|número\s+de\s+cuenta|rekeningnummer)"
-    r"(?:\s+(?:is|ist|est|es)\b|\s*[:=#])?\s*\d(?:[ -]?\d){5,}",
-    re.IGNORECASE,
-)
+_ACCOUNT = re.compile(rf"{labels('account')}\.?(?:\W+\w+)?\W{{0,3}}(?<!\d)\d(?:[ -]?\d){{5,}}", re.IGNORECASE)
 
 
 def _has_iban(text: str) -> bool:

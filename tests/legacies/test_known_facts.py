@@ -1,0 +1,84 @@
+"""What is known of a person is numbered in the prompt; what disagrees with it stands beside it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.spaces.helpers import converse, fill, make_space
+from webapp.db.base import write_transaction
+from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, known_facts
+from webapp.legacies.known_facts import SHOWN, list_known
+from webapp.memories.review.decisions import review_queue
+from webapp.memories.schemas import MemoryQuery
+
+
+@given(st.dictionaries(st.integers(1, 10**6), st.text(min_size=1), max_size=80))
+def test_the_newest_facts_are_numbered_each_on_a_line_that_closes_nothing(facts: dict[int, str]) -> None:
+    known = list_known(facts)
+    assert list(known.numbered.values()) == list(facts)[:SHOWN]
+    if facts:
+        block = known.text.partition("<known_facts>")[2]
+        assert block.count("<") == 1 and block.endswith("\n</known_facts>")
+        assert [line.partition(".")[0] for line in block.split("\n")[1:-1]] == [str(n) for n in known.numbered]
+
+
+@pytest.fixture
+def told(app, client, user):
+    """What the user says of Ylva, told to the rules as a summary's call would; what is in use, and what waits."""
+    space_id = make_space(client, "Ylva")
+    talk = converse(client, space_id)
+
+    def tell(text: str, kind: str, worded: str = "", contradicts: int | None = None):
+        ids = fill(app, talk, text, count=1)
+        with app.app_context():
+            with write_transaction():
+                known = known_facts(user.user_id, space_id)
+                keep_facts(
+                    user.user_id,
+                    space_id,
+                    talk,
+                    "Ylva",
+                    [ProposedFact(kind, worded or text, text, 1, contradicts)],
+                    ids,
+                    Vectors(),
+                    known,
+                )
+            listed = client.get(f"/api/ai/legacies/{space_id}/facts").get_json()["facts"]
+            waiting = review_queue(user.user_id, MemoryQuery()).items
+            return (
+                [fact["content"] for fact in listed],
+                [(item.other.content, item.memory.content) for item in waiting if item.other],
+                known_facts(user.user_id, space_id).text,
+            )
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "category"),
+    [
+        ("Ylva was born in 1921", "Ylva was born in 1923", "milestone"),
+        ("Ylva älskade trädgården", "Ylva avskydde trädgården", "hobby"),
+        ("Илва работала медсестрой", "Илва работала учительницей", "occupation"),
+    ],
+)
+def test_neither_replaces_the_other(told, first: str, second: str, category: str) -> None:
+    told(first, category)
+    used, waiting, known = told(second, category, contradicts=1)
+    assert used == [first], "only one of the two is in prompts"
+    assert waiting == [(first, second)]
+    assert f"1. {first}" in known and second not in known
+
+
+@pytest.mark.parametrize("number", [None, 0, 7, -1])
+def test_a_number_that_was_not_given_contradicts_nothing(told, number: int | None) -> None:
+    told("Ylva was born in 1921", "milestone")
+    used, waiting, _ = told("Ylva kept bees", "hobby", contradicts=number)
+    assert (used, waiting) == (["Ylva was born in 1921", "Ylva kept bees"], [])
+
+
+def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told) -> None:
+    used, _, _ = told("Ylva never loved gardening.", "hobby", worded="Ylva loved gardening")
+    assert used == ["Ylva never loved gardening."]

@@ -1,0 +1,113 @@
+"""Which earlier answers a new one replaces, and which it only disagrees with; pure.
+
+Only what the assessment names as taken back is replaced. Two different answers are otherwise left side by side for the
+person to settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.text.words import stems, words
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An earlier piece of evidence: what was understood from it."""
+
+    evidence_id: int
+    statements: Sequence[str] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Replaced:
+    """What of an earlier piece is no longer true."""
+
+    statements: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.statements or self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two pieces of evidence that give one name different values, the earlier first."""
+
+    name: str
+    one: int
+    other: int
+    one_says: str
+    other_says: str
+
+
+def find_replaced(
+    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], known: Sequence[Known]
+) -> dict[int, Replaced]:
+    """Return what an assessment replaces in what is known, by evidence id.
+
+    `corrected` are the known statements that it says are taken back, `statements` and `values` its own. Of a piece with
+    such a statement, the values that the statement holds go too, and those that have another value now; and with a
+    value every statement of it. What is only repeated is not replaced.
+    """
+    repeated = {_form(text) for text in statements}
+    wanted = {_form(text) for text in corrected} - repeated
+    found: dict[int, Replaced] = {}
+    for item in known:
+        taken_back = [text for text in item.statements if _form(text) in wanted]
+        if not taken_back:
+            continue
+        names = [
+            name
+            for name, value in item.values.items()
+            if (name in values and _form(values[name]) != _form(value))
+            or any(_says(str(value), text) for text in taken_back)
+        ]
+        lost = [str(item.values[name]) for name in names]
+        gone = [
+            text
+            for text in item.statements
+            if text in taken_back or (_form(text) not in repeated and any(_says(value, text) for value in lost))
+        ]
+        found[item.evidence_id] = Replaced(gone, names)
+    return found
+
+
+def disagreements(known: Sequence[Known], settled: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
+    """Each value of a name with the next different one, from another piece, unless the person said both are right."""
+    both = {frozenset(pair) for pair in settled}
+    latest: dict[str, list[tuple[int, Any]]] = {}
+    for item in known:
+        for name, value in item.values.items():
+            held = latest.setdefault(name, [])
+            if _form(value) and all(not _agree(value, other) for _, other in held):
+                held.append((item.evidence_id, value))
+    return [
+        Disagreement(name, one, other, str(one_says), str(other_says))
+        for name, held in latest.items()
+        for (one, one_says), (other, other_says) in zip(held, held[1:], strict=False)
+        if one != other and frozenset((one, other)) not in both
+    ]
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Return whether two values say the same, or one says the other in more detail."""
+    first, second = set(_terms(str(one))), set(_terms(str(other)))
+    return first <= second or second <= first
+
+
+def _says(part: str, statement: str) -> bool:
+    """Return whether a statement holds all the significant words of a few words."""
+    wanted = set(_terms(part))
+    return bool(wanted) and wanted <= set(_terms(statement))
+
+
+def _terms(text: str) -> list[str]:
+    return stems(words(text))
+
+
+def _form(value: Any) -> str:
+    return " ".join(words(str(value)))
