@@ -248,6 +248,18 @@ def test_an_untrusted_retraction_decided_twice_proposes_once():
     assert decide([operation], after(state, plan), ANY).effects == ()
 
 
+def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
+    said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "My name is Alex")
+    state = State(say(*said))
+    job = [fact(n, text, "work/job", text, 1.0) for n, text in enumerate(said[:3], 1)]
+    batch = [*job, fact(4, said[3], NAME, "Alex", 1.0)]
+    memories = current(after(state, decide(batch, state, ANY)))
+    assert sorted(memory.slot or "" for memory in memories) == ["", "", "", NAME]
+    assert len(current(after(state, decide(batch, state)))) == 2, "a trusted model's last word replaces the others"
+    corrected = [*job[:2], batch[3]]
+    assert len([memory for memory in current(after(state, decide(corrected, state, ANY))) if memory.slot]) == 2
+
+
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = Graveyard(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webapp.memories.rules.check import Claim, Refusal, check
+from webapp.memories.rules.keys import canonical_fact_key, canonical_value
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
 from webapp.memories.rules.relations import (
@@ -31,6 +32,8 @@ from webapp.memories.rules.working_copy import Board, OperationOutcome, Outcome,
 from webapp.text.canonical import plain_text
 
 DEFAULT_POLICY = Policy()
+MOST_VALUES = 2
+"""How many values of one key an answer may give."""
 
 
 def decide(
@@ -45,6 +48,8 @@ def decide(
     exactly one outcome.
     """
     board = Board(state.memories)
+    if not policy.is_trusted:
+        operations = _drop_scattered_keys(operations)
     claims: list[Claim] = []
     outcomes: list[Outcome] = []
     for index, operation in enumerate(operations):
@@ -68,6 +73,21 @@ def decide(
         rejections=tuple(Rejection(o.index, o.reason) for o in outcomes if o.reason is not None),
         outcomes=tuple(outcomes),
     )
+
+
+def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
+    """Return the operations without the keys that one answer gives to more values than a correction has: of what
+    people have only one, it names at most what they had and what they have now."""
+    values: dict[str | None, set[str]] = {}
+    for operation in operations:
+        slot = canonical_fact_key(operation.fact_key, operation.category)
+        values.setdefault(slot, set()).add(canonical_value(operation.fact_value, operation.content))
+    return [
+        operation.model_copy(update={"fact_key": None, "fact_value": None})
+        if operation.fact_key and len(values[canonical_fact_key(operation.fact_key, operation.category)]) > MOST_VALUES
+        else operation
+        for operation in operations
+    ]
 
 
 def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
