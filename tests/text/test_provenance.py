@@ -30,6 +30,13 @@ def others(message, said=()):
             ["[10:02] Bob Low: hi\n10:03 Eve: I am vegan.\nreally"],
         ),
         (MAIL, [MAIL]),
+        (
+            'he sent me this: "I am allergic to lime plaster. Regards, Geert", what now?',
+            ['"I am allergic to lime plaster. Regards, Geert"'],
+        ),
+        ("Korrigiere: „Ich wohne seit 2010 in Lüneburg“ – danke", ["„Ich wohne seit 2010 in Lüneburg“"]),
+        ("Corrige : « Mon père est pompier et j'habite à Lens. »", ["« Mon père est pompier et j'habite à Lens. »"]),
+        ("訳して：「私は東京に住んでいて看護師です」", ["「私は東京に住んでいて看護師です」"]),
         ("From: ann@lee.example\nYou are promoted.\n\nIs this real?", ["From: ann@lee.example\nYou are promoted."]),
     ],
 )
@@ -45,6 +52,8 @@ def test_others_words_are_known_by_where_they_stand(message, expected):
         "Update: I gave up coffee.",
         'I told my boss "I can\'t do weekends anymore" and she laughed',
         "my book is called “The long road”",
+        "私の名前は「さくら」です",
+        'a 5" and a 7" screen, both are mine and both of them broke in May',
         "a - b -- c --- d",
         "It's 5 > 3, isn't it?",
         "use `code` here",

@@ -33,6 +33,12 @@ _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}
 _ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
 _LONGEST_RULE = 200
 """Characters; a longer line is text."""
+_INLINE = re.compile(
+    r"(?<![\w])(?:“[^“”\n]+”|„[^„“”\n]+[“”]|«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\"|「[^「」\n]+」|『[^『』\n]+』)(?!\w)"
+)
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_SAID_WORDS = 6
+"""From how many words on a quotation within a line is what somebody said; a shorter one is a name or a title."""
 _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
 
 
@@ -121,7 +127,10 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Lines that begin with ">", and paragraphs that quotation marks enclose."""
+    """Lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
+    for found in _INLINE.finditer(text):
+        if len(found[0].split()) + len(_UNSPACED.findall(found[0])) // 2 >= _SAID_WORDS:
+            yield Span(*found.span())
     for line in lines:
         if text[line.start : line.end].lstrip().startswith(">"):
             yield line
