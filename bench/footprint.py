@@ -79,6 +79,7 @@ def _name(pid: int) -> str:
         ("jobs.schedule", "scheduler"),
         ("gunicorn", "web"),
         ("tour.server", "screen tour"),
+        ("embedding_server", "embedder"),
         ("redis-server", "redis"),
         ("cli.launch", "launcher"),
     ):

@@ -31,7 +31,6 @@ log = logging.getLogger("fake-model")
 
 MAX_BODY = 32 * 1024 * 1024
 MAX_INPUTS = 2048
-DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is unloaded
 ACCEPTING = 10  # turns of the event loop within which asyncio hands over a connection it has accepted
 
 
@@ -42,12 +41,10 @@ class FakeServer:
         self,
         *,
         script: Script | None = None,
-        idle: float = DEFAULT_IDLE,
         temperament: Temperament = EVEN,
     ) -> None:
         self.script = script
         self._temperament = temperament
-        self._idle = idle
         self._pacer: Pacer | None = None
         self._embedder: LocalEmbedder | None = None
         self._executor = ThreadPoolExecutor(1, "embeddings")
@@ -69,26 +66,11 @@ class FakeServer:
 
     async def _lifetime(self, app: web.Application) -> AsyncIterator[None]:
         self._pacer = Pacer()
-        sweeper = asyncio.create_task(self._unload_when_idle())
         yield
-        sweeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sweeper
         self._executor.shutdown(wait=True)
-        if self._embedder is not None:
-            self._embedder.unload_if_idle(0)
-
-    async def _unload_when_idle(self) -> None:
-        while True:
-            await asyncio.sleep(min(30.0, self._idle))
-            if self._embedder is not None and self._embedder.loaded:
-                loop = asyncio.get_running_loop()
-                if await loop.run_in_executor(self._executor, self._embedder.unload_if_idle, self._idle):
-                    log.info("embedding model unloaded")
 
     async def _health(self, request: web.Request) -> web.Response:
-        loaded = self._embedder is not None and self._embedder.loaded
-        return web.json_response({"status": "ok", "embedder_loaded": loaded, "scripted": self.script is not None})
+        return web.json_response({"status": "ok", "scripted": self.script is not None})
 
     async def _models(self, request: web.Request) -> web.Response:
         data = [{"id": m, "object": "model", "created": 0, "owned_by": "nobody"} for m in (CHAT_MODEL, EMBEDDING_MODEL)]
@@ -217,15 +199,12 @@ def main(argv: list[str] | None = None) -> None:
         "--scripted", action="store_true", help="for tests: replies and faults are set through /_script"
     )
     parser.add_argument(
-        "--idle", type=float, default=DEFAULT_IDLE, help="seconds until an unused embedding model is unloaded"
-    )
-    parser.add_argument(
         "--temperament", choices=TEMPERAMENTS, help="play what providers of one kind refuse, tell or do not tell"
     )
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     script, temperament = (Script() if options.scripted else None), TEMPERAMENTS.get(options.temperament, EVEN)
-    server = FakeServer(script=script, idle=options.idle, temperament=temperament)
+    server = FakeServer(script=script, temperament=temperament)
     asyncio.run(_serve(server, options.host, options.port))
 
 

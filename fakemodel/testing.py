@@ -53,7 +53,7 @@ class ServerHandle:
 
 
 @contextmanager
-def serve_in_thread(scripted: bool = True, *, port: int = 0, idle: float = 600.0) -> Iterator[ServerHandle]:
+def serve_in_thread(scripted: bool = True, *, port: int = 0) -> Iterator[ServerHandle]:
     """Serve on 127.0.0.1 until the block ends."""
     script = Script() if scripted else None
     ready = threading.Event()
@@ -61,7 +61,7 @@ def serve_in_thread(scripted: bool = True, *, port: int = 0, idle: float = 600.0
 
     async def serve() -> None:
         stop = asyncio.Event()
-        async with serving(FakeServer(script=script, idle=idle), "127.0.0.1", port) as bound:
+        async with serving(FakeServer(script=script), "127.0.0.1", port) as bound:
             state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
             ready.set()
             await stop.wait()

@@ -121,7 +121,7 @@ LAZY = {
     "webapp",  # says so itself: the launcher and the screen tour live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
     "webapp.files.storage",  # boto3, 35 MB, where a bucket is set
-    "webapp.tour.server",  # numpy and the embedding model's code, for a process that may never embed
+    "webapp.llm.embedding_server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
     "webapp.transfer.export_jobs",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }

@@ -131,8 +131,9 @@ class Settings(BaseModel):
     find_local_models: bool = True
     local_model_servers: str = LOCAL_SERVERS
 
-    # Embeddings: from the model server, from one of their own, or made in this process (about 200 MB of memory)
+    # Embeddings: from the model server, one of their own, or a packaged model (200 MB; one for all at the socket)
     embedder: Literal["server", "local", "multilingual"] = "server"
+    embedder_socket: str = ""
     embedding_base_url: str = ""
     embedding_api_key: str = ""
     embedding_query_seconds: float = Field(0.25, gt=0)
@@ -146,7 +147,6 @@ class Settings(BaseModel):
     # Turns
     turn_lease_seconds: float = Field(10.0, gt=1)
     turn_coalesce_ms: int = Field(50, ge=0, le=1_000)
-    turn_log_seconds: int = Field(3_600, ge=60)
     turn_drain_seconds: float = Field(20.0, ge=0)
     max_turns_per_process: int = Field(1_000, ge=1)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from bench.report import table
 from webapp.llm.embeddings import Vector
+from webapp.llm.packaged import packaged_embedder
 from webapp.llm.relatedness import floor_of
-from webapp.providers.clients import packaged_embedder
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщыэюя", "あいうえおかきくけこさしすせそたちつてと")
 NONSENSE = 40

@@ -9,7 +9,7 @@ import pytest
 
 from webapp.cli.launch.plan import Plan, make_plan, open_port, whole_number
 from webapp.environment import LaunchError
-from webapp.tour import answers, server
+from webapp.tour import answers
 
 
 @pytest.fixture
@@ -32,11 +32,11 @@ def names(plan: Plan) -> list[str]:
 
 def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path: Path) -> None:
     plan = plan_for({})
-    assert names(plan) == ["redis", "model", "migrate", "web", "worker"]
+    assert names(plan) == ["redis", "model", "embedder", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
     assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == answers.MODEL
-    assert plan.environment["EMBEDDING_MODEL"] == server.EMBEDDING_MODEL
+    assert plan.environment["EMBEDDER_SOCKET"] == str(tmp_path / "embedder.sock")
     assert plan.environment["VAR_DIR"] == str(tmp_path)
     assert any("screen tour" in note for note in plan.notes)
     assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)
@@ -44,7 +44,7 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
 
 def test_uses_the_redis_and_the_model_it_is_given(plan_for) -> None:
     plan = plan_for({"REDIS_URL": "redis://10.0.0.1", "OPENAI_API_KEY": "k", "DATABASE_URL": "mysql://d/x"})
-    assert names(plan) == ["migrate", "web", "worker"]
+    assert names(plan) == ["embedder", "migrate", "web", "worker"]
     assert not {"REDIS_URL", "OPENAI_BASE_URL", "OFFLINE_MODEL", "DATABASE_URL"} & set(plan.environment)
     assert plan.notes == []
 

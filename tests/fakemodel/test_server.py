@@ -149,18 +149,6 @@ def test_stamps_are_numbered_and_timed_when_sent(server, settings):
     assert times[4] - times[0] > 20_000_000
 
 
-def test_the_embedding_model_is_given_back_when_idle():
-    with serve_in_thread(scripted=False, idle=0.2) as server:
-        root = server.base_url.removesuffix("/v1")
-        assert not call(f"{root}/healthz")[1]["embedder_loaded"]
-        call(f"{server.base_url}/embeddings", {"model": "all-minilm-l6-v2", "input": "x"})
-        for _ in range(200):
-            if not call(f"{root}/healthz")[1]["embedder_loaded"]:
-                break
-            subprocess.run(["sleep", "0.05"], check=True)
-        assert not call(f"{root}/healthz")[1]["embedder_loaded"]
-
-
 def test_a_question_waits_for_one_page_of_a_document_at_most(monkeypatch):
     embedded, begun, goes_on = [], threading.Event(), threading.Event()
 

@@ -24,9 +24,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def local():
-    embedder = LocalEmbedder()
-    yield embedder
-    embedder.unload_if_idle(0)
+    return LocalEmbedder()
 
 
 @pytest.fixture
@@ -64,18 +62,6 @@ def test_strange_texts_have_vectors(local, text):
 def test_nothing_gives_no_rows(local, remote):
     assert local.embed_passages([]).shape == (0, local.dim)
     assert len(remote.embed_passages([])) == 0
-
-
-def test_model_is_unloaded_when_idle_and_comes_back():
-    embedder = LocalEmbedder()
-    assert not embedder.loaded
-    before = embedder.embed_query("hello")
-    assert embedder.loaded
-    assert not embedder.unload_if_idle(3600)
-    assert embedder.unload_if_idle(0)
-    assert not embedder.loaded
-    assert np.array_equal(embedder.embed_query("hello"), before)
-    embedder.unload_if_idle(0)
 
 
 def test_both_adapters_give_the_same_vectors(local, remote):

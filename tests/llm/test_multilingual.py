@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from webapp.llm.multilingual import DIM, MultilingualEmbedder
+from webapp.llm.packaged import packaged_embedder
 from webapp.llm.relatedness import floor_of
-from webapp.providers.clients import packaged_embedder
 
 
 @pytest.fixture(scope="module")

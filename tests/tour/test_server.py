@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import numpy as np
 import openai
 import pytest
 from pydantic import BaseModel
@@ -18,11 +17,9 @@ from testkit.processes import free_port
 from tests.llm.helpers import ASK, listen
 from tests.support.tour import tour_in_thread
 from webapp.llm.complete import CompletionClient
-from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import NoModel
 from webapp.llm.settings import ModelSettings
 from webapp.tour import answers
-from webapp.tour.server import EMBEDDING_MODEL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,8 +32,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def settings(address: str) -> ModelSettings:
-    named = {"chat_model": answers.MODEL, "background_model": answers.MODEL, "embedding_model": EMBEDDING_MODEL}
-    return ModelSettings(base_url=address, api_key="none", **named)
+    return ModelSettings(base_url=address, api_key="none", chat_model=answers.MODEL, background_model=answers.MODEL)
 
 
 def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
@@ -47,20 +43,11 @@ def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
 
 def test_openais_own_client_understands_it(address: str) -> None:
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
-        assert [model.id for model in client.models.list()] == [answers.MODEL, EMBEDDING_MODEL]
+        assert [model.id for model in client.models.list()] == [answers.MODEL]
         told = {"language": "fr", "is_admin": "yes"}
         with client.chat.completions.create(model="any", messages=ASK, stream=True, metadata=told) as stream:
             text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
         assert text == answers.reply_to(ASK, "fr", is_admin=True)
-        vectors = client.embeddings.create(model=EMBEDDING_MODEL, input=["a", "b"])
-        assert [len(item.embedding) for item in vectors.data] == [384, 384]
-
-
-def test_what_is_alike_has_vectors_alike(settings: ModelSettings) -> None:
-    embedder = OpenAIEmbedder(settings)
-    dog, puppy, tax = embedder.embed_passages(["my dog", "a puppy of mine", "value added tax"])
-    embedder.close()
-    assert float(np.dot(dog, puppy)) > float(np.dot(dog, tax))
 
 
 def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSettings) -> None:
@@ -84,8 +71,6 @@ def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSe
         ("chat/completions", b"{}"),
         ("chat/completions", b'{"messages": []}'),
         ("chat/completions", b'{"messages": ["x"]}'),
-        ("embeddings", b'{"input": []}'),
-        ("embeddings", b'{"input": [1]}'),
     ],
 )
 def test_bad_requests_are_refused_as_openai_does(address: str, path: str, body: bytes) -> None:

@@ -5,16 +5,12 @@ The libraries are imported with the model: together they take about 200 MB, whic
 
 from __future__ import annotations
 
-import gc
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from webapp.llm.process_memory import return_free_memory
 
 from .embeddings import Vector, normalise_rows
 
@@ -38,12 +34,6 @@ class LocalEmbedder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: tuple[InferenceSession, Any, int] | None = None
-        self._last_used = 0.0
-
-    @property
-    def loaded(self) -> bool:
-        """Return whether the model is in memory."""
-        return self._loaded is not None
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """One vector (384,); about 4 ms once loaded, so `timeout` is not needed here."""
@@ -63,24 +53,7 @@ class LocalEmbedder:
             for start in range(0, len(order), _BATCH):
                 batch = order[start : start + _BATCH]
                 rows[batch] = _embed(session, [ids[position] for position in batch])
-            self._last_used = time.monotonic()
         return rows
-
-    def unload_if_idle(self, seconds: float) -> bool:
-        """Return the model's memory to the system if nothing was embedded for `seconds`; whether it did so.
-
-        The next call loads it again.
-        """
-        with self._lock:
-            if self._loaded is None or time.monotonic() - self._last_used < seconds:
-                return False
-            session, tokenizer, handle = self._loaded
-            self._loaded = None
-            tokenizer.free_model(handle)
-            del session
-            gc.collect()
-            return_free_memory()
-            return True
 
     def _load(self) -> tuple[InferenceSession, Any, int]:
         if self._loaded is None:

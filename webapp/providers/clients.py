@@ -15,8 +15,7 @@ from webapp.llm.background import BackgroundClient, Observe
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
-from webapp.llm.minilm import LocalEmbedder
-from webapp.llm.multilingual import MultilingualEmbedder
+from webapp.llm.packaged import packaged_embedder
 from webapp.llm.pool import ChatPool
 from webapp.llm.target import Target
 from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
@@ -60,13 +59,6 @@ def embedder() -> Embedder:
     return embeddings().now()
 
 
-def packaged_embedder(name: str) -> Embedder | None:
-    """The in-process embedding model that a setting, or a stored vector, names; None if it names none."""
-    if name in ("local", LocalEmbedder.model):
-        return LocalEmbedder()
-    return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
-
-
 def idle_target(is_answering: Callable[[], bool]) -> Target | None:
     """The model for background work; if it is slow, once no reply is being written, since both would take twice as
     long."""
@@ -85,5 +77,7 @@ def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answerin
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
     completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
-    home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
+    # Until a model is connected nobody has said where vectors come from.
+    name = "local" if settings.offline_model and settings.embedder == "server" else settings.embedder
+    home = packaged_embedder(name, settings.embedder_socket) or OpenAIEmbedder(settings.model, capabilities)
     embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, cached_embeddings, catalogue.known_servers))

@@ -17,7 +17,7 @@ from webapp.extensions import Part
 from webapp.llm.embedder_choice import Embeddings, present
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
-from webapp.providers.clients import packaged_embedder
+from webapp.llm.packaged import packaged_embedder
 from webapp.retrieval.blocks import generation, model_of
 
 log = logging.getLogger(__name__)
@@ -172,9 +172,8 @@ def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> Qu
     def older(model: str) -> Embedder | None:
         if isinstance(current, Embeddings) and ((found := current.named(model)) is not None or "@" in model):
             return found
-        if settings.embedder == "server":
-            return OpenAIEmbedder(replace(settings.model, embedding_model=model))
-        return packaged_embedder(model)
+        packaged = packaged_embedder(model, settings.embedder_socket)
+        return packaged or OpenAIEmbedder(replace(settings.model, embedding_model=model))
 
     return QueryVectors(current, settings.embedding_query_seconds, older)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -9,13 +10,13 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
-from babel.dates import get_day_names, get_month_names
 from Stemmer import Stemmer
 
 from webapp.text.language_detection import ENGLISH, STOP_WORDS
 
-MONTHS = tuple(name.lower() for name in get_month_names("wide", locale="en").values())
-WEEKDAYS = tuple(name.lower() for _, name in sorted(get_day_names("wide", locale="en").items()))
+# English, whatever the machine speaks: Python takes on no locale by itself.
+MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
+WEEKDAYS = tuple(name.lower() for name in calendar.day_name)
 _SHORT = {name[:length]: name for name in (*MONTHS, *WEEKDAYS) for length in (3, 4)}
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")

@@ -1,4 +1,4 @@
-"""The server beside the product while no model is connected: the screen tour, and embeddings by a real model.
+"""The server beside the product while no model is connected: the screen tour.
 
 Run it with `python -m webapp.tour.server --port N`. It answers as OpenAI's API does, as far as the product asks.
 """
@@ -7,69 +7,41 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
 import json
 import logging
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
 from webapp.i18n import SOURCE
 from webapp.tour import answers
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from webapp.llm.minilm import LocalEmbedder
-
-EMBEDDING_MODEL = "all-minilm-l6-v2"
 MAX_BODY = 32 * 1024 * 1024
 FIRST_DELAY = 0.25  # seconds: long enough to see that something is coming
 PIECES_PER_SECOND = 45.0  # a pace to read along with
-IDLE = 600.0  # seconds without embeddings after which their model is unloaded
 DONE = b"data: [DONE]\n\n"
 _PIECE = re.compile(r"\s*\S{1,5}|\s+")
 NO_MODEL = {"error": {"message": "No language model is connected.", "type": "no_model", "code": "no_model"}}
 
 
 class TourServer:
-    """The state of one server: its pace, and the embedding model once somebody needs it."""
+    """One server, and its pace."""
 
     def __init__(self, *, first_delay: float = FIRST_DELAY, pieces_per_second: float = PIECES_PER_SECOND) -> None:
         self._first_delay, self._pause = first_delay, 1 / pieces_per_second
-        self._embedder: LocalEmbedder | None = None
-        # One at a time, or a query would wait for the pages of somebody's document.
-        self._thread = ThreadPoolExecutor(1, "embeddings")
 
     def app(self) -> web.Application:
         """The aiohttp application."""
         app = web.Application(client_max_size=MAX_BODY)
-        app.cleanup_ctx.append(self._lifetime)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_post("/v1/embeddings", self._embeddings)
         return app
 
-    async def _lifetime(self, _app: web.Application) -> AsyncIterator[None]:
-        unloading = asyncio.create_task(self._unload_when_idle())
-        yield
-        unloading.cancel()
-        with suppress(asyncio.CancelledError):
-            await unloading
-        self._thread.shutdown(wait=True)
-
-    async def _unload_when_idle(self) -> None:
-        while True:
-            await asyncio.sleep(30)
-            if self._embedder is not None and self._embedder.loaded:
-                await asyncio.get_running_loop().run_in_executor(self._thread, self._embedder.unload_if_idle, IDLE)
-
     async def _models(self, _request: web.Request) -> web.Response:
-        data = [{"id": name, "object": "model", "created": 0} for name in (answers.MODEL, EMBEDDING_MODEL)]
+        data = [{"id": name, "object": "model", "created": 0} for name in (answers.MODEL,)]
         return web.json_response({"object": "list", "data": data})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -100,28 +72,6 @@ class TourServer:
         await response.write(_event({}, "stop") + DONE)
         return response
 
-    async def _embeddings(self, request: web.Request) -> web.Response:
-        body = await _body(request)
-        given = body.get("input")
-        texts = [given] if isinstance(given, str) else given
-        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            raise _bad_request("'input' must be a text or a list of texts.")
-        loop = asyncio.get_running_loop()
-        rows = [await loop.run_in_executor(self._thread, self._embed, text) for text in texts]
-        encoded = body.get("encoding_format") == "base64"
-        data = [
-            {"object": "embedding", "index": index, "embedding": _encoded(row) if encoded else row.tolist()}
-            for index, row in enumerate(rows)
-        ]
-        return web.json_response({"object": "list", "data": data, "model": EMBEDDING_MODEL})
-
-    def _embed(self, text: str) -> Any:
-        if self._embedder is None:
-            from webapp.llm.minilm import LocalEmbedder  # noqa: PLC0415 - numpy and more, for a process that may never embed
-
-            self._embedder = LocalEmbedder()
-        return self._embedder.embed_query(text)
-
 
 def _head(kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{time.time_ns()}", "object": kind, "created": int(time.time()), "model": answers.MODEL}
@@ -130,10 +80,6 @@ def _head(kind: str) -> dict[str, Any]:
 def _event(delta: dict[str, str], reason: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": reason}
     return f"data: {json.dumps({**_head('chat.completion.chunk'), 'choices': [choice]})}\n\n".encode()
-
-
-def _encoded(row: Any) -> str:
-    return base64.b64encode(row.astype("<f4").tobytes()).decode()
 
 
 async def _body(request: web.Request) -> dict[str, Any]:

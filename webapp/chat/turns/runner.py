@@ -38,6 +38,9 @@ from webapp.tools.client_tools import ClientTools
 
 log = logging.getLogger(__name__)
 
+LOG_SECONDS = 3_600
+"""How long what a turn streamed can be read again."""
+
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
 SAVE_SECONDS = 1.25
@@ -154,7 +157,7 @@ class TurnRunner:
         self._writer = TurnWriter(
             self._redis,
             coalesce_ms=settings.turn_coalesce_ms,
-            keep_seconds=settings.turn_log_seconds,
+            keep_seconds=LOG_SECONDS,
             hand_over=self._hub.hand_over,
             may_write=self._leases.ensure,
         )

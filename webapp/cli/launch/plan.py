@@ -19,7 +19,6 @@ from .redis_programs import newest_redis
 TOUR_MODELS = {
     "CHAT_MODEL": "screen-tour",
     "BACKGROUND_MODEL": "screen-tour",
-    "EMBEDDING_MODEL": "all-minilm-l6-v2",
 }
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
 
@@ -88,20 +87,22 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     """Decide what to start: a Redis and the screen tour only where the environment names none."""
     host = environ.get("HOST") or "127.0.0.1"
     port = whole_number(environ, "PORT", 8000, 0, 65_535)
-    web_processes = whole_number(environ, "WEB_CONCURRENCY", 2, 1, 64)
+    # A second one answers more people at once, and takes 200 MB; SQLite has one writer at a time in any case.
+    web_processes = whole_number(environ, "WEB_CONCURRENCY", 2 if environ.get("DATABASE_URL") else 1, 1, 64)
     workers = whole_number(environ, "WORKERS", 1, 1, 64)
     listener = open_port(host, port)
     port = listener.getsockname()[1]
     shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
 
     settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
+    settings["WEB_CONCURRENCY"] = str(web_processes)
     settings["FLASK_SKIP_DOTENV"] = "1"  # .env has been read; Flask would print that it needs a package for that
     specs: list[Spec] = []
     notes: list[str] = []
 
     redis_socket = None
     if not environ.get("REDIS_URL"):
-        redis_socket = _socket_path(var)
+        redis_socket = _socket_path(var, "redis.sock")
         settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
         if (server := newest_redis(Path(sys.prefix), environ.get("PATH", ""))) is None:
             raise LaunchError("redis-server is missing. Run make run, which installs one, or set REDIS_URL.")
@@ -114,6 +115,10 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         command = [sys.executable, "-m", "webapp.tour.server", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
         notes.append("No OPENAI_API_KEY: a screen tour answers until you connect a language model at /admin/models.")
+    # One process holds the packaged embedding model for all others, once any of them needs it.
+    settings["EMBEDDER_SOCKET"] = _socket_path(var, "embedder.sock")
+    command = [sys.executable, "-m", "webapp.llm.embedding_server", settings["EMBEDDER_SOCKET"]]
+    specs.append(Spec("embedder", command, order=2, patience=3))
     if not environ.get("DATABASE_URL"):
         notes.append(f"No DATABASE_URL: data is kept with SQLite in {var}.")
 
@@ -128,8 +133,6 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         str(ROOT / "webapp/cli/gunicorn.conf.py"),
         "--bind",
         f"fd://{listener.fileno()}",
-        "--workers",
-        str(web_processes),
         "wsgi:app",
     ]
     specs += [
@@ -147,12 +150,12 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
 
 
-def _socket_path(var: Path) -> str:
-    path = str(var / "redis.sock")
+def _socket_path(var: Path, name: str) -> str:
+    path = str(var / name)
     if len(path.encode()) > LONGEST_SOCKET_PATH:
         import tempfile  # noqa: PLC0415
 
-        path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / "redis.sock")
+        path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / name)
     return path
 
 

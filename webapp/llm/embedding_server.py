@@ -1,0 +1,166 @@
+"""The process that makes vectors with a packaged model for all others on the machine.
+
+`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket; `shared_embedder.py` asks. A model takes 200 MB
+and half a second to load: so one process pays, once, and no job loads it again. Little is imported before it is needed.
+
+A request is a JSON object {"model", "query": bool, "texts"} behind its length (4 bytes); an answer is the number of
+rows and their length (4 bytes each), then the float32 values. A request that cannot be met closes the connection.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+LENGTH, SHAPE = struct.Struct("!I"), struct.Struct("!II")
+MOST_BYTES = 64 * 1024 * 1024
+BATCH = 4
+"""How many texts of a document are embedded while a question waits."""
+AFTER_QUERIES, AFTER_PASSAGES = 600.0, 60.0
+"""Seconds without a question, and without anything, after which the process begins anew, without a model."""
+LOOK_SECONDS = 10.0
+NICE = 5
+"""The niceness of threads that embed passages, as that of the workers that ask for them."""
+
+
+class Turns:
+    """One computes at a time; whoever asks for a query goes before all who embed passages."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._is_taken = False
+        self._queries = 0
+        self.waiting = 0
+        """How many wait for their turn."""
+
+    @contextmanager
+    def take(self, *, query: bool) -> Iterator[None]:
+        """Wait for one's turn, and have it."""
+        with self._condition:
+            self.waiting += 1
+            self._queries += query
+            self._condition.wait_for(lambda: not self._is_taken and (query or not self._queries))
+            self._queries -= query
+            self.waiting -= 1
+            self._is_taken = True
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._is_taken = False
+                self._condition.notify_all()
+
+
+class EmbeddingServer:
+    """Answers each connection in a thread of its own; `load` makes the embedder of a name, None if there is none."""
+
+    def __init__(self, load: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
+        self._load, self._clock = load, clock
+        self._turns = Turns()
+        self._models: dict[str, Any] = {}
+        self._queried = self._used = clock() - AFTER_QUERIES
+
+    def serve(self, listener: socket.socket) -> None:
+        """Accept connections until the listener is closed."""
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=self._answer_all, args=(connection,), daemon=True).start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether a model is loaded that nobody has asked for in a while."""
+        now = self._clock()
+        is_quiet = now - self._queried >= AFTER_QUERIES and now - self._used >= AFTER_PASSAGES
+        return is_quiet and not self._turns.waiting and bool(self._models)
+
+    def _answer_all(self, connection: socket.socket) -> None:
+        is_nice = False
+        with connection, suppress(ConnectionError, BrokenPipeError):
+            while (head := receive(connection, LENGTH.size)) and LENGTH.unpack(head)[0] <= MOST_BYTES:
+                try:
+                    asked = json.loads(receive(connection, LENGTH.unpack(head)[0]))
+                    name, texts, query = str(asked["model"]), list(map(str, asked["texts"])), bool(asked["query"])
+                    if not query and not is_nice:
+                        is_nice = True
+                        with suppress(OSError):
+                            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+                    connection.sendall(self._embed(name, texts, query=query))
+                except ConnectionError:
+                    return
+                except Exception:
+                    log.exception("a request for vectors could not be met")
+                    return
+
+    def _embed(self, name: str, texts: list[str], *, query: bool) -> bytes:
+        import numpy as np  # noqa: PLC0415 - for a process that may never embed
+
+        if name not in self._models:
+            self._models[name] = self._load(name)
+        model = self._models[name]
+        rows = []
+        for start in range(0, len(texts), 1 if query else BATCH):
+            with self._turns.take(query=query):
+                self._used = self._clock()
+                if query:
+                    self._queried = self._used
+                    rows.append(model.embed_query(texts[start])[None])
+                else:
+                    rows.append(model.embed_passages(texts[start : start + BATCH]))
+        made = np.concatenate(rows).astype("<f4")
+        return SHAPE.pack(*made.shape) + made.tobytes()
+
+
+def receive(connection: socket.socket, size: int) -> bytes:
+    """Return exactly `size` bytes; empty at the end of the connection. Raises ConnectionError in the middle of them."""
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(min(size - len(parts), 1 << 20))
+        if not part:
+            if parts:
+                raise ConnectionResetError
+            return b""
+        parts += part
+    return bytes(parts)
+
+
+def _packaged(name: str) -> Any:
+    from webapp.llm.packaged import packaged_model  # noqa: PLC0415 - numpy, for a process that may never embed
+
+    return packaged_model(name)
+
+
+def main() -> None:
+    """The command line."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    path = sys.argv[1]
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX)
+    with listener:
+        os.umask(0o077)
+        listener.bind(path)
+        listener.listen(128)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        server = EmbeddingServer(_packaged)
+        threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
+        while not server.is_idle:
+            time.sleep(LOOK_SECONDS)
+    # All memory goes back, libraries included. Whoever asks at this moment connects again.
+    os.execv(sys.executable, [sys.executable, "-m", "webapp.llm.embedding_server", path])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The embedding models that come with the product, by name, and how a process gets their vectors."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from .embedding_server import LENGTH, SHAPE, receive
+from .embeddings import Embedder, Vector
+from .errors import ModelUnavailable, Silent
+from .minilm import LocalEmbedder
+from .multilingual import MultilingualEmbedder
+
+Packaged = type[LocalEmbedder] | type[MultilingualEmbedder]
+_BY_SETTING: dict[str, Packaged] = {"local": LocalEmbedder, "multilingual": MultilingualEmbedder}
+_BY_NAME = _BY_SETTING | {kind.model: kind for kind in _BY_SETTING.values()}
+PASSAGES_SECONDS = 600.0
+CONNECT_SECONDS = 5.0
+"""How long a process waits for the server to listen, when both have just been started."""
+
+
+class SharedEmbedder:
+    """A packaged model in the machine's embedding server; thread-safe, one connection for queries, one for passages."""
+
+    def __init__(self, model: str, dim: int, path: str) -> None:
+        self.model, self.dim = model, dim
+        self._path = path
+        self._lines = {True: _Line(path), False: _Line(path)}
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """One vector (d,) within `timeout` seconds. Raises ModelError."""
+        vector: Vector = self._ask([text], query=True, seconds=timeout or CONNECT_SECONDS)[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """Rows (n, d) in the order of `texts`. Raises ModelError."""
+        if not texts:
+            return np.empty((0, self.dim), np.float32)
+        return self._ask(list(texts), query=False, seconds=PASSAGES_SECONDS)
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        for line in self._lines.values():
+            line.close()
+
+    def _ask(self, texts: list[str], *, query: bool, seconds: float) -> Vector:
+        body = json.dumps({"model": self.model, "query": query, "texts": texts}).encode()
+        rows = self._lines[query].ask(LENGTH.pack(len(body)) + body, seconds)
+        if rows.shape != (len(texts), self.dim):
+            raise ModelUnavailable("The embedding server gave other vectors than it was asked for.")
+        return rows
+
+
+class _Line:
+    """A connection to the embedding server, for one request at a time, made again after a fork or a failure."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._open: tuple[int, socket.socket] | None = None
+
+    def ask(self, request: bytes, seconds: float) -> Vector:
+        """Return the rows of an answer. Raises ModelError."""
+        until = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds):
+            raise Silent
+        try:
+            for is_first in (True, False):
+                try:
+                    return self._exchange(request, until)
+                except TimeoutError:
+                    self.close()
+                    raise Silent from None
+                except OSError:
+                    self.close()  # it may have been restarted since the last request
+                    if not is_first:
+                        raise ModelUnavailable("The embedding server cannot be reached.") from None
+            raise AssertionError
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Close the connection, if it is this process's."""
+        if self._open is not None and self._open[0] == os.getpid():
+            self._open[1].close()
+        self._open = None
+
+    def _exchange(self, request: bytes, until: float) -> Vector:
+        if self._open is None or self._open[0] != os.getpid():
+            self._open = os.getpid(), _connect(self._path, until)
+        server = self._open[1]
+        server.settimeout(max(0.001, until - time.monotonic()))
+        server.sendall(request)
+        head = receive(server, SHAPE.size)
+        if not head:
+            raise ConnectionResetError
+        rows, dim = SHAPE.unpack(head)
+        return np.frombuffer(receive(server, 4 * rows * dim), "<f4").reshape(rows, dim)
+
+
+def _connect(path: str, until: float) -> socket.socket:
+    until = min(until, time.monotonic() + CONNECT_SECONDS)
+    while True:
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            server.close()
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.02)
+        else:
+            return server
+
+
+def packaged_model(name: str) -> LocalEmbedder | MultilingualEmbedder | None:
+    """The model that a setting, or a stored vector, names, in this process; None if it names none."""
+    kind = _BY_NAME.get(name)
+    return kind() if kind is not None else None
+
+
+def packaged_embedder(name: str, path: str = "") -> Embedder | None:
+    """The same, in the machine's embedding server if it has one, which listens at `path`."""
+    kind = _BY_NAME.get(name)
+    if kind is None:
+        return None
+    return SharedEmbedder(kind.model, kind.dim, path) if path else kind()
