@@ -9,9 +9,11 @@ import itertools
 import json
 import logging
 import os
+import select
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -98,8 +100,14 @@ def when_ready(server: Any) -> None:
         gc.collect()
         return_free_memory()  # before it is shared, so that no worker holds it
         gc.freeze()
+        wait_for_start(lambda: None)
+
+
+def wait_for_start(notify: Callable[[], None]) -> None:
+    """Wait until `make run` has migrated the database, if that started us; `notify` is called meanwhile."""
     if start := os.environ.get("START_FD"):
-        os.read(int(start), 1)
+        while not select.select([int(start)], [], [], 1.0)[0]:
+            notify()
 
 
 def post_fork(_server: Any, _worker: Any) -> None:
@@ -129,6 +137,8 @@ def post_worker_init(worker: Any) -> None:
 
     stay_on_one_core(worker.number)
     warm_up()
+    if not preload_app:
+        wait_for_start(worker.notify)  # loaded while the database is migrated
     first_account = worker.wsgi.extensions["first_account"]
     first_account.listen_to([each.sock for each in worker.sockets], tells=worker.number == 0)
     chat = worker.wsgi.extensions["chat"]
