@@ -259,6 +259,17 @@ def test_background_work_has_the_price_of_the_model_that_did_it(
     assert total["dollars"] == pytest.approx(total["chat_input_tokens"] + total["background_input_tokens"])
 
 
+@pytest.mark.parametrize("unusable", [{"reply": '{"statements": [{"mess', "finish_reason": "length"}, {"reply": "no"}])
+def test_an_answer_that_is_of_no_use_is_counted_too(app, client, user, model, run_jobs, unusable):
+    model.script(match="memory_operations", **unusable)
+    _talk(client)
+    run_jobs(failures=True)
+    with app.app_context():
+        rows = db.session.query(UsageRecord).filter_by(user_id=user.user_id, kind="memory_operations").all()
+    calls = [call for call in model.calls() if call["schema"] == "memory_operations"]
+    assert calls and sum(row.input_tokens for row in rows) >= len(calls)
+
+
 def test_a_writer_that_comes_between_does_not_keep_a_call_from_being_counted(app, user, client, monkeypatch):
     talk = client.post("/api/conversations").get_json()["conversation_id"]
     writer = threading.Thread(target=_spend, args=(app, user))

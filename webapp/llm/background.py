@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from .capabilities import Capabilities
 from .complete import Completion, CompletionClient, SchemaT
+from .errors import ModelError
 from .settings import ModelSettings
 from .target import Target
 
@@ -48,10 +49,16 @@ class BackgroundClient:
     ) -> tuple[SchemaT, Completion]:
         """Like `CompletionClient.complete_structured`."""
         target = self._choose()
-        parsed, completion = self._client(target).complete_structured(
-            messages, schema, name, **(wishes | _named(target))
-        )
-        self._observe(name, completion, target.id if target else None)
+        target_id = target.id if target else None
+        try:
+            parsed, completion = self._client(target).complete_structured(
+                messages, schema, name, **(wishes | _named(target))
+            )
+        except ModelError as error:
+            if error.answer is not None:
+                self._observe(name, error.answer, target_id)
+            raise
+        self._observe(name, completion, target_id)
         return parsed, completion
 
     def bound_to(self, target: Target) -> Self:

@@ -132,7 +132,7 @@ class CompletionClient:
         except (MalformedOutput, ValidationError) as error:
             problem = _problem(error)
         if completion.finish_reason == "length":
-            raise CutOffAnswer(completion.text)
+            raise _with_answer(CutOffAnswer(completion.text), completion)
         log.info("model answer for %s is malformed: asking once more", schema.__name__)
         repair = {
             **request,
@@ -147,12 +147,15 @@ class CompletionClient:
                 },
             ],
         }
-        second = replace(self._ask(repair, timeout), mode=completion.mode)
+        try:
+            second = replace(self._ask(repair, timeout), mode=completion.mode)
+        except ModelError as error:
+            raise _with_answer(error, completion) from None
         second = replace(second, usage=completion.usage.plus(second.usage))
         try:
             return _validated(second, schema), second
         except (MalformedOutput, ValidationError):
-            raise MalformedOutput from None
+            raise _with_answer(MalformedOutput(), second) from None
 
     def _ask(self, body: dict[str, Any], timeout: float | None) -> Completion:
         """One answer, retrying transient failures; raises `_FormatRefused` if `response_format` is to blame."""
@@ -208,6 +211,11 @@ class CompletionClient:
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
         return body
+
+
+def _with_answer(error: ModelError, answer: Completion) -> ModelError:
+    error.answer = answer
+    return error
 
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:

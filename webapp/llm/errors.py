@@ -24,7 +24,7 @@ class ModelError(Exception):
     """A model call failed; `detail` tells the user what to do, `code` is stable, `retryable` says whether trying helps.
 
     `reason` is the provider's own, quoted at the end of the detail; `retry_after` is in seconds; `status` and
-    `provider_code` are for logs.
+    `provider_code` are for logs; `answer` is the completion that was paid for and is of no use, if there was one.
     """
 
     code: ClassVar[str] = "model_unavailable"
@@ -46,6 +46,7 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.status = status
         self.provider_code = provider_code
+        self.answer: Any = None
         super().__init__(f"{self.code}: {self.detail}")
 
 
