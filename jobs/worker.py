@@ -29,7 +29,18 @@ from rq.serializers import JSONSerializer
 from sqlalchemy.orm import configure_mappers
 
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
-from jobs import digests, documents, indexing, mails, memories, schedule, summaries, titles, upkeep  # noqa: F401
+from jobs import (  # noqa: F401
+    digests,
+    documents,
+    indexing,
+    mails,
+    memories,
+    schedule,
+    schedules,
+    summaries,
+    titles,
+    upkeep,
+)
 from jobs.runner import worker_app
 from jobs.work_loop import PatientWorker
 from webapp.background.job_specs import WORKERS, Queue, rq_queue

@@ -33,7 +33,7 @@ _AREAS: tuple[tuple[str, Scope | Literal["all"]], ...] = (
     ("/v1/", "chat"),
     ("/memory/conversation/", "chat"),
     *((path, "memory") for path in ("/api/memories", "/api/proposals", "/api/profile", "/api/ai/")),
-    *((path, "chat") for path in ("/api/chat/", "/api/conversations", "/api/messages/")),
+    *((path, "chat") for path in ("/api/chat/", "/api/conversations", "/api/messages/", "/api/schedules")),
 )
 
 

@@ -75,6 +75,8 @@ from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.saved_prompts.api import blueprint as library_api
 from webapp.saved_prompts.pages import blueprint as library_pages
+from webapp.schedules.api import blueprint as schedules_api
+from webapp.schedules.pages import blueprint as schedules_pages
 from webapp.sharing.api import blueprint as sharing_api
 from webapp.sharing.pages import blueprint as sharing_pages
 from webapp.shell import service_endpoints
@@ -125,6 +127,7 @@ APIS = (
     tasks_api,
     transfer_api,
     usage_api,
+    schedules_api,
     webhooks_api,
 )
 PAGES = (
@@ -172,6 +175,7 @@ PAGES = (
     start_pages,
     transfer_pages,
     usage_pages,
+    schedules_pages,
     webhooks_pages,
 )
 COMMANDS = (

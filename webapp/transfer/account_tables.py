@@ -33,6 +33,7 @@ from webapp.memories.models import (
 from webapp.memories.store.tombstone_secrets import keys_of
 from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
+from webapp.schedules.models import Schedule
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.transfer.export_rows import ExportFile, Rows, dump, own_rows, walk
@@ -202,6 +203,9 @@ PARTS: dict[str, ExportFile] = {
     ),
     "prompts.jsonl": ExportFile(
         "Saved prompts that you made.", SavedPrompt, own_rows(SavedPrompt, SavedPrompt.saved_prompt_id)
+    ),
+    "schedules.jsonl": ExportFile(
+        "Messages that are sent at a time.", Schedule, own_rows(Schedule, Schedule.schedule_id)
     ),
     "conversations.jsonl": ExportFile(
         "Conversations, each with all messages and their earlier versions.",

@@ -1,0 +1,276 @@
+"""Schedules over the API, in pages, and what is sent when one is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
+from tests.conversations.test_api import assert_problem
+from webapp.accounts.models import User
+from webapp.conversations.models import Message
+from webapp.db.base import db, now, write_transaction
+from webapp.schedules import running, service
+from webapp.schedules.models import Schedule, ScheduleRun
+
+PAST = datetime(2020, 1, 1)  # noqa: DTZ001 - local
+WEEKLY = {"content": "Ask me how my week was.", "repeat": "weekly", "starts_at": "2036-12-01T18:00"}
+
+
+def make(client: ApiClient, **fields: Any) -> dict[str, Any]:
+    answer = client.post("/api/schedules", json={**WEEKLY, **fields})
+    assert answer.status_code == 201, answer.text
+    return answer.json
+
+
+def make_due(app: Flask, schedule_id: int, ago: timedelta = timedelta(minutes=1)) -> None:
+    """Let a daily schedule have been due some time ago."""
+    with app.app_context(), write_transaction():
+        row = db.session.get_one(Schedule, schedule_id)
+        row.rule, row.zone = "FREQ=DAILY", "UTC"
+        row.starts_at = (now() - ago).replace(tzinfo=None)
+        row.next_at = now() - ago
+
+
+def claim(app: Flask) -> int:
+    with app.app_context():
+        return running.claim_due()
+
+
+def runs(client: ApiClient, schedule_id: int) -> list[dict[str, Any]]:
+    return client.get(f"/api/schedules/{schedule_id}/runs").json["runs"]
+
+
+def stored(app: Flask, schedule_id: int) -> Schedule:
+    with app.app_context():
+        return db.session.get_one(Schedule, schedule_id)
+
+
+def test_it_is_made_read_changed_and_deleted(client: ApiClient) -> None:
+    made = make(client, zone="Europe/Berlin", title="Review")
+    assert (made["rule"], made["next_at"]) == ("FREQ=WEEKLY", "2036-12-01T17:00:00.000000Z")
+    place = f"/api/schedules/{made['schedule_id']}"
+    assert client.get(place).json == client.get("/api/schedules").json["schedules"][0] == made
+    changed = client.patch(place, json={"repeat": "daily", "zone": "UTC", "is_paused": True}).json
+    assert (changed["rule"], changed["next_at"], changed["is_paused"]) == (
+        "FREQ=DAILY",
+        "2036-12-01T18:00:00.000000Z",
+        True,
+    )
+    assert client.patch(place, json={"repeat": "custom", "rule": "FREQ=MONTHLY;BYDAY=-1FR"}).json["title"] == "Review"
+    assert client.delete(place).status_code == 204
+    assert_problem(client.get(place), 404)
+    untitled = make(client, content="One two three four five six seven eight nine")
+    assert untitled["title"] == "One two three four five six seven eight…"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("content", " "),
+        ("starts_at", "2020-01-01T10:00"),
+        ("starts_at", "2038-01-01T10:00"),
+        ("starts_at", "2036-12-01T18:00Z"),
+        ("starts_at", "soon"),
+        ("zone", "Nowhere/Land"),
+        ("repeat", "yearly"),
+        ("rule", "x" * 501),
+    ],
+)
+def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient, field: str, value: str) -> None:
+    answer = client.post("/api/schedules", json={**WEEKLY, "repeat": "once", field: value})
+    assert_problem(answer, 422)
+    assert field in answer.text
+    assert client.get("/api/schedules").json == {"schedules": []}
+
+
+def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "custom", "rule": "FREQ=SECONDLY"}), 422)
+    monkeypatch.setattr(service, "MOST", 1)
+    make(client)
+    assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
+
+
+def test_it_is_its_owners(client: ApiClient, api: Callable, make_user: Callable, anonymous: Any) -> None:
+    place = f"/api/schedules/{make(client)['schedule_id']}"
+    for other in (api(make_user()), api(make_user(is_admin=True))):
+        assert other.get("/api/schedules").json == {"schedules": []}
+        for answer in (
+            other.get(place),
+            other.patch(place, json={"title": "Mine"}),
+            other.delete(place),
+            other.post(f"{place}/run"),
+            other.get(f"{place}/runs"),
+        ):
+            assert_problem(answer, 404)
+    assert anonymous.get(place).status_code == anonymous.post("/api/schedules", json=WEEKLY).status_code == 401
+
+
+def test_what_is_due_is_sent_in_a_conversation_of_its_own(
+    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    made = make(client, title="My week")
+    make_due(app, made["schedule_id"])
+    model.script(match="Ask me how", reply="How was your week?")
+    assert claim(app) == 1 and claim(app) == 0
+    run_jobs()
+    (run,) = runs(client, made["schedule_id"])
+    assert (run["status"], run["is_late"], run["problem"]) == ("done", False, None)
+    talk = client.get(f"/api/conversations/{run['conversation_id']}").json
+    assert talk["title"] == "My week"
+    said = client.get(f"/api/conversations/{run['conversation_id']}/messages").json["messages"]
+    assert [message["content"] for message in said] == ["Ask me how my week was.", "How was your week?"]
+    assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] > now().isoformat()
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_jobs()
+    assert len({run["conversation_id"] for run in runs(client, made["schedule_id"])}) == 2
+
+
+def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(
+    app: Flask, client: ApiClient, run_jobs: Callable
+) -> None:
+    made = make(client, is_standing=True)
+    for _ in range(2):
+        make_due(app, made["schedule_id"])
+        claim(app)
+        run_jobs()
+    (talk,) = {run["conversation_id"] for run in runs(client, made["schedule_id"])}
+    assert stored(app, made["schedule_id"]).conversation_id == talk
+    client.delete(f"/api/conversations/{talk}")
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_jobs()
+    assert runs(client, made["schedule_id"])[0]["conversation_id"] not in (None, talk)
+
+
+def test_what_was_missed_is_due_once_and_late(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"], timedelta(days=5))
+    assert claim(app) == 1 and claim(app) == 0
+    run_jobs()
+    (run,) = runs(client, made["schedule_id"])
+    assert run["is_late"] is True
+
+
+def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+    made = make(client, repeat="once")
+    with app.app_context(), write_transaction():
+        row = db.session.get_one(Schedule, made["schedule_id"])
+        row.starts_at, row.next_at = PAST, now() - timedelta(seconds=1)
+    assert claim(app) == 1
+    run_jobs()
+    assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] is None
+    assert claim(app) == 0
+    assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}), 422)
+
+
+def test_neither_paused_nor_closed_accounts_are_due(app: Flask, client: ApiClient, user: Person) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": True})
+    assert claim(app) == 0
+    with app.app_context(), write_transaction():
+        row = db.session.get_one(Schedule, made["schedule_id"])
+        row.is_paused = False
+        row.next_at = now() - timedelta(minutes=1)
+
+        db.session.get_one(User, user.user_id).is_active = False
+    assert claim(app) == 0
+
+
+def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
+    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+
+    def die(_started: object) -> None:
+        raise KeyboardInterrupt
+
+    with app.app_context():
+        with monkeypatch.context() as patched:
+            patched.setattr(running, "launch", die)
+            with pytest.raises(KeyboardInterrupt):
+                running.run(run_id)
+        assert list(running.runs_to_resume()) == [run_id]
+        turn_id = db.session.get_one(ScheduleRun, run_id).message_id
+        with write_transaction():  # as recovery leaves it once the lease has lapsed
+            db.session.get_one(Message, turn_id).status = "interrupted"
+        assert running.run(run_id) is False
+        assert running.run(run_id) is False
+        assert db.session.query(Message).filter_by(content=WEEKLY["content"]).count() == 1
+    (run,) = runs(client, made["schedule_id"])
+    assert (run["status"], run["message_id"]) == ("failed", turn_id)
+
+
+def test_five_failures_in_a_row_pause_it_and_say_why(
+    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    made = make(client)
+    model.script(match="Ask me how", fault={"http_status": 401})
+    for _ in range(running.MOST_FAILURES):
+        make_due(app, made["schedule_id"])
+        assert claim(app) == 1
+        run_jobs(failures=True)
+    found = client.get(f"/api/schedules/{made['schedule_id']}").json
+    assert (found["is_paused"], found["failures"]) == (True, running.MOST_FAILURES)
+    assert "key" in found["paused_why"]
+    resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}).json
+    assert (resumed["is_paused"], resumed["paused_why"], resumed["failures"]) == (False, None, 0)
+
+
+def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -> None:
+    made = make(client)
+    place = f"/api/schedules/{made['schedule_id']}"
+    assert client.post(f"{place}/run").status_code == 202
+    assert_problem(client.post(f"{place}/run"), 409)
+    run_jobs()
+    assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
+    assert client.get(place).json["next_at"] == made["next_at"]
+
+
+def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
+    browser = login(user)
+    assert "No schedules yet" in browser.get("/schedules").text
+    page = browser.get("/schedules/new?content=Water the plants").text
+    assert "Water the plants" in page
+    form = {"csrf_token": csrf_token(page), "content": "Water the plants", "repeat": "weekly"}
+    wrong = browser.post("/schedules/new", data={**form, "starts_at": "2020-01-01T10:00", "repeat": "once"})
+    assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text
+    assert browser.post("/schedules/new", data={**form, "starts_at": "2036-01-01T10:00", "zone": ""}).status_code == 303
+    page = browser.get("/schedules").text
+    assert "Water the plants" in page and "Every week" in page
+    (row,) = client.get("/api/schedules").json["schedules"]
+    place = f"/schedules/{row['schedule_id']}"
+    saved = {**form, "starts_at": "2036-01-31T10:00", "repeat": "monthly", "title": "Plants", "zone": "UTC"}
+    assert browser.post(place, data=saved).status_code == 303
+    assert 'value="monthly" selected' in browser.get(place).text
+    for deed in ("pause", "resume", "run", "delete"):
+        assert browser.post(f"{place}/do", data={**form, "do": deed}).status_code == 303
+    assert browser.post(f"{place}/do", data={**form, "do": "delete"}).status_code == 404
+    assert client.get("/api/schedules").json == {"schedules": []}
+
+
+def test_old_runs_are_forgotten(
+    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "KEPT_RUNS", 2)
+    made = make(client)
+    for number in range(4):
+        with app.app_context(), write_transaction():
+            db.session.add(
+                ScheduleRun(
+                    schedule_id=made["schedule_id"], status="done", due_at=datetime(2026, 1, 1 + number, tzinfo=UTC)
+                )
+            )
+    client.post(f"/api/schedules/{made['schedule_id']}/run")
+    run_jobs()
+    assert len(runs(client, made["schedule_id"])) == 2

@@ -1,0 +1,82 @@
+"""JSON endpoints of schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db
+from webapp.http.views import ViewResult, api_blueprint
+from webapp.schedules import service
+from webapp.schedules.schemas import (
+    NewSchedule,
+    RunList,
+    RunOut,
+    ScheduleChanges,
+    ScheduleList,
+    ScheduleOut,
+    SchedulePath,
+)
+
+blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
+
+
+@blueprint.get("/schedules", responses={200: ScheduleList})
+@login_required
+def list_schedules() -> dict[str, Any]:
+    """Your schedules, those due next first."""
+    found = [ScheduleOut.of(row) for row in service.list_schedules(current_user_id())]
+    return ScheduleList(schedules=found).model_dump(mode="json")
+
+
+@blueprint.post("/schedules", responses={201: ScheduleOut})
+@login_required
+@idempotency.idempotent
+def create_schedule(body: NewSchedule) -> ViewResult:
+    """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
+    answer = ScheduleOut.of(service.create_schedule(current_user_id(), body)).model_dump(mode="json")
+    return idempotency.commit(answer, 201), 201
+
+
+@blueprint.get("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
+@login_required
+def get_schedule(path: SchedulePath) -> dict[str, Any]:
+    """One schedule."""
+    return ScheduleOut.of(service.get_schedule(current_user_id(), path.schedule_id)).model_dump(mode="json")
+
+
+@blueprint.patch("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
+@login_required
+def change_schedule(path: SchedulePath, body: ScheduleChanges) -> dict[str, Any]:
+    """Change a schedule, only the given fields; pause it, or let it go on."""
+    row = service.change_schedule(current_user_id(), path.schedule_id, body)
+    answer = ScheduleOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/schedules/<int:schedule_id>", responses={204: None})
+@login_required
+def delete_schedule(path: SchedulePath) -> ViewResult:
+    """Delete a schedule; the conversations it began stay."""
+    service.delete_schedule(current_user_id(), path.schedule_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/schedules/<int:schedule_id>/run", responses={202: RunOut})
+@login_required
+def run_schedule(path: SchedulePath) -> ViewResult:
+    """Send its message now, beside its times."""
+    answer = RunOut.of(service.run_now(current_user_id(), path.schedule_id), None).model_dump(mode="json")
+    db.session.commit()
+    return answer, 202
+
+
+@blueprint.get("/schedules/<int:schedule_id>/runs", responses={200: RunList})
+@login_required
+def list_runs(path: SchedulePath) -> dict[str, Any]:
+    """The latest times it was due, and what became of each."""
+    rows = service.list_runs(current_user_id(), path.schedule_id)
+    return RunList(runs=[RunOut.of(row, conversation_id) for row, conversation_id in rows]).model_dump(mode="json")

@@ -1,0 +1,60 @@
+"""Schedules, and what became of each time that one was due."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Boolean, DateTime, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+
+RUN_STATUSES = ("waiting", "running", "done", "failed")
+
+
+class Schedule(Base):
+    """A message that is sent for its owner at a time, once or by a rule (RFC 5545) about the local time of `zone`.
+
+    `next_at` is when it is due next, empty after the last time. With `conversation_id` every message goes there,
+    without it each begins a conversation. `failures` counts those in a row; `paused_why` says why it stopped by itself.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (Index("ix_schedules_due", "is_paused", "next_at"), Base.__table_args__)
+
+    schedule_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    conversation_id: Mapped[int | None] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
+    )
+    title: Mapped[str] = mapped_column(String(120))
+    content: Mapped[str] = mapped_column(Text)
+    rule: Mapped[str] = mapped_column(String(500), default="", server_default="")
+    starts_at: Mapped[datetime] = mapped_column(DateTime)
+    zone: Mapped[str] = mapped_column(Key(64))
+    is_standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    next_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    paused_why: Mapped[str | None] = mapped_column(String(300))
+    failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ScheduleRun(Base):
+    """One time that a schedule was due: the reply it brought, or why there is none. `is_late`: it was missed before."""
+
+    __tablename__ = "schedule_runs"
+    __table_args__ = (
+        UniqueConstraint("schedule_id", "due_at", name="uq_schedule_runs_due"),
+        Index("ix_schedule_runs_status", "status", "due_at"),
+        Base.__table_args__,
+    )
+
+    run_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    schedule_id: Mapped[int] = mapped_column(ForeignKey("schedules.schedule_id", ondelete="CASCADE"))
+    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    status: Mapped[str] = mapped_column(one_of(*RUN_STATUSES, name="schedule_run_status"), default="waiting")
+    is_late: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    problem: Mapped[str | None] = mapped_column(String(300))
+    ended_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -1,0 +1,161 @@
+"""The pages of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db, now
+from webapp.errors import Invalid
+from webapp.http.forms import sentences
+from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
+from webapp.rendering import reader_zone
+from webapp.schedules import service
+from webapp.schedules.models import Schedule
+from webapp.schedules.recurrence import REPEATS, rule_of
+from webapp.schedules.schemas import NewSchedule, ScheduleChanges
+
+blueprint = Blueprint("schedules_pages", __name__)
+
+LABELS = N_(
+    {
+        "content": "The message",
+        "title": "The title",
+        "repeat": "How often",
+        "rule": "The rule",
+        "starts_at": "The first time",
+        "zone": "The time zone",
+    }
+)
+WORDS = N_(
+    {
+        "once": "Once",
+        "daily": "Every day",
+        "weekdays": "Monday to Friday",
+        "weekly": "Every week",
+        "monthly": "Every month",
+        "custom": "By a rule",
+    }
+)
+
+
+@blueprint.get("/schedules")
+@login_required
+def index() -> ViewResult:
+    """The user's schedules."""
+    rows = service.list_schedules(current_user_id())
+    return render_template("schedules/index.html", rows=rows, words=WORDS, repeat_of=repeat_of)
+
+
+@blueprint.get("/schedules/new")
+@login_required
+def new() -> ViewResult:
+    """The form for a new schedule; `content` in the address is its message."""
+    return _form({"content": request.args.get("content", "")[:8_000]})
+
+
+@blueprint.post("/schedules/new")
+@login_required
+def create() -> ViewResult:
+    """Make a schedule."""
+    try:
+        row = service.create_schedule(current_user_id(), _read())
+    except Invalid as error:
+        return _form(request.form, errors=sentences(error, LABELS)), 422
+    db.session.commit()
+    flash(_("“%(title)s” is scheduled.", title=row.title), "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.get("/schedules/<int:schedule_id>")
+@login_required
+def show(schedule_id: int) -> ViewResult:
+    """A schedule, to read or change, and what it brought."""
+    row = service.get_schedule(current_user_id(), schedule_id)
+    return _form(_values(row), row=row)
+
+
+@blueprint.post("/schedules/<int:schedule_id>")
+@login_required
+def save(schedule_id: int) -> ViewResult:
+    """Save changes to a schedule."""
+    row = service.get_schedule(current_user_id(), schedule_id)
+    try:
+        given = _read()
+        changes = given.model_dump(exclude_none=True) | {"title": given.title or service.title_of(given.content)}
+        service.change_schedule(current_user_id(), schedule_id, ScheduleChanges(**changes))
+    except Invalid as error:
+        return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
+    db.session.commit()
+    flash(_("Saved."), "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/schedules/<int:schedule_id>/do")
+@login_required
+def act(schedule_id: int) -> ViewResult:
+    """Pause, resume, run or delete a schedule; `do` says which."""
+    user_id, deed = current_user_id(), request.form.get("do", "")
+    if deed in ("pause", "resume"):
+        service.change_schedule(user_id, schedule_id, ScheduleChanges(is_paused=deed == "pause"))
+    elif deed == "run":
+        service.run_now(user_id, schedule_id)
+        flash(_("It is on its way. The reply appears among your conversations."), "message")
+    elif deed == "delete":
+        service.delete_schedule(user_id, schedule_id)
+        flash(_("The schedule has been deleted. What it brought stays."), "message")
+    else:
+        raise Invalid.field("do", "is not a possible action")
+    db.session.commit()
+    return redirect(url_for(".index"), 303)
+
+
+def repeat_of(row: Schedule) -> str:
+    """Return which of the choices a schedule's rule is."""
+    simple = (name for name in REPEATS if name != "custom" and rule_of(name, "", row.starts_at) == row.rule)
+    return next(simple, "custom")
+
+
+def _read() -> NewSchedule:
+    """Return the posted form as a schedule. Raises Invalid."""
+    form = request.form
+    fields = {name: form.get(name, "") for name in ("content", "repeat", "rule", "starts_at")}
+    more = {name: form[name].strip() for name in ("title", "zone") if form.get(name, "").strip()}
+    try:
+        return NewSchedule(**fields, **more, is_standing=bool(form.get("is_standing")))
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _values(row: Schedule) -> dict[str, Any]:
+    repeat = repeat_of(row)
+    return {
+        "content": row.content,
+        "title": row.title,
+        "repeat": repeat,
+        "rule": row.rule if repeat == "custom" else "",
+        "starts_at": row.starts_at.strftime("%Y-%m-%dT%H:%M"),
+        "zone": row.zone,
+        "is_standing": row.is_standing,
+    }
+
+
+def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mapping[str, str] | None = None) -> str:
+    zone = reader_zone()
+    soon = (now().astimezone(zone) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:00")
+    return render_template(
+        "schedules/schedule.html",
+        row=row,
+        values={"repeat": "once", "starts_at": soon, "zone": str(zone), **values},
+        errors=errors or {},
+        words=WORDS,
+        runs=service.list_runs(current_user_id(), row.schedule_id) if row else [],
+    )

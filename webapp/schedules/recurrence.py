@@ -1,0 +1,85 @@
+"""When something is due that repeats: wall-clock rules (RFC 5545) in somebody's time zone, as instants. Pure.
+
+A rule is about local times, each of which is one instant: an hour that is skipped in spring counts as the next one, one
+that comes twice in autumn as the first.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
+from zoneinfo import ZoneInfo
+
+from dateutil.rrule import rrule, rrulestr
+from dateutil.tz import resolve_imaginary
+
+Repeat = Literal["once", "daily", "weekdays", "weekly", "monthly", "custom"]
+REPEATS: tuple[Repeat, ...] = get_args(Repeat)
+LONGEST = 500
+LAST_YEAR = 2037
+"""Nothing is due later: the instants that MySQL stores end in January 2038."""
+_SIMPLE = {"daily": "FREQ=DAILY", "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekly": "FREQ=WEEKLY"}
+_FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY")
+_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYHOUR"} | {
+    "BYSETPOS",
+    "WKST",
+}
+_MOST_LOOKED_AT = 1_000
+"""How many times of a rule are passed over that lie within the hour that clocks were set back."""
+
+
+def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
+    """Return the RRULE of a choice, "" for once. Raises ValueError, with what is wrong, for a custom one.
+
+    Monthly on the 31st is the last day of shorter months.
+    """
+    if repeat == "once":
+        return ""
+    if repeat == "monthly":
+        days = range(28, starts_at.day + 1) if starts_at.day > 28 else [starts_at.day]
+        return f"FREQ=MONTHLY;BYMONTHDAY={','.join(map(str, days))};BYSETPOS=-1"
+    if repeat != "custom":
+        return _SIMPLE[repeat]
+    rule = "".join(custom.split()).upper().removeprefix("RRULE:")
+    named = dict(part.partition("=")[::2] for part in rule.split(";") if part)
+    if named.get("FREQ") not in _FREQUENCIES:
+        raise ValueError("must begin like FREQ=DAILY; the shortest is HOURLY")
+    if unknown := sorted(set(named) - _PARTS):
+        raise ValueError(f"has a part that is not supported: {unknown[0]}")
+    try:
+        _rule(rule, starts_at)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None
+    return rule
+
+
+def next_time(rule: str, starts_at: datetime, zone: str, after: datetime) -> datetime | None:
+    """Return the first instant of a schedule later than `after`; None if there is none any more.
+
+    `starts_at` is the first local time, naive; `after` and the result are in UTC.
+    """
+    if not rule:
+        first = to_instant(starts_at, zone)
+        return first if after < first and first.year <= LAST_YEAR else None
+    here = after.astimezone(ZoneInfo(zone)).replace(tzinfo=None) - timedelta(hours=3)
+    for looked_at, local in enumerate(_rule(rule, starts_at).xafter(here, inc=True)):
+        instant = to_instant(local, zone)
+        if instant > after:
+            return instant if instant.year <= LAST_YEAR else None
+        if looked_at >= _MOST_LOOKED_AT:
+            break
+    return None
+
+
+def to_instant(local: datetime, zone: str) -> datetime:
+    """Return the instant, in UTC, of a local time: of one that comes twice the first, of a skipped one the next."""
+    real: datetime = resolve_imaginary(local.replace(tzinfo=ZoneInfo(zone), fold=0))
+    return real.astimezone(UTC)
+
+
+def _rule(rule: str, starts_at: datetime) -> rrule:
+    # A rule's end is given in UTC or as a local time; here all times are local.
+    parts = [part[:-1] if part.startswith("UNTIL=") and part.endswith("Z") else part for part in rule.split(";")]
+    found = rrulestr(";".join(parts), dtstart=starts_at)
+    assert isinstance(found, rrule)
+    return found

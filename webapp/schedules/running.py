@@ -1,0 +1,167 @@
+"""What is due is claimed once, whoever looks; its message is sent as an ordinary turn, by a worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, true, update
+
+from webapp.accounts.models import User
+from webapp.background.queues import enqueue_after_commit
+from webapp.chat.service import StartedTurn, launch, start_turn
+from webapp.chat.turns.follow import follow
+from webapp.chat.turns.runtime import runtime
+from webapp.conversations.models import Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import get_conversation
+from webapp.db.base import db, get_or_raise, now, rows_changed, write_transaction
+from webapp.errors import DomainError, NotFound, Unavailable
+from webapp.extensions import this_app
+from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.schedules.recurrence import next_time
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+LATE = timedelta(minutes=10)
+MOST_FAILURES = 5
+KEPT_RUNS = 200
+TURN_SECONDS = 600.0
+
+
+def claim_due(at: datetime | None = None) -> int:
+    """Claim what is due and queue it; returns how many. What was missed several times is due once, and late.
+
+    Any number of processes may do this at once: the one that moves `next_at` on has it.
+    """
+    at = at or now()
+    due = db.session.execute(
+        select(Schedule.schedule_id, Schedule.next_at, Schedule.rule, Schedule.starts_at, Schedule.zone)
+        .join(User, User.user_id == Schedule.user_id)
+        .where(Schedule.is_paused.is_(False), Schedule.next_at <= at, User.is_active == true())
+        .order_by(Schedule.next_at)
+        .limit(BATCH)
+    ).all()
+    db.session.rollback()
+    claimed = 0
+    for row in due:
+        following = next_time(row.rule, row.starts_at, row.zone, at)
+        with write_transaction():
+            moved = update(Schedule).where(
+                Schedule.schedule_id == row.schedule_id,
+                Schedule.next_at == row.next_at,
+                Schedule.is_paused.is_(False),
+            )
+            if rows_changed(moved.values(next_at=following)) != 1:
+                continue
+            run = ScheduleRun(
+                schedule_id=row.schedule_id, due_at=row.next_at, status="waiting", is_late=at - row.next_at > LATE
+            )
+            db.session.add(run)
+            db.session.flush()
+            enqueue_after_commit("scheduled_turn", run_id=run.run_id)
+        claimed += 1
+    return claimed
+
+
+def runs_to_resume() -> Sequence[int]:
+    """The claimed runs that wait to be sent, or whose reply nobody has waited for to its end."""
+    return db.session.scalars(
+        select(ScheduleRun.run_id)
+        .where(ScheduleRun.status.in_(("waiting", "running")))
+        .order_by(ScheduleRun.due_at)
+        .limit(BATCH)
+    ).all()
+
+
+def run(run_id: int) -> bool:
+    """Send a claimed message and wait for its reply; returns whether there is one.
+
+    Run again after a worker died, it waits for what was sent, or notes how that ended: nothing is sent twice.
+    """
+    started = None
+    try:
+        with write_transaction():
+            started = _begin(run_id)
+    except Unavailable:
+        raise
+    except DomainError as error:
+        _end(run_id, error.detail)
+        return False
+    if started is not None:
+        launch(started)
+    turn_id = _turn_of(run_id)
+    if turn_id is None:
+        return False
+    for _entry in follow(this_app(), runtime().hub, turn_id, patience=TURN_SECONDS, launched=started is not None):
+        pass
+    return _note_end(run_id, turn_id)
+
+
+def _begin(run_id: int) -> StartedTurn | None:
+    """Store the turn of a run that waits; None if that was done before. The run and its turn are one transaction."""
+    found = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
+    if found is None or found.status != "waiting":
+        return None
+    schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
+    standing = schedule.conversation_id if schedule.is_standing else None
+    if standing is not None:
+        try:
+            get_conversation(schedule.user_id, standing)
+        except NotFound:
+            standing = None  # it has been deleted: the next one begins here
+    started = start_turn(
+        schedule.user_id,
+        schedule.content,
+        conversation_id=standing,
+        new=None if standing else NewConversation(title=schedule.title),
+        custom_payload={"schedule": schedule.schedule_id},
+    )
+    started.attended = False
+    db.session.flush()
+    if schedule.is_standing:
+        schedule.conversation_id = started.conversation.conversation_id
+    found.status, found.message_id = "running", started.turn_id
+    return started
+
+
+def _turn_of(run_id: int) -> int | None:
+    found = db.session.get(ScheduleRun, run_id, populate_existing=True)
+    turn_id = found.message_id if found is not None and found.status == "running" else None
+    db.session.rollback()
+    return turn_id
+
+
+def _note_end(run_id: int, turn_id: int) -> bool:
+    reply = db.session.get(Message, turn_id, populate_existing=True)
+    status, problem = (reply.status, reply.error_detail) if reply is not None else ("failed", None)
+    db.session.rollback()
+    if status == "streaming":
+        return False  # the sweep finishes it, and asks for this again
+    _end(run_id, None if status in ("complete", "stopped") else problem or "The reply was interrupted.")
+    return status in ("complete", "stopped")
+
+
+def _end(run_id: int, problem: str | None) -> None:
+    with write_transaction():
+        found = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
+        if found is None or found.status in ("done", "failed"):
+            return
+        schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
+        found.status, found.ended_at = "failed" if problem else "done", now()
+        found.problem = problem[:300] if problem else None
+        schedule.failures = schedule.failures + 1 if problem else 0
+        if schedule.failures >= MOST_FAILURES and not schedule.is_paused:
+            schedule.is_paused, schedule.paused_why = True, found.problem
+            log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})
+        old = (
+            select(ScheduleRun.run_id)
+            .where(ScheduleRun.schedule_id == found.schedule_id)
+            .order_by(ScheduleRun.run_id.desc())
+            .offset(KEPT_RUNS)
+            .limit(BATCH)
+        )
+        for gone in db.session.scalars(old).all():
+            db.session.delete(db.session.get_one(ScheduleRun, gone))

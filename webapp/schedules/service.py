@@ -1,0 +1,139 @@
+"""Schedules of a user: made, changed, and the next time each is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from webapp.accounts.models import User
+from webapp.accounts.preferences import UserSettings
+from webapp.background.queues import enqueue_after_commit
+from webapp.conversations.models import Message
+from webapp.db.base import db, get_or_raise, now
+from webapp.errors import Conflict, Invalid, NotFound, TooMany
+from webapp.i18n.marks import say
+from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.schedules.recurrence import next_time, rule_of
+from webapp.schedules.schemas import NewSchedule, ScheduleChanges
+
+MOST = 50
+"""Schedules of a person."""
+SHOWN_RUNS = 50
+TITLE_WORDS = 8
+
+
+def list_schedules(user_id: int) -> Sequence[Schedule]:
+    """A user's schedules: those due next first, then those that are over."""
+    return db.session.scalars(
+        select(Schedule)
+        .where(Schedule.user_id == user_id)
+        .order_by(Schedule.next_at.is_(None), Schedule.next_at, Schedule.schedule_id)
+    ).all()
+
+
+def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
+    """One of a user's schedules. Raises NotFound."""
+    wanted = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
+    row = db.session.scalar(wanted.with_for_update() if lock else wanted)
+    if row is None:
+        raise NotFound("There is no such schedule.")
+    return row
+
+
+def create_schedule(user_id: int, wanted: NewSchedule) -> Schedule:
+    """Add a schedule. Raises Invalid for a rule or a time that has no future, TooMany."""
+    owner = get_or_raise(User, user_id, lock=True)
+    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= MOST:
+        raise TooMany(say("You have %(most)s schedules already.", most=MOST))
+    zone = wanted.zone or UserSettings.of(owner.settings).timezone
+    row = Schedule(
+        user_id=user_id,
+        title=wanted.title or title_of(wanted.content),
+        content=wanted.content,
+        rule=_rule(wanted),
+        starts_at=wanted.starts_at,
+        zone=zone,
+        is_standing=wanted.is_standing,
+    )
+    _set_next(row, now())
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def change_schedule(user_id: int, schedule_id: int, changes: ScheduleChanges) -> Schedule:
+    """Change a schedule; only the given fields. Resumed, it is due from now on. Raises NotFound, Invalid."""
+    row = get_schedule(user_id, schedule_id, lock=True)
+    given = changes.model_dump(exclude_unset=True)
+    timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
+    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused"):
+        if name in given:
+            setattr(row, name, given[name])
+    if "repeat" in given or "rule" in given:
+        row.rule = _rule(
+            NewSchedule(
+                content=row.content,
+                repeat=given.get("repeat", "custom"),
+                rule=given.get("rule", row.rule),
+                starts_at=row.starts_at,
+            )
+        )
+    if given.get("is_paused") is False:
+        row.paused_why, row.failures = None, 0
+    if timed or given.get("is_paused") is False:
+        _set_next(row, now())
+    db.session.flush()
+    return row
+
+
+def delete_schedule(user_id: int, schedule_id: int) -> None:
+    """Delete a schedule; what it brought stays. Raises NotFound."""
+    db.session.delete(get_schedule(user_id, schedule_id, lock=True))
+    db.session.flush()
+
+
+def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
+    """Have a schedule's message sent at once, beside its times. Raises NotFound, Conflict while one is on its way."""
+    row = get_schedule(user_id, schedule_id, lock=True)
+    under_way = ScheduleRun.status.in_(("waiting", "running"))
+    if db.session.scalar(select(ScheduleRun.run_id).where(ScheduleRun.schedule_id == schedule_id, under_way).limit(1)):
+        raise Conflict("It is on its way already.")
+    run = ScheduleRun(schedule_id=row.schedule_id, due_at=now(), status="waiting")
+    db.session.add(run)
+    db.session.flush()
+    enqueue_after_commit("scheduled_turn", run_id=run.run_id)
+    return run
+
+
+def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | None]]:
+    """The latest times a schedule was due, newest first, each with the conversation it went to. Raises NotFound."""
+    get_schedule(user_id, schedule_id)
+    rows = db.session.execute(
+        select(ScheduleRun, Message.conversation_id)
+        .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
+        .where(ScheduleRun.schedule_id == schedule_id)
+        .order_by(ScheduleRun.due_at.desc(), ScheduleRun.run_id.desc())
+        .limit(SHOWN_RUNS)
+    )
+    return [(run, conversation_id) for run, conversation_id in rows]
+
+
+def title_of(content: str) -> str:
+    """Return the first words of a message."""
+    words = " ".join(content.split())[:200].split(" ")
+    return " ".join(words[:TITLE_WORDS])[:119] + ("…" if len(words) > TITLE_WORDS else "")
+
+
+def _rule(wanted: NewSchedule) -> str:
+    try:
+        return rule_of(wanted.repeat, wanted.rule, wanted.starts_at)
+    except ValueError as error:
+        raise Invalid.field("rule", str(error)) from None
+
+
+def _set_next(row: Schedule, after: datetime) -> None:
+    row.next_at = next_time(row.rule, row.starts_at, row.zone, after)
+    if row.next_at is None:
+        raise Invalid.field("starts_at", "has passed; nothing would be sent")
