@@ -242,6 +242,11 @@ def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
     assert "No schedules yet" in browser.get("/schedules").text
     page = browser.get("/schedules/new?content=Water the plants").text
     assert "Water the plants" in page
+    talk = client.post("/api/conversations", json={}).json["conversation_id"]
+    client.post(f"/api/conversations/{talk}/messages", json={"content": "What is in the news?"})
+    assert "What is in the news?" in browser.get(f"/schedules/new?conversation_id={talk}").text
+    assert f"/schedules/new?conversation_id={talk}" in browser.get(f"/c/{talk}").text
+    assert browser.get("/schedules/new?conversation_id=99999").status_code == 404
     form = {"csrf_token": csrf_token(page), "content": "Water the plants", "repeat": "weekly"}
     wrong = browser.post("/schedules/new", data={**form, "starts_at": "2020-01-01T10:00", "repeat": "once"})
     assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text

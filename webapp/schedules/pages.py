@@ -14,6 +14,7 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
+from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -58,8 +59,11 @@ def index() -> ViewResult:
 @blueprint.get("/schedules/new")
 @login_required
 def new() -> ViewResult:
-    """The form for a new schedule; `content` in the address is its message."""
-    return _form({"content": request.args.get("content", "")[:8_000]})
+    """The form for a new schedule; its message is `content`, or what was asked last in `conversation_id`."""
+    content = request.args.get("content", "")[:8_000]
+    if (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
+        content = service.last_question(current_user_id(), conversation_id)
+    return _form({"content": content})
 
 
 @blueprint.post("/schedules/new")

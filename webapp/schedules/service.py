@@ -10,7 +10,9 @@ from sqlalchemy import func, select
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.background.queues import enqueue_after_commit
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
+from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany
 from webapp.i18n.marks import say
@@ -118,6 +120,13 @@ def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | N
         .limit(SHOWN_RUNS)
     )
     return [(run, conversation_id) for run, conversation_id in rows]
+
+
+def last_question(user_id: int, conversation_id: int) -> str:
+    """Return what a user said last in a conversation, "" if nothing. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    latest = select(Message.content).where(current(conversation_id, "user")).order_by(Message.message_id.desc())
+    return db.session.scalar(latest.limit(1)) or ""
 
 
 def title_of(content: str) -> str:
