@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.schedules import running
+from webapp.schedules import runs
 
 
 @job("schedules")
 def claim_schedules() -> int:
     """Claim what is due and queue it."""
-    return running.claim_due()
+    return runs.claim_due()
 
 
 @job("scheduled_turn")
 def send_scheduled(run_id: int) -> bool:
     """Send the message of a claimed run and wait for its reply."""
-    return running.run(run_id)
+    return runs.run(run_id)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.report import table
 from webapp.llm.embeddings import Vector
-from webapp.llm.packaged import packaged_embedder
+from webapp.llm.packaged_models import packaged_embedder
 from webapp.llm.relatedness import floor_of
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщыэюя", "あいうえおかきくけこさしすせそたちつてと")

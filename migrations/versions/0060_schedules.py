@@ -19,6 +19,13 @@ branch_labels = None
 depends_on = None
 
 OPTIONS: dict[str, Any] = {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB", "sqlite_autoincrement": True}
+INDEXES = (
+    ("schedules", "ix_schedules_user_id", ["user_id"]),
+    ("schedules", "ix_schedules_conversation_id", ["conversation_id"]),
+    ("schedules", "ix_schedules_due", ["is_paused", "next_at"]),
+    ("schedule_runs", "ix_schedule_runs_message_id", ["message_id"]),
+    ("schedule_runs", "ix_schedule_runs_status", ["status", "due_at"]),
+)
 STATUSES = ("waiting", "running", "done", "failed")
 
 
@@ -50,9 +57,6 @@ def upgrade() -> None:
             sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
             _refers("schedules", "user_id", "users", "CASCADE"),
             _refers("schedules", "conversation_id", "conversations", "SET NULL"),
-            sa.Index("ix_schedules_user_id", "user_id"),
-            sa.Index("ix_schedules_conversation_id", "conversation_id"),
-            sa.Index("ix_schedules_due", "is_paused", "next_at"),
             **OPTIONS,
         )
     if not sa.inspect(op.get_bind()).has_table("schedule_runs"):
@@ -69,10 +73,11 @@ def upgrade() -> None:
             _refers("schedule_runs", "schedule_id", "schedules", "CASCADE"),
             _refers("schedule_runs", "message_id", "messages", "SET NULL"),
             sa.UniqueConstraint("schedule_id", "due_at", name="uq_schedule_runs_due"),
-            sa.Index("ix_schedule_runs_message_id", "message_id"),
-            sa.Index("ix_schedule_runs_status", "status", "due_at"),
             **OPTIONS,
         )
+    for table, name, columns in INDEXES:
+        if name not in {found["name"] for found in sa.inspect(op.get_bind()).get_indexes(table)}:
+            op.create_index(name, table, columns)
 
 
 def downgrade() -> None:

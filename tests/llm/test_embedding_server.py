@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ import pytest
 from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, Turns
 from webapp.llm.errors import ModelError, Silent
 from webapp.llm.minilm import LocalEmbedder
-from webapp.llm.packaged import SharedEmbedder, packaged_embedder
+from webapp.llm.packaged_models import SharedEmbedder, packaged_embedder
 
 DIM = 3
 
@@ -48,6 +48,16 @@ class Clock:
 
     def __call__(self) -> float:
         return self.at
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block."""
+    with subprocess.Popen(command) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -88,7 +98,7 @@ def test_the_vectors_are_those_of_the_model(tmp_path: Path) -> None:
     texts = ["I live in Porto", "", "日本語 🥜", "x" * 9_000, "a\ud800b", *map(str, range(2 * BATCH))]
     shared = packaged_embedder("local", path)
     assert isinstance(shared, SharedEmbedder) and shared.model == own.model
-    with closing(shared), subprocess.Popen(command) as process:
+    with closing(shared), running(command) as process:
         made = shared.embed_passages(texts)
         assert np.allclose(made, own.embed_passages(texts), atol=1e-5)
         assert np.allclose(shared.embed_query("Where do I live?"), own.embed_query("Where do I live?"), atol=1e-5)
@@ -98,9 +108,8 @@ def test_the_vectors_are_those_of_the_model(tmp_path: Path) -> None:
         assert process.wait(20) == 0
         with pytest.raises(ModelError):
             shared.embed_query("And now?", timeout=0.2)
-    with closing(shared), subprocess.Popen(command) as process:  # where the last one left its socket
+    with closing(shared), running(command):  # where the last one left its socket
         assert np.allclose(shared.embed_query("And now?", timeout=20), own.embed_query("And now?"), atol=1e-5)
-        process.kill()
 
 
 def test_a_question_goes_before_the_rest_of_a_document() -> None:
@@ -138,6 +147,8 @@ def test_a_server_that_nobody_asks_is_idle(server: EmbeddingServer, ask: SharedE
     assert not is_idle_after(AFTER_PASSAGES - 1) and is_idle_after(1)
     ask.embed_query("a")
     assert not is_idle_after(AFTER_QUERIES - 1) and is_idle_after(1)
+    with server.turns.take(query=False):
+        assert not server.is_idle, "somebody computes"
 
 
 def test_an_idle_process_begins_anew_and_answers(tmp_path: Path) -> None:
@@ -147,7 +158,7 @@ def test_an_idle_process_begins_anew_and_answers(tmp_path: Path) -> None:
     )
     with (
         closing(SharedEmbedder(LocalEmbedder.model, LocalEmbedder.dim, path)) as shared,
-        subprocess.Popen([sys.executable, "-c", short, path]) as process,
+        running([sys.executable, "-c", short, path]) as process,
     ):
         loaded = f"/proc/{process.pid}/maps"
         first = shared.embed_query("a", timeout=20)
@@ -159,7 +170,6 @@ def test_an_idle_process_begins_anew_and_answers(tmp_path: Path) -> None:
             raise AssertionError("the model is still loaded")
         assert process.poll() is None
         assert np.allclose(shared.embed_query("a", timeout=20), first)
-        process.kill()
 
 
 def test_a_process_that_forks_asks_by_itself(ask: SharedEmbedder) -> None:

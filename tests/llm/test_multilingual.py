@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from webapp.llm.multilingual import DIM, MultilingualEmbedder
-from webapp.llm.packaged import packaged_embedder
+from webapp.llm.packaged_models import packaged_embedder
 from webapp.llm.relatedness import floor_of
 
 

@@ -43,6 +43,9 @@ class Existing:
             "saved_prompt_id": lambda: self._make(
                 "/api/saved_prompts", "saved_prompt_id", {"name": "Pack", "content": "Pack for {{place}}"}
             ),
+            "schedule_id": lambda: self._make(
+                "/api/schedules", "schedule_id", {"content": "Water the plants", "starts_at": "2036-12-01T18:00"}
+            ),
             "webhook_id": lambda: self._make("/api/webhooks", "webhook_id", {"url": "https://example.com/hook"}),
             "connection_id": lambda: self._make(
                 "/api/connections", "connection_id", {"name": "Box", "base_url": "http://127.0.0.1:9/v1", "models": []}

@@ -15,7 +15,8 @@ from tests.conversations.test_api import assert_problem
 from webapp.accounts.models import User
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
-from webapp.schedules import running, service
+from webapp.schedules import runs as sending
+from webapp.schedules import service
 from webapp.schedules.models import Schedule, ScheduleRun
 
 PAST = datetime(2020, 1, 1)  # noqa: DTZ001 - local
@@ -39,7 +40,7 @@ def make_due(app: Flask, schedule_id: int, ago: timedelta = timedelta(minutes=1)
 
 def claim(app: Flask) -> int:
     with app.app_context():
-        return running.claim_due()
+        return sending.claim_due()
 
 
 def runs(client: ApiClient, schedule_id: int) -> list[dict[str, Any]]:
@@ -197,18 +198,42 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
 
     with app.app_context():
         with monkeypatch.context() as patched:
-            patched.setattr(running, "launch", die)
+            patched.setattr(sending, "launch", die)
             with pytest.raises(KeyboardInterrupt):
-                running.run(run_id)
-        assert list(running.runs_to_resume()) == [run_id]
+                sending.run(run_id)
+        assert list(sending.runs_to_resume()) == [], "its reply is still being written, as far as anybody knows"
         turn_id = db.session.get_one(ScheduleRun, run_id).message_id
         with write_transaction():  # as recovery leaves it once the lease has lapsed
             db.session.get_one(Message, turn_id).status = "interrupted"
-        assert running.run(run_id) is False
-        assert running.run(run_id) is False
+        assert list(sending.runs_to_resume()) == [run_id]
+        assert sending.run(run_id) is False
+        assert sending.run(run_id) is False
         assert db.session.query(Message).filter_by(content=WEEKLY["content"]).count() == 1
     (run,) = runs(client, made["schedule_id"])
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
+
+
+def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"], timedelta(minutes=5))
+    claim(app)
+    (run,) = runs(client, made["schedule_id"])
+    with app.app_context():
+        assert list(sending.runs_to_resume()) == [run["run_id"]], "the queue may have been emptied"
+        with write_transaction():  # as after a worker died and somebody deleted the conversation
+            db.session.get_one(ScheduleRun, run["run_id"]).status = "running"
+        assert list(sending.runs_to_resume()) == [run["run_id"]]
+        assert sending.run(run["run_id"]) is False
+    assert runs(client, made["schedule_id"])[0]["problem"] == "What it sent was deleted."
+
+
+def test_many_that_are_due_at_once_are_claimed_in_one_go(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "BATCH", 2)
+    for _ in range(5):
+        make_due(app, make(client)["schedule_id"])
+    assert claim(app) == 5 and claim(app) == 0
 
 
 def test_five_failures_in_a_row_pause_it_and_say_why(
@@ -216,12 +241,12 @@ def test_five_failures_in_a_row_pause_it_and_say_why(
 ) -> None:
     made = make(client)
     model.script(match="Ask me how", fault={"http_status": 401})
-    for _ in range(running.MOST_FAILURES):
+    for _ in range(sending.MOST_FAILURES):
         make_due(app, made["schedule_id"])
         assert claim(app) == 1
         run_jobs(failures=True)
     found = client.get(f"/api/schedules/{made['schedule_id']}").json
-    assert (found["is_paused"], found["failures"]) == (True, running.MOST_FAILURES)
+    assert (found["is_paused"], found["failures"]) == (True, sending.MOST_FAILURES)
     assert "key" in found["paused_why"]
     resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}).json
     assert (resumed["is_paused"], resumed["paused_why"], resumed["failures"]) == (False, None, 0)
@@ -267,7 +292,7 @@ def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
 def test_old_runs_are_forgotten(
     app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "KEPT_RUNS", 2)
+    monkeypatch.setattr(sending, "KEPT_RUNS", 2)
     made = make(client)
     for number in range(4):
         with app.app_context(), write_transaction():

@@ -45,6 +45,11 @@ class Turns:
         self.waiting = 0
         """How many wait for their turn."""
 
+    @property
+    def is_free(self) -> bool:
+        """Return whether nobody computes, or waits to."""
+        return not self._is_taken and not self.waiting
+
     @contextmanager
     def take(self, *, query: bool) -> Iterator[None]:
         """Wait for one's turn, and have it."""
@@ -68,7 +73,7 @@ class EmbeddingServer:
 
     def __init__(self, load: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
         self._load, self._clock = load, clock
-        self._turns = Turns()
+        self.turns = Turns()
         self._models: dict[str, Any] = {}
         self._queried = self._used = clock() - AFTER_QUERIES
 
@@ -84,7 +89,7 @@ class EmbeddingServer:
         """Return whether a model is loaded that nobody has asked for in a while."""
         now = self._clock()
         is_quiet = now - self._queried >= AFTER_QUERIES and now - self._used >= AFTER_PASSAGES
-        return is_quiet and not self._turns.waiting and bool(self._models)
+        return is_quiet and self.turns.is_free and bool(self._models)
 
     def _answer_all(self, connection: socket.socket) -> None:
         is_nice = False
@@ -104,18 +109,23 @@ class EmbeddingServer:
                     log.exception("a request for vectors could not be met")
                     return
 
+    def _note(self, *, query: bool) -> None:
+        self._used = self._clock()
+        if query:
+            self._queried = self._used
+
     def _embed(self, name: str, texts: list[str], *, query: bool) -> bytes:
         import numpy as np  # noqa: PLC0415 - for a process that may never embed
 
+        self._note(query=query)  # loading may take longer than an idle server waits
         if name not in self._models:
             self._models[name] = self._load(name)
         model = self._models[name]
         rows = []
         for start in range(0, len(texts), 1 if query else BATCH):
-            with self._turns.take(query=query):
-                self._used = self._clock()
+            with self.turns.take(query=query):
+                self._note(query=query)
                 if query:
-                    self._queried = self._used
                     rows.append(model.embed_query(texts[start])[None])
                 else:
                     rows.append(model.embed_passages(texts[start : start + BATCH]))
@@ -137,7 +147,7 @@ def receive(connection: socket.socket, size: int) -> bytes:
 
 
 def _packaged(name: str) -> Any:
-    from webapp.llm.packaged import packaged_model  # noqa: PLC0415 - numpy, for a process that may never embed
+    from webapp.llm.packaged_models import packaged_model  # noqa: PLC0415 - numpy, for a process that may never embed
 
     return packaged_model(name)
 

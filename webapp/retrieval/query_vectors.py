@@ -17,7 +17,7 @@ from webapp.extensions import Part
 from webapp.llm.embedder_choice import Embeddings, present
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
-from webapp.llm.packaged import packaged_embedder
+from webapp.llm.packaged_models import packaged_embedder
 from webapp.retrieval.blocks import generation, model_of
 
 log = logging.getLogger(__name__)

@@ -62,7 +62,7 @@ def new() -> ViewResult:
     """The form for a new schedule; its message is `content`, or what was asked last in `conversation_id`."""
     content = request.args.get("content", "")[:8_000]
     if (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
-        content = service.last_question(current_user_id(), conversation_id)
+        content = service.last_message(current_user_id(), conversation_id)
     return _form({"content": content})
 
 

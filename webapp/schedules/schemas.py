@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
 from webapp.http.validation import Flag, Id, Instant, Line, MessageText
@@ -21,7 +21,14 @@ def _local(value: datetime) -> datetime:
     return value.replace(second=0, microsecond=0)
 
 
-Local = Annotated[datetime, AfterValidator(_local)]
+_FORM = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d$"}
+Local = Annotated[
+    datetime,
+    AfterValidator(_local),
+    PlainSerializer(lambda value: value.strftime("%Y-%m-%dT%H:%M"), return_type=str, when_used="json"),
+    WithJsonSchema(_FORM),
+]
+"""A local time, to the minute."""
 
 
 class SchedulePath(BaseModel):
@@ -65,7 +72,7 @@ class ScheduleOut(BaseModel):
     title: str
     content: str
     rule: str = Field(description="RFC 5545; empty for once.")
-    starts_at: datetime = Field(description="Local time.")
+    starts_at: Local = Field(description="Local time.")
     zone: str
     is_standing: bool
     conversation_id: int | None

@@ -122,7 +122,7 @@ def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | N
     return [(run, conversation_id) for run, conversation_id in rows]
 
 
-def last_question(user_id: int, conversation_id: int) -> str:
+def last_message(user_id: int, conversation_id: int) -> str:
     """Return what a user said last in a conversation, "" if nothing. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     latest = select(Message.content).where(current(conversation_id, "user")).order_by(Message.message_id.desc())

@@ -26,7 +26,7 @@ from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.providers.grades import models_to_examine
 from webapp.retrieval.due_vectors import notice_model, users_awaiting_vectors
-from webapp.schedules.running import runs_to_resume
+from webapp.schedules.runs import runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
 from webapp.transfer import export_jobs, import_jobs, import_learning, import_undo

@@ -78,6 +78,8 @@ NEVER = {
     "web_access",
     "account_deletions",
     "saved_prompts",
+    "schedules",
+    "schedule_runs",
     "message_reasoning",  # tests/chat/test_reasoning.py
     "restored_rows",
     "turn_receipts",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import select, true, update
 
@@ -25,7 +27,9 @@ from webapp.schedules.recurrence import next_time
 log = logging.getLogger(__name__)
 
 BATCH = 200
+CLAIM_SECONDS = 60.0
 LATE = timedelta(minutes=10)
+WAIT = timedelta(minutes=1)
 MOST_FAILURES = 5
 KEPT_RUNS = 200
 TURN_SECONDS = 600.0
@@ -36,7 +40,16 @@ def claim_due(at: datetime | None = None) -> int:
 
     Any number of processes may do this at once: the one that moves `next_at` on has it.
     """
-    at = at or now()
+    at, claimed = at or now(), 0
+    until = time.monotonic() + CLAIM_SECONDS
+    while due := _due(at):
+        claimed += sum(_claim(row, at) for row in due)
+        if len(due) < BATCH or time.monotonic() > until:
+            break
+    return claimed
+
+
+def _due(at: datetime) -> Sequence[Any]:
     due = db.session.execute(
         select(Schedule.schedule_id, Schedule.next_at, Schedule.rule, Schedule.starts_at, Schedule.zone)
         .join(User, User.user_id == Schedule.user_id)
@@ -45,32 +58,34 @@ def claim_due(at: datetime | None = None) -> int:
         .limit(BATCH)
     ).all()
     db.session.rollback()
-    claimed = 0
-    for row in due:
-        following = next_time(row.rule, row.starts_at, row.zone, at)
-        with write_transaction():
-            moved = update(Schedule).where(
-                Schedule.schedule_id == row.schedule_id,
-                Schedule.next_at == row.next_at,
-                Schedule.is_paused.is_(False),
-            )
-            if rows_changed(moved.values(next_at=following)) != 1:
-                continue
-            run = ScheduleRun(
-                schedule_id=row.schedule_id, due_at=row.next_at, status="waiting", is_late=at - row.next_at > LATE
-            )
-            db.session.add(run)
-            db.session.flush()
-            enqueue_after_commit("scheduled_turn", run_id=run.run_id)
-        claimed += 1
-    return claimed
+    return due
+
+
+def _claim(row: Any, at: datetime) -> bool:
+    following = next_time(row.rule, row.starts_at, row.zone, at)
+    with write_transaction():
+        moved = update(Schedule).where(
+            Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at, Schedule.is_paused.is_(False)
+        )
+        if rows_changed(moved.values(next_at=following)) != 1:
+            return False  # another process has it
+        claimed = ScheduleRun(
+            schedule_id=row.schedule_id, due_at=row.next_at, status="waiting", is_late=at - row.next_at > LATE
+        )
+        db.session.add(claimed)
+        db.session.flush()
+        enqueue_after_commit("scheduled_turn", run_id=claimed.run_id)
+    return True
 
 
 def runs_to_resume() -> Sequence[int]:
-    """The claimed runs that wait to be sent, or whose reply nobody has waited for to its end."""
+    """The claimed runs that have waited for a while, and those whose reply has ended without being noted."""
+    has_ended = (ScheduleRun.status == "running") & (Message.message_id.is_(None) | (Message.status != "streaming"))
+    waits = (ScheduleRun.status == "waiting") & (ScheduleRun.due_at < now() - WAIT)
     return db.session.scalars(
         select(ScheduleRun.run_id)
-        .where(ScheduleRun.status.in_(("waiting", "running")))
+        .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
+        .where(has_ended | waits)
         .order_by(ScheduleRun.due_at)
         .limit(BATCH)
     ).all()
@@ -94,6 +109,7 @@ def run(run_id: int) -> bool:
         launch(started)
     turn_id = _turn_of(run_id)
     if turn_id is None:
+        _end(run_id, "What it sent was deleted.")
         return False
     for _entry in follow(this_app(), runtime().hub, turn_id, patience=TURN_SECONDS, launched=started is not None):
         pass
