@@ -43,6 +43,9 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
+from webapp.schedules.models import Schedule
+from webapp.schedules.schemas import NewSchedule, ScheduleChanges
+from webapp.schedules.service import change_schedule, create_schedule
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -72,6 +75,7 @@ IDS = {
     "receipt_id": "receipt",
     "verdict_id": "verdict",
     "saved_prompt_id": "saved prompt",
+    "schedule_id": "schedule",
     "version_id": "version",
     **dict.fromkeys(("id", "conversation_memory_id"), "digest"),
 }
@@ -164,6 +168,7 @@ def remember(user_id: int, content: str, **fields: Any) -> Memory:
     return row
 
 
+SOON = datetime(2036, 3, 1, 9, 30)  # noqa: DTZ001 - local
 AT = datetime(2025, 3, 1, 9, 30, 15, 123456, tzinfo=UTC)
 
 
@@ -173,6 +178,8 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
         folder = Folder(user_id=user_id, name="Garden")
         space = create_space(user_id, NewSpace(kind="project", name="Hive", instructions="Be brief."))
         db.session.add_all([folder, SavedPrompt(user_id=user_id, name="Plan", content="Plan a {{day}}.")])
+        watering = NewSchedule(content="Water the plants", repeat="weekly", starts_at=SOON, zone="UTC")
+        create_schedule(user_id, watering).is_paused = True  # as it is after a restore
         db.session.flush()
         add_document(user_id, space.space_id, NewDocument(title="Notes", content="Bees dance. " * 50))
         first: Memory | None = None
@@ -478,7 +485,7 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         row = restored(other.user_id, exported(person.user_id))
         with write_transaction():
             assert service.undo(other.user_id, row.import_id).error is None
-        for model in (Conversation, Memory, Folder, SavedPrompt):
+        for model in (Conversation, Memory, Folder, SavedPrompt, Schedule):
             assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
         assert db.session.query(RestoredRow).count() == 0
         assert graveyard(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
@@ -521,6 +528,20 @@ def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
             assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
         (left,) = db.session.query(SavedPrompt).filter_by(user_id=other.user_id)
         assert left.content == "Cook slowly."
+
+
+def test_schedules_come_back_paused_and_stay_once_resumed(app, make_user):
+    person, other = make_user(), make_user(name="Other")
+    with app.app_context():
+        furnish(person.user_id, [["One"]], ["Tea"])
+        row = restored(other.user_id, exported(person.user_id))
+        (schedule,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
+        assert (schedule.rule, schedule.starts_at, schedule.is_paused) == ("FREQ=WEEKLY", SOON, True)
+        with write_transaction():
+            change_schedule(other.user_id, schedule.schedule_id, ScheduleChanges(is_paused=False))
+        with write_transaction():
+            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
+        assert db.session.query(Schedule).filter_by(user_id=other.user_id).count() == 1
 
 
 def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):

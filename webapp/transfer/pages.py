@@ -52,6 +52,7 @@ COUNTED = N_(
         "files restored": "files",
         "spaces restored": "spaces",
         "saved prompts restored": "saved prompts",
+        "schedules restored": "schedules",
         "conversations restored": "conversations",
         "summaries restored": "summaries",
         "digests restored": "digests",

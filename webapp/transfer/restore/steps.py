@@ -63,6 +63,7 @@ STEPS: tuple[Step, ...] = (
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
     Step("conversations.jsonl", conversations.conversations, "conversations"),
+    _table("schedules.jsonl", "schedules"),
     _table("feedback.jsonl", "ratings of replies"),
     Step("sources.jsonl", conversations.sources),
     _table("summaries.jsonl", "summaries"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 from webapp.conversations.models import MessageFeedback
 from webapp.db.base import Base, now
@@ -13,6 +14,8 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, Memo
 from webapp.memories.store.journal import statement_hash
 from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
+from webapp.schedules.models import Schedule
+from webapp.schedules.recurrence import next_time, rule_of
 from webapp.transfer.restore.ids import RestoreBatch
 from webapp.transfer.restore.values import attributes, moment
 
@@ -160,9 +163,21 @@ def _chunk(_restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any
     return bool(values.get("content"))
 
 
+def _schedule(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    """Pause what was brought in: nothing is sent that nobody has looked at."""
+    try:
+        checked = rule_of("custom", values["rule"], values["starts_at"]) if values["rule"] else ""
+        next_time(checked, values["starts_at"], values["zone"], now())
+    except (KeyError, ValueError, ZoneInfoNotFoundError):
+        raise ValueError(f"{values.get('rule') or values.get('zone')} says no times") from None
+    values |= {"rule": checked, "is_paused": True, "paused_why": None, "failures": 0}
+    return True
+
+
 TABLES: dict[str, Table] = {
     "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
     "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "prompt", {"space_id": "space"}),
+    "schedules.jsonl": Table(Schedule, "schedule_id", "schedule", {"conversation_id": "conversation"}, adapt=_schedule),
     "summaries.jsonl": Table(
         ConversationChunk,
         "chunk_id",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, delete, func, select, true
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
@@ -20,6 +20,7 @@ from webapp.memories.store import versions
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.saved_prompts.models import SavedPrompt
+from webapp.schedules.models import Schedule
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 from webapp.spaces.service import end_space
 from webapp.transfer.models import RestoredRow
@@ -66,6 +67,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         _pass_over(import_id, "file", ids, ())
         yield len(ids), 0
     yield 0, _prompts(user_id, import_id, since)
+    yield 0, _schedules(user_id, import_id)
     for ids in _batches(import_id, "folder"):
         used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
         unused = set(ids) - set(db.session.scalars(used))
@@ -126,6 +128,16 @@ def _prompts(user_id: int, import_id: int, since: datetime) -> int:
         mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
         db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < since))
         kept += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
+    return kept
+
+
+def _schedules(user_id: int, import_id: int) -> int:
+    """Delete the schedules that nobody has resumed; returns how many stay."""
+    kept = 0
+    for ids in _batches(import_id, "schedule"):
+        mine = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
+        db.session.execute(delete(Schedule).where(*mine, Schedule.is_paused == true()))
+        kept += db.session.scalar(select(func.count()).select_from(Schedule).where(*mine)) or 0
     return kept
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Date, Enum, Float, Integer, LargeBinary, String, Text
+from sqlalchemy import JSON, Boolean, Column, Date, DateTime, Enum, Float, Integer, LargeBinary, String, Text
 
 from webapp.db.base import Base, Key, Timestamp
 from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES
@@ -56,6 +56,11 @@ def check_value(column: Column[Any], value: Any) -> Any:
         if (on := day(value)) is None:
             raise ValueError(f"{column.name} is no day")
         return on
+    if isinstance(kind, DateTime):
+        try:
+            return datetime.fromisoformat(str(value)).replace(tzinfo=None)
+        except ValueError:
+            raise ValueError(f"{column.name} is no local time") from None
     if isinstance(kind, Enum):
         if value not in kind.enums:
             raise ValueError(f"{column.name} is none of {', '.join(kind.enums)}")
