@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -234,6 +235,16 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go(
     for _ in range(5):
         make_due(app, make(client)["schedule_id"])
     assert claim(app) == 5 and claim(app) == 0
+
+
+def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: ApiClient) -> None:
+    ids = [make(client)["schedule_id"] for _ in range(8)]
+    for schedule_id in ids:
+        make_due(app, schedule_id)
+    with ThreadPoolExecutor(2) as workers:
+        claimed = sum(workers.map(lambda _: claim(app), range(2)))
+    assert claimed == len(ids)
+    assert all(len(runs(client, schedule_id)) == 1 for schedule_id in ids)
 
 
 def test_five_failures_in_a_row_pause_it_and_say_why(
