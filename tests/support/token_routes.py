@@ -83,6 +83,9 @@ TABLE = {
         GET /api/messages/:message_id/receipt
         GET /api/messages/:message_id/response
         GET /api/messages/:message_id/versions
+        GET /api/schedules
+        GET /api/schedules/:schedule_id
+        GET /api/schedules/:schedule_id/runs
         GET /memory/conversation/:conversation_id/points/
         GET /memory/conversation/:conversation_id/summary/download/
         GET /memory/conversation/:conversation_id/summary/status/
@@ -123,16 +126,21 @@ TABLE = {
         POST /api/conversations/:conversation_id/points/:point/skip
         POST /api/conversations/:conversation_id/shares
         POST /api/messages/:message_id/edit
+        PUT /api/conversations/:conversation_id/guide
         PUT /api/messages/:message_id/feedback
         DELETE /api/messages/:message_id/feedback
         POST /api/messages/:message_id/receipt/feedback
         POST /api/messages/:message_id/versions/:version_id/restore
+        POST /api/schedules
+        POST /api/schedules/:schedule_id/run
         POST /memory/conversation/:conversation_id/points/:point_slug/initiate/
         POST /v1/chat/completions
         POST /v1/embeddings
         POST /v1/responses
+        DELETE /api/schedules/:schedule_id
         DELETE /v1/responses/:name
         POST /v1/responses/:name/cancel
+        PATCH /api/schedules/:schedule_id
     """,
     "write": """
         PUT /api/account
