@@ -237,6 +237,20 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go(
     assert claim(app) == 5 and claim(app) == 0
 
 
+def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(
+    app: Flask, client: ApiClient, user: Person, run_jobs: Callable
+) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    with app.app_context(), write_transaction():
+        db.session.get_one(User, user.user_id).is_active = False
+    run_jobs()
+    with app.app_context():
+        (run,) = db.session.query(ScheduleRun).filter_by(schedule_id=made["schedule_id"])
+        assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
+
+
 def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: ApiClient) -> None:
     ids = [make(client)["schedule_id"] for _ in range(8)]
     for schedule_id in ids:

@@ -19,7 +19,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now, rows_changed, write_transaction
-from webapp.errors import DomainError, NotFound, Unavailable
+from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
@@ -122,6 +122,8 @@ def _begin(run_id: int) -> StartedTurn | None:
     if found is None or found.status != "waiting":
         return None
     schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
+    if not get_or_raise(User, schedule.user_id, fresh=True).is_active:
+        raise Conflict("The account is not in use.")
     standing = schedule.conversation_id if schedule.is_standing else None
     if standing is not None:
         try:
