@@ -1,15 +1,9 @@
-"""Schedules: what is due is claimed, and each message sent."""
+"""Schedules: each message whose time has come."""
 
 from __future__ import annotations
 
 from jobs.runner import job
 from webapp.schedules import runs
-
-
-@job("schedules")
-def claim_schedules() -> int:
-    """Claim what is due and queue it."""
-    return runs.claim_due()
 
 
 @job("scheduled_turn")

@@ -57,12 +57,7 @@ def test_what_nobody_asked_for_waits_its_turn_too(app: Flask) -> None:
 
 def test_upkeep_and_mail_have_a_worker_of_their_own() -> None:
     assert (Queue.UPKEEP,) in WORKERS
-    assert {name for name, spec in JOBS.items() if spec.queue is Queue.UPKEEP} == {
-        "mail",
-        "schedules",
-        "sweep",
-        "purge",
-    }
+    assert {name for name, spec in JOBS.items() if spec.queue is Queue.UPKEEP} == {"mail", "sweep", "purge"}
 
 
 class Lane:

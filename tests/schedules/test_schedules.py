@@ -19,6 +19,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.schedules import runs as sending
 from webapp.schedules import service
 from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.shell.upkeep import sweep
 
 PAST = datetime(2020, 1, 1)  # noqa: DTZ001 - local
 WEEKLY = {"content": "Ask me how my week was.", "repeat": "weekly", "starts_at": "2036-12-01T18:00"}
@@ -132,6 +133,15 @@ def test_what_is_due_is_sent_in_a_conversation_of_its_own(
     claim(app)
     run_jobs()
     assert len({run["conversation_id"] for run in runs(client, made["schedule_id"])}) == 2
+
+
+def test_the_sweep_looks_for_what_is_due(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    with app.app_context():
+        sweep()
+    run_jobs()
+    assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
 
 
 def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(

@@ -90,7 +90,6 @@ JOBS: dict[str, JobSpec] = {
     "deliver": JobSpec("jobs.webhooks.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
     "read_scans": JobSpec("jobs.files.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
-    "schedules": JobSpec("jobs.schedules.claim_schedules", Queue.UPKEEP, timeout=120, retries=(10,), every=20),
     "scheduled_turn": JobSpec("jobs.schedules.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),

@@ -26,7 +26,7 @@ from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.providers.grades import models_to_examine
 from webapp.retrieval.due_vectors import notice_model, users_awaiting_vectors
-from webapp.schedules.runs import runs_to_resume
+from webapp.schedules.runs import claim_due, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
 from webapp.transfer import export_jobs, import_jobs, import_learning, import_undo
@@ -41,8 +41,9 @@ READ_BY_A_MODEL = ("extract", "summary", "learn")
 
 
 def sweep() -> dict[str, int]:
-    """Finish turns whose process died, queue what is owed, write counted uses and shipped prompts."""
+    """Finish turns whose process died, queue what is due or owed, write counted uses and shipped prompts."""
     recovered = recover_all()
+    claim_due()
     with write_transaction():
         notice_model()
     owed: dict[str, Sequence[int | str]] = {
