@@ -1,4 +1,4 @@
-"""How what somebody said loses certainty with time, as the journey says of its point; pure.
+"""The certainty that what somebody said loses with time, as the journey says of its point; pure.
 
 A pain score fades in days, a date of birth never.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
 
-Lifetime = Literal["days", "weeks", "months", "years", "always"]
 HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
 """Days after which what was said is only half as certain."""
 STALE = 0.5

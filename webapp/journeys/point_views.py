@@ -132,15 +132,15 @@ class PointView:
     @property
     def faded(self) -> list[str]:
         """Return what was said so long ago that it is asked about again."""
-        stale = (item for item in self.evidence if self._left(item) < STALE)
+        stale = (item for item in self.evidence if self._certainty_of(item) < STALE)
         return merge_texts((), (text for item in stale for text in item.understood))
 
     @property
     def confidence(self) -> float:
         """The current confidence: what was said fades, as fast as the point says."""
-        return self.state.confidence * average(map(self._left, self.evidence))
+        return self.state.confidence * average(map(self._certainty_of, self.evidence))
 
-    def _left(self, item: Quote) -> float:
+    def _certainty_of(self, item: Quote) -> float:
         """Return how much of the certainty of a piece of evidence is left."""
         since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
         return freshness(since, self.at, self.point.keeps or DEFAULT)

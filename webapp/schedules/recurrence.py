@@ -20,10 +20,9 @@ LAST_YEAR = 2037
 """Nothing is due later: the instants that MySQL stores end in January 2038."""
 _SIMPLE = {"daily": "FREQ=DAILY", "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekly": "FREQ=WEEKLY"}
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY")
-_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYHOUR"} | {
-    "BYSETPOS",
-    "WKST",
-}
+_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYHOUR", "WKST"}
+_PARTS_OF_MONTHS = {"BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS"}
+"""Only by month or year: an hourly rule for 30 February would be looked for until the year 9999."""
 _MOST_LOOKED_AT = 1_000
 """How many times of a rule are passed over that lie within the hour that clocks were set back."""
 
@@ -44,9 +43,12 @@ def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
     named = dict(part.partition("=")[::2] for part in rule.split(";") if part)
     if named.get("FREQ") not in _FREQUENCIES:
         raise ValueError("must begin like FREQ=DAILY; the shortest is HOURLY")
-    if unknown := sorted(set(named) - _PARTS):
+    known = _PARTS | _PARTS_OF_MONTHS if named["FREQ"] in ("MONTHLY", "YEARLY") else _PARTS
+    if unknown := sorted(set(named) - known):
         raise ValueError(f"has a part that is not supported: {unknown[0]}")
     try:
+        if int(named.get("INTERVAL", 1)) < 1:
+            raise ValueError
         _rule(rule, starts_at)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None

@@ -62,7 +62,11 @@ def _due(at: datetime) -> Sequence[Any]:
 
 
 def _claim(row: Any, at: datetime) -> bool:
-    following = next_time(row.rule, row.starts_at, row.zone, at)
+    try:
+        following = next_time(row.rule, row.starts_at, row.zone, at)
+    except (ValueError, KeyError, OverflowError):  # such as a zone that the tables no longer have
+        log.exception("schedule without a next time", extra={"schedule_id": row.schedule_id})
+        following = None
     with write_transaction():
         moved = update(Schedule).where(
             Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at, Schedule.is_paused.is_(False)
