@@ -92,6 +92,8 @@ def test_a_leap_day_waits_for_its_year() -> None:
         "FREQ=SECONDLY",
         "FREQ=MINUTELY",
         "FREQ=DAILY;BYMINUTE=1,2",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=HOURLY;BYMONTHDAY=30",
         "FREQ=DAILY;COUNT=x",
         "FREQ=DAILY;BYDAY=QQ",
     ],

@@ -261,6 +261,16 @@ def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(
         assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
 
 
+def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app: Flask, client: ApiClient) -> None:
+    lost, other = make(client)["schedule_id"], make(client)["schedule_id"]
+    for schedule_id in (lost, other):
+        make_due(app, schedule_id)
+    with app.app_context(), write_transaction():
+        db.session.get_one(Schedule, lost).zone = "Nowhere/Land"
+    assert claim(app) == 2 and claim(app) == 0
+    assert stored(app, lost).next_at is None and stored(app, other).next_at is not None
+
+
 def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: ApiClient) -> None:
     ids = [make(client)["schedule_id"] for _ in range(8)]
     for schedule_id in ids:
