@@ -22,9 +22,9 @@ from webapp.legacies.extraction_prompt import (
     first_batch,
     readable_facts,
 )
-from webapp.legacies.fact_learning import ProposedFact, extracts_facts, keep_facts, known_facts, vectors_of
+from webapp.legacies.fact_learning import ProposedFact, extracts_facts, keep_facts, list_facts, vectors_of
+from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
-from webapp.legacies.known_facts import KnownFacts
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items
 from webapp.memories.learning.results import COUNTS, Result
@@ -182,6 +182,6 @@ def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
         legacy.name,
         tuple(batch),
         tuple(row.message_id for row in rows if row.message_id <= through),
-        known_facts(conversation.user_id, legacy.space_id),
+        list_facts(conversation.user_id, legacy.space_id),
         count_current(conversation_id, after=through) > 0,
     )

@@ -13,9 +13,9 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.categories import category_of
+from webapp.legacies.fact_list import SHOWN, KnownFacts, list_known, side_by_side
 from webapp.legacies.fact_quotes import UserMessage, ground
 from webapp.legacies.facts import legacy_of
-from webapp.legacies.known_facts import SHOWN, KnownFacts, list_known, side_by_side
 from webapp.memories.learning import trust
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -138,7 +138,7 @@ def keep_facts(
     return LearningResult(change_set.change_set_id, counts, reasons)
 
 
-def known_facts(user_id: int, space_id: int) -> KnownFacts:
+def list_facts(user_id: int, space_id: int) -> KnownFacts:
     """Return the user's newest facts of a legacy that are in use, for the prompt that finds more."""
     rows = db.session.execute(
         select(Memory.memory_id, Memory.content)

@@ -20,9 +20,9 @@ from webapp.db.base import db, get_or_raise, reads_only, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.extraction_prompt import fact_task
-from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
+from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts, keep_facts, list_facts, vectors_of
+from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
-from webapp.legacies.known_facts import KnownFacts
 from webapp.memories.store.forget_check import watch
 from webapp.memories.store.tombstone_secrets import graveyard
 from webapp.prompts import service as prompts
@@ -202,7 +202,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         still_holds,
         conversation.space_id,
         legacy.name if legacy else "",
-        known_facts(conversation.user_id, legacy.space_id) if legacy else KnownFacts(),
+        list_facts(conversation.user_id, legacy.space_id) if legacy else KnownFacts(),
     )
 
 

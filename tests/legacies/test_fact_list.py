@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.spaces.helpers import converse, fill, make_space
 from webapp.db.base import write_transaction
-from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, known_facts
-from webapp.legacies.known_facts import SHOWN, list_known
+from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, list_facts
+from webapp.legacies.fact_list import SHOWN, list_known
 from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
 
@@ -34,7 +34,7 @@ def told(app, client, user):
         ids = fill(app, talk, text, count=1)
         with app.app_context():
             with write_transaction():
-                known = known_facts(user.user_id, space_id)
+                known = list_facts(user.user_id, space_id)
                 keep_facts(
                     user.user_id,
                     space_id,
@@ -50,7 +50,7 @@ def told(app, client, user):
             return (
                 [fact["content"] for fact in listed],
                 [(item.other.content, item.memory.content) for item in waiting if item.other],
-                known_facts(user.user_id, space_id).text,
+                list_facts(user.user_id, space_id).text,
             )
 
     return tell
