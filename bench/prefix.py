@@ -1,13 +1,16 @@
-"""How much of a prompt is an unchanged prefix from turn to turn, which a provider's cache need not read again."""
+"""How much of a prompt is an unchanged prefix, which a cache need not read again: from turn to turn, and for others."""
 
 from __future__ import annotations
 
 import json
 import random
 import urllib.request
+from collections.abc import Callable
+from dataclasses import replace
+from os.path import commonprefix
 
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, running
+from bench.stack import Stack, add_person, running
 from bench.words import sentence, vocabulary
 
 TURNS = 60
@@ -18,7 +21,8 @@ SUBJECTS = ("the garden", "the boat", "the choir", "the move to Lisbon", "the re
 def main() -> bool:
     """Hold conversations through the real stack and compare each prompt that reached the model with the previous one.
 
-    One is an ordinary conversation, one is guided by a journey, whose section changes with every turn.
+    One is an ordinary conversation, one is guided by a journey, whose section changes with every turn. Then somebody
+    else begins one: what both prompts share is told for three kinds of local models, by where those put the tools.
     """
     with running(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
@@ -27,6 +31,7 @@ def main() -> bool:
         _remember(stack)
         slug = _call(stack, "GET", "/api/journeys")["journeys"][0]["slug"]
         rows = [(name, _shares(stack, body)) for name, body in (("any", {}), (slug, {"journey": slug}))]
+        others = _shared_by_people(stack)
     table(
         "Share of a prompt, but for its last message, that begins the next one unchanged (characters, per cent)",
         ("conversation", "turns compared", "mean", "p50", "p5", "turns under 90"),
@@ -42,10 +47,53 @@ def main() -> bool:
             for name, shares in rows
         ],
     )
+    table("Share of what is nobody's own (instructions and tools) that two people's first prompts share", *others)
     return verdict(
+        "another person's first prompt shares at least 80 per cent of what is nobody's own",
+        all(share >= 80 for _, _, share in others[1]),
+    ) & verdict(
         "on average at least 90 per cent stay an unchanged prefix, summaries included, with a journey too",
         all(sum(shares) / len(shares) >= 0.9 for _, shares in rows),
     )
+
+
+def _qwen(system: str, user: str, tools: str) -> str:
+    return f"<system>{system}\n# Tools\n{tools}</system><user>{user}"
+
+
+def _llama(system: str, user: str, tools: str) -> str:
+    return f"<system>{system}</system><user>Given the following functions: {tools}\n{user}"
+
+
+def _mistral(system: str, user: str, tools: str) -> str:
+    return f"[AVAILABLE_TOOLS]{tools}[/AVAILABLE_TOOLS][INST]{system}\n\n{user}[/INST]"
+
+
+ORDERS: tuple[tuple[str, Callable[[str, str, str], str]], ...] = (
+    ("Qwen: tools after the system message", _qwen),
+    ("Llama: tools in the user's message", _llama),
+    ("Mistral: tools first", _mistral),
+)
+"""Where chat templates put the definitions of tools in a conversation's first prompt."""
+
+
+def _shared_by_people(stack: Stack) -> tuple[tuple[str, ...], list[tuple[str, int, float]]]:
+    """Return the columns and rows of what the first prompts of two people share, in characters and per cent."""
+    firsts = []
+    for name, city in (("Ada", "Oslo"), ("Bruno", "Lisbon")):
+        their = replace(stack, token=add_person(stack.environment, f"{name.lower()}@example.com"))
+        _call(their, "PUT", "/api/profile", {"name": name})
+        for words in (f"{name} lives in {city}", f"{name} has a boat in {city}"):
+            _call(their, "POST", "/api/memories", {"memory_type": "fact", "content": words, "importance": 0.9})
+        _call(their, "POST", "/api/memories", {"memory_type": "instruction", "content": f"Call me {name}."})
+        _turn(their, _call(their, "POST", "/api/conversations", {})["conversation_id"], f"What is new in {city}?")
+        firsts.append([call for call in _calls(stack) if _is_turn(call)][-1])
+    rows = []
+    for order, put in ORDERS:
+        one, two = (put(*(part["content"] for part in call["messages"]), call["definitions"]) for call in firsts)
+        nobodys = len(firsts[0]["messages"][0]["content"]) + len(firsts[0]["definitions"])
+        rows.append((order, nobodys, min(100.0, 100 * len(commonprefix([one, two])) / nobodys)))
+    return ("order of the template", "characters", "shared, per cent"), rows
 
 
 def _shares(stack: Stack, body: dict) -> list[float]:

@@ -137,6 +137,7 @@ class Script:
             "keys": sorted(body),
             "values": {name: value for name, value in body.items() if isinstance(value, (int, float, str))},
             "tools": [tool["function"]["name"] for tool in body.get("tools") or ()],
+            "definitions": json.dumps(body.get("tools") or []),
             "response_format": (body.get("response_format") or {}).get("type"),
             "status": 200,
             "outcome": "open",

@@ -313,6 +313,10 @@ def _ask(client, content, conversation_id=None, **more):
     return conversation_id
 
 
+def _known(prompt):
+    return prompt[1]["content"].partition("</context>")[0]
+
+
 def _prompts(model):
     return [call["messages"] for call in model.calls() if call["path"] == "chat" and call["stream"]]
 
@@ -322,9 +326,9 @@ def test_a_file_that_fits_stands_whole_in_the_stable_part_once_and_stays(client,
     talk = _ask(client, "What do they eat?", file_ids=[file])
     _ask(client, "And when?", talk)
     first, second = _prompts(model)[:2]
-    assert '<page n="2">\nThey eat nectar.' in first[0]["content"]
+    assert '<page n="2">\nThey eat nectar.' in _known(first)
     assert json.dumps(first).count("They eat nectar.") == 1
-    assert second[0] == first[0]  # the beginning is the same, so a provider's cache keeps it
+    assert _known(second) == _known(first)  # the beginning is the same, so a provider's cache keeps it
 
 
 def _long(app, user, pages=60):
@@ -351,17 +355,17 @@ def test_of_a_long_file_the_outline_and_the_pages_that_were_asked_for(app, clien
     talk = _ask(client, "When does the zeppelin land?", file_ids=[_long(app, user)])
     _ask(client, "And topic7?", talk)
     first, second = _prompts(model)[:2]
-    assert 'shown="outline"' in first[0]["content"] and second[0] == first[0]
+    assert 'shown="outline"' in _known(first) and _known(second) == _known(first)
     assert '<page file="long.pdf" n="41">' in first[-1]["content"]
     assert '<page file="long.pdf" n="7">' in second[-1]["content"]
-    assert "zeppelin lands" not in json.dumps(second[1:-1])
+    assert '<page file="long.pdf" n="41">' not in str(second[:-1])
 
 
 def test_a_file_may_be_searched_though_it_would_fit(client, model):
     file = _send(client, pdf("Bees dance.", "Ants dig."), "bees.pdf").get_json()["file_id"]
     _ask(client, "What do ants do?", file_ids=[{"file_id": file, "mode": "search"}])
     prompt = _prompts(model)[0]
-    assert 'shown="outline"' in prompt[0]["content"] and '<page file="bees.pdf" n="2">' in prompt[-1]["content"]
+    assert 'shown="outline"' in _known(prompt) and '<page file="bees.pdf" n="2">' in prompt[-1]["content"]
 
 
 def test_a_long_text_without_pages_is_searched_by_its_parts(client, model):

@@ -179,7 +179,7 @@ def test_files_live_in_the_bucket_from_the_upload_to_the_last_deletion(
     assert client.get(f"{place}/picture?page=2&words=nectar").data[:3] == b"\xff\xd8\xff"
     assert any("2-1280-" in key for key in stored.held())
     _ask(client, "What do they eat?", file_ids=[file["file_id"], picture["file_id"]])
-    assert "They eat nectar." in str(_prompts(model)[0][0]) and "data:image/jpeg" in str(_prompts(model)[0][-1])
+    assert "They eat nectar." in str(_prompts(model)[0][1]) and "data:image/jpeg" in str(_prompts(model)[0][-1])
     assert not list((tmp_path / "files").rglob("*.jpg")) and not list((tmp_path / "files" / "parts").iterdir())
     assert client.delete(place).status_code == 204
     assert any("2-1280-" in key for key in stored.held())  # the other's

@@ -50,14 +50,14 @@ def test_a_legacys_prompt_has_its_parts_in_the_documented_form(anna, legacy, mod
     conversation = converse(anna, legacy)
     reply = say(anna, conversation, "Tell me about Joe")
     assert reply["prompt_version"] == "persona/keeper"
-    system = next(call for call in model.calls() if call["stream"])["messages"][0]["content"]
-    assert "You keep the stories about Grandpa Joe." in system
-    assert "Instructions for this space:\nSpeak softly." in system
+    system, opens = next(call for call in model.calls() if call["stream"])["messages"]
+    assert "You keep the stories about Grandpa Joe." in system["content"]
+    assert "Instructions for this space:\nSpeak softly." in opens["content"]
     assert (
         "Known facts about Grandpa Joe from conversations:\n"
         "- [hobby] Joe built &lt;boats> (personal)\n"
         "- [milestone] Joe was born in Lisbon (shared)\n"
-    ) in system
+    ) in opens["content"]
     assert "stamps" not in sent_to_model(model)
 
 

@@ -176,6 +176,35 @@ def test_escape_leaves_hearts_and_comparisons_alone() -> None:
     assert "- I <3 cats, x <= 2\n" in rendered(context)
 
 
+def test_everybody_shares_the_system_message_and_what_is_known_comes_after_it() -> None:
+    """Tools follow the system message in the templates of local models: anything personal before them is read again."""
+    asked = [Message(1, "user", "How far is it?")]
+    mine = ContextInput(
+        prompt="Be kind.",
+        space_instructions="Mind the boat.",
+        custom_instructions="Metric units.",
+        standing=[KnownMemory(1, "No lists.", group="instruction")],
+        known=[KnownMemory(2, "Lives in Oslo.", group="profile")],
+        chunks=[Chunk(3, "They met.", -20, -10)],
+        messages=asked,
+        retrieved=[RetrievedPassage("memory", 4, "Owns a boat.")],
+    )
+    system, only = build_context(mine).messages
+    assert system == build_context(ContextInput(prompt="Be kind.", messages=asked)).messages[0]
+    known = ("Mind the boat.", "Metric units.", "No lists.", "Lives in Oslo.", "They met.", "</context>")
+    places = [only["content"].index(words) for words in (*known, "Owns a boat.", "How far is it?")]
+    assert places == sorted(places)
+    assert only["role"] == "user" and only["content"].startswith("<context>\n")
+
+
+def test_what_is_known_is_the_users_first_message_where_the_assistant_began() -> None:
+    told = [Message(1, "assistant", "Where are you?"), Message(2, "user", "In Oslo."), Message(3, "assistant", "Ah.")]
+    source = ContextInput(prompt="P", custom_instructions="Be brief.", messages=told, directive="Go on.")
+    assert [message["role"] for message in build_context(source).messages] == [
+        "system", "user", "assistant", "user", "assistant", "user",
+    ]  # fmt: skip
+
+
 def test_only_a_prompt_and_messages_are_needed() -> None:
     messages = dialogue(3)
     context = build_context(ContextInput(prompt="Be kind.", messages=messages))
@@ -288,10 +317,10 @@ def test_retrieval_does_not_move_the_history() -> None:
 def test_budget_wins_over_an_unsummarised_tail_and_says_so() -> None:
     context = build_context(ContextInput(prompt="P", messages=dialogue(300, words=40), limits=Limits(window=4096)))
     missing = [item for item in context.left_out if item.kind == "message"]
-    assert missing and f"{len(missing)} earlier messages" in context.messages[0]["content"]
+    assert missing and f"{len(missing)} earlier messages" in context.messages[1]["content"]
     assert len(missing) + len(context.verbatim) == 599
     assert context.messages[1]["role"] == "user"
-    assert context.tokens > context.budget * 0.6
+    assert context.tokens > context.budget * 0.5
 
 
 def test_messages_that_fit_are_counted_once_alone_and_once_as_sent() -> None:
@@ -341,11 +370,11 @@ def test_of_summaries_that_do_not_fit_a_few_words_stand_for_each_of_the_oldest()
         ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=2001), limits=Limits(window=16_384))
     )
     assert not [item for item in context.left_out if item.kind == "chunk"]
-    system = context.messages[0]["content"]
-    places = [system.index(f"- summary {n} ") for n in range(100)]
+    opens = context.messages[1]["content"]
+    places = [opens.index(f"- summary {n} ") for n in range(100)]
     assert places == sorted(places), "the whole conversation is there, oldest first"
-    assert "only a few words" in system and "Not shown" not in system
-    assert f"summary 99 {'of something that was said. ' * 20}".strip() in system, "the newest in full"
+    assert "only a few words" in opens and "Not shown" not in opens
+    assert f"summary 99 {'of something that was said. ' * 20}".strip() in opens, "the newest in full"
 
 
 @pytest.mark.parametrize("window", [8_192, 16_384, 32_768])
@@ -366,7 +395,7 @@ def test_with_summaries_of_summaries_a_conversation_of_any_length_is_all_there(w
     covered = sorted((chunk.start, chunk.end) for chunk in shown)
     assert covered[0][0] == 1 and covered[-1][1] == 10_000
     assert all(left[1] + 1 == right[0] for left, right in pairwise(covered)), "no gap, and nothing twice"
-    assert "Not shown" not in context.messages[0]["content"]
+    assert "Not shown" not in context.messages[1]["content"]
     assert {chunk.level for chunk in shown} == {0, 1, 2}
     assert context.tokens <= context.budget
 
@@ -377,7 +406,8 @@ def test_while_all_summaries_fit_those_of_summaries_are_not_shown() -> None:
     context = build_context(
         ContextInput(prompt="P", chunks=[*chunks, overview], messages=dialogue(3, start=501), limits=Limits())
     )
-    assert "overview" not in context.messages[0]["content"] and "- summary 0\n" in context.messages[0]["content"]
+    opens = context.messages[1]["content"]
+    assert "overview" not in opens and "- summary 0\n" in opens
 
 
 def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported() -> None:
@@ -389,7 +419,7 @@ def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported() 
     shown = sorted(set(range(200)) - out)
     assert shown[0] == 0 and shown[-1] == 199, "from the beginning to the end"
     assert max(right - left for left, right in pairwise(shown)) <= 15
-    assert f"{len(out)} summaries" in context.messages[0]["content"]
+    assert f"{len(out)} summaries" in context.messages[1]["content"]
 
 
 def facts(count: int, **fields: Any) -> list[Fact]:
@@ -409,7 +439,7 @@ def test_facts_of_a_legacy_are_all_there_grouped_where_room_is_short_and_else_co
             messages=dialogue(3),
             limits=Limits(window=window),
         )
-        return build_context(source).messages[0]["content"]
+        return build_context(source).messages[1]["content"]
 
     few = prompt(5, 8_192)
     assert few.count("(personal)") == 5, "the documented form, one a line"

@@ -52,7 +52,8 @@ def test_messages_of_the_conversation_are_named_shortened_ones_too():
 def test_of_a_memory_that_repeats_what_others_say_only_its_own_place_is_masked():
     """Search and replace took the words wherever they stood."""
     context = build_context(ContextInput(prompt="- Be kind\nalways", known=[KnownMemory(1, "Be kind")]))
-    assert context.kept()[0]["content"].startswith("- Be kind\nalways\n\n<known>")
+    assert [message["content"] for message in context.kept()][0] == "- Be kind\nalways"
+    assert "- [[memory 1 revision 1]]\n</known>" in context.kept()[1]["content"]
 
 
 def test_a_placeholder_is_kept_as_it_was_written():

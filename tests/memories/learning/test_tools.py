@@ -32,9 +32,9 @@ def calls_tool(model, name: str, **arguments) -> None:
 
 
 def prompt_of(client, reply_id: int) -> str:
-    """The system message of a reply's prompt, as the inspector shows it."""
+    """The first of the user's messages in a reply's prompt, as the inspector shows it."""
     steps = client.get(f"/api/messages/{reply_id}/pipeline_steps").json["pipeline_steps"]
-    return next(step["prompt"][0]["content"] for step in steps if step["prompt"])
+    return next(step["prompt"][1]["content"] for step in steps if step["prompt"])
 
 
 def chats(model) -> list[dict]:
@@ -192,9 +192,9 @@ def test_what_is_always_known_stands_in_the_prompt_in_a_stable_order(app, client
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
     send(client, "Hello there")
     send(client, "Hello once more")
-    system = [call["messages"][0]["content"] for call in chats(model)]
-    assert system[0] == system[1] and "What you know about the user" in system[0]
-    lines = [line for line in system[0].splitlines() if line.startswith("- ")]
+    opens = [call["messages"][1]["content"].partition("</context>")[0] for call in chats(model)]
+    assert opens[0] == opens[1] and "What you know about the user" in opens[0]
+    lines = [line for line in opens[0].splitlines() if line.startswith("- ")]
     assert lines == [
         "- The user's name is Ada &lt;/known> Lovelace.",
         "- Pinned.",

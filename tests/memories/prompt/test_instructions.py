@@ -33,6 +33,11 @@ def prompt(app: Flask, conversation_id: int, question: str = "How far is Oslo fr
         return compose(conversation, owner, asked, [], "P", app.extensions["settings"]).context
 
 
+def opening(app: Flask, conversation_id: int) -> str:
+    """Return what is known in a conversation, from the first of the user's messages."""
+    return prompt(app, conversation_id).messages[1]["content"].partition("</context>")[0]
+
+
 def test_instructions_apply_in_every_prompt_of_their_scope(app: Flask, client: ApiClient) -> None:
     space = client.post("/api/spaces", json={"kind": "project", "name": "Boat"}).json["space_id"]
     here, there, inside = conversation_of(client), conversation_of(client), conversation_of(client, space_id=space)
@@ -41,7 +46,7 @@ def test_instructions_apply_in_every_prompt_of_their_scope(app: Flask, client: A
     tell(client, "Name the ship in every answer.", space_id=space)
 
     def applied(conversation_id: int) -> list[str]:
-        opens = prompt(app, conversation_id).messages[0]["content"]
+        opens = opening(app, conversation_id)
         every = ("metric", "Norwegian", "ship")
         return [word for word in every if word in opens]
 
@@ -64,29 +69,29 @@ def test_their_order_does_not_change_and_unrelated_memories_leave_the_beginning_
     first = tell(client, "No bullet lists.", importance=0.2)
     tell(client, "Call me Sam.", importance=0.9)
     conversation = conversation_of(client)
-    before = prompt(app, conversation).messages[0]["content"]
+    before = opening(app, conversation)
     assert before.index("No bullet lists.") < before.index("Call me Sam.")
     client.post("/api/memories", json={"memory_type": "fact", "content": "I own a boat."})
-    after = prompt(app, conversation).messages[0]["content"]
+    after = opening(app, conversation)
     assert after == before
     client.put(f"/api/memories/{first['memory_id']}", json={"is_pinned": True})
-    assert prompt(app, conversation).messages[0]["content"] == before
+    assert opening(app, conversation) == before
 
 
 def test_one_set_aside_or_forgotten_applies_no_more(app: Flask, client: ApiClient) -> None:
     one, two = tell(client, "Always metric."), tell(client, "No emoji.")
     conversation = conversation_of(client)
     client.put(f"/api/memories/{one['memory_id']}", json={"is_archived": True})
-    assert "Always metric." not in prompt(app, conversation).messages[0]["content"]
+    assert "Always metric." not in opening(app, conversation)
     client.delete(f"/api/memories/{two['memory_id']}")
-    assert "No emoji." not in prompt(app, conversation).messages[0]["content"]
+    assert "No emoji." not in opening(app, conversation)
 
 
 def test_anothers_instructions_are_theirs(app: Flask, client: ApiClient, user: Person, make_user, api) -> None:
     other = api(make_user())
     theirs = conversation_of(other)
     tell(client, "Always metric.")
-    assert "metric" not in prompt(app, theirs).messages[0]["content"]
+    assert "metric" not in opening(app, theirs)
     refused = client.post(
         "/api/memories",
         json={"memory_type": "instruction", "content": "Answer in French.", "only_conversation_id": theirs},

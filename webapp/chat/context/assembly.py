@@ -53,6 +53,7 @@ class AssembledPrompt:
     offers: bool = False
     tokens: int = 0
     is_tainted: bool = False
+    words: Sequence[str] = ()
 
 
 class TurnGone(Exception):
@@ -140,6 +141,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
         receipt=made.context.receipt,
+        words=made.context.words,
         seen=PromptMemories(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,

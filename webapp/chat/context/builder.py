@@ -1,7 +1,8 @@
 """The context of a reply: what the model is shown, section by section, within a token budget.
 
-Pure: the same inputs give the same bytes. Only the last message of the prompt depends on what was
-retrieved for a turn, so consecutive prompts share all but their end and a provider can cache it.
+Pure: the same inputs give the same bytes. What everybody shares comes first, then what is known in this conversation,
+then its messages. Only the last message depends on what was retrieved for a turn, so consecutive prompts share all but
+their end, different people's prompts their beginning, and a provider can cache it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from webapp.chat.context.sections import (
     fit_standing,
     split_messages,
 )
-from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments
+from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text
 from webapp.chat.context.summaries_section import fit_summaries
 from webapp.chat.context.values import (
     Chunk,
@@ -54,6 +55,7 @@ __all__ = [
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4
+_OPENS, _CLOSES = Segment("<context>\n"), Segment("\n</context>")
 
 
 def build_context(source: ContextInput, count: Count = estimate_tokens) -> Context:
@@ -78,7 +80,12 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     stable = [instructions, standing, known, facts, fit_files(source, count), summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
-    room -= count(source.file_pages.text) + count(directive) + count(_missing_note(len(tail), len(source.chunks)))
+    room -= (
+        count(model_text((_OPENS, _CLOSES)))
+        + count(source.file_pages.text)
+        + count(directive)
+        + count(_missing_note(len(tail), len(source.chunks)))
+    )
     if limits.history is not None:
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
@@ -104,6 +111,10 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         left_out=[*excluded, *(item for part in parts for item in part.left_out)],
         receipt=[item for part in parts for item in part.receipt],
         verbatim=[shown.message.id for shown in history.shown if shown.shortened_to is None],
+        words=[
+            *(shown.text for shown in history.shown if shown.message.role == "user"),
+            *map(model_text, (found.segments, [source.file_pages, task])),
+        ],
         tokens=tokens,
         budget=limits.prompt,
     )
@@ -116,20 +127,35 @@ def _missing_note(messages: int, summaries: int) -> str:
 def _assemble(
     stable: Sequence[Part], history: Part, found: Part, tasks: Line, tail: int, summaries: int
 ) -> list[PromptMessage]:
-    """Make the chat messages: one system message, the history, and what was retrieved in the last user message."""
-    system = [part.segments for part in stable]
+    """Return the chat messages: in the system message what everybody shares, in the first of the user's what is known
+    in this conversation, in the last what was retrieved.
+
+    Servers put the definitions of tools after the system message, so anything personal in it would have everybody's
+    tools read again.
+    """
     missing = tail - len(history.shown)
-    if missing or summaries:
-        system.append([Segment(_missing_note(missing, summaries))])
-    opens = join_segments("\n\n", system)
-    messages = [PromptMessage("system", tuple(opens))] if opens else []
-    messages += [
+    note = [Segment(_missing_note(missing, summaries))] if missing or summaries else []
+    known = join_segments("\n\n", [*(part.segments for part in stable), note])
+    known = [_OPENS, *known, _CLOSES] if known else []
+    extra = join_segments("\n\n", (found.segments, *([segment] for segment in tasks)))
+    messages = [
         PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to, shown.pictures)
         for shown in history.shown
     ]
-    extra = join_segments("\n\n", (found.segments, *([segment] for segment in tasks)))
-    if extra and history.shown and messages[-1].role == "user":
-        messages[-1] = replace(messages[-1], segments=(*extra, Segment("\n\n")))
-    elif extra:
-        messages.append(PromptMessage("user", tuple(extra)))
-    return messages
+    if extra and not (messages and messages[-1].role == "user"):
+        messages.append(PromptMessage("user"))
+    if known and not (messages and messages[0].role == "user"):
+        messages.insert(0, PromptMessage("user"))
+    if messages:
+        messages[-1] = _preceded(messages[-1], extra)
+        messages[0] = _preceded(messages[0], known)
+    shared = join_segments("\n\n", [part.shared for part in stable])
+    return [PromptMessage("system", tuple(shared)), *messages] if shared else messages
+
+
+def _preceded(message: PromptMessage, texts: Line) -> PromptMessage:
+    """Return a message with texts before it."""
+    if not texts:
+        return message
+    between = (Segment("\n\n"),) if message.segments or message.message_id is not None else ()
+    return replace(message, segments=(*texts, *between, *message.segments))

@@ -56,10 +56,14 @@ class ShownMessage:
 
 @dataclass(slots=True)
 class Part:
-    """A section being built: its text (for the history, its messages) and the account of its items."""
+    """A section being built: its text (for the history, its messages) and the account of its items.
+
+    `shared`: what of it stands before everything personal.
+    """
 
     name: str
     budget: int
+    shared: Line = ()
     segments: Line = ()
     tokens: int = 0
     shown: list[ShownMessage] = field(default_factory=list)
@@ -120,26 +124,30 @@ def fit_files(source: ContextInput, count: Count) -> Part:
 
 
 def fit_instructions(source: ContextInput, count: Count) -> Part:
-    """Join the prompt, the space's and the user's instructions; if too long they are shortened, the last part first."""
+    """Fit the prompt, which is the same for everybody, and the space's and the user's instructions.
+
+    Where they are too long they are shortened, the last one first.
+    """
     part = Part("instructions", source.limits.of("instructions"))
     texts: list[Line] = [_stripped(source.prompt)]
     if source.space_instructions.strip():
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
         texts.append([Segment(f"The user's own instructions:\n{source.custom_instructions.strip()}")])
-    part.set_text(join_segments("\n\n", texts), count)
+    sizes = [count(model_text(text)) for text in texts]
     for index in reversed(range(len(texts))):
-        excess = part.tokens - part.budget
+        excess = sum(sizes) - part.budget
         if excess <= 0:
             break
-        # No part is squeezed out entirely by the ones before it: each may lose at most three quarters.
-        size = count(model_text(texts[index]))
-        keep = part.budget if index == 0 and len(texts) == 1 else max(size - excess - 2, size // 4, 1)
+        # No text is squeezed out entirely by the ones before it: each may lose at most three quarters.
+        keep = part.budget if len(texts) == 1 else max(sizes[index] - excess - 2, sizes[index] // 4, 1)
         texts[index] = _shortened(texts[index], keep, count)
-        part.left_out.append(Omission("instructions", index, part.name, size - keep, "shortened"))
-        part.set_text(join_segments("\n\n", texts), count)
-    if part.tokens > part.budget:
-        part.set_text(_shortened(part.segments, part.budget, count), count)
+        part.left_out.append(Omission("instructions", index, part.name, sizes[index] - keep, "shortened"))
+        sizes[index] = count(model_text(texts[index]))
+    if sum(sizes) > part.budget:
+        texts = [_shortened(join_segments("\n\n", texts), part.budget, count)]
+    part.shared, part.segments = texts[0], join_segments("\n\n", texts[1:])
+    part.tokens = count(model_text(part.shared)) + count(model_text(part.segments))
     return part
 
 

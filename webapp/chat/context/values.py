@@ -174,7 +174,8 @@ class ReceiptItem:
 class Context:
     """A prompt ready to send, with its account: `messages` as they are sent, `kept()` as they are stored.
 
-    `verbatim` are the ids of the messages shown in full.
+    `verbatim` are the ids of the messages shown in full, `words` the texts that the user wrote or that were found for
+    the message: a tool may be given a URL that stands in one of them.
     """
 
     made_of: list[PromptMessage]
@@ -183,6 +184,7 @@ class Context:
     left_out: list[Omission]
     receipt: list[ReceiptItem]
     verbatim: list[int]
+    words: list[str]
     tokens: int
     budget: int
 

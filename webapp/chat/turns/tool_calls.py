@@ -45,8 +45,8 @@ class ToolTables(Protocol):
 
 
 class ToolCalling:
-    """The calls of one turn. `tokens` is what all results from outside may take; `prompt` is what is sent, as roles and
-    texts: URLs may be taken from the user's; `ask` asks the person about a call that writes, or is None.
+    """The calls of one turn. `tokens` is what all results from outside may take; `words` are texts that URLs may be
+    taken from; `ask` asks the person about a call that writes, or is None.
     `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(
@@ -58,7 +58,7 @@ class ToolCalling:
         progress: Progress,
         *,
         tokens: int = 0,
-        prompt: Sequence[tuple[str, str]] = (),
+        words: Sequence[str] = (),
         ask: Ask | None = None,
     ) -> None:
         self.turn_id = turn_id
@@ -71,9 +71,7 @@ class ToolCalling:
         self._ask = ask
         self._said: dict[str, str] = {}
         self.has_handed_over = False
-        self._around = Surroundings(
-            toolset.now or datetime.now(UTC), words=[text for role, text in prompt if role == "user"]
-        )
+        self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.

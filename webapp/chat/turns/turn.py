@@ -28,7 +28,6 @@ from webapp.db.base import database_is_away
 from webapp.i18n.marks import N_
 from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ThoughtSoFar, ToolCall
 from webapp.llm.errors import ModelError
-from webapp.llm.events import text_of_parts
 from webapp.llm.pool import ChatPool, ModelSwitched
 from webapp.llm.prompt_speed import prompt_tokens
 from webapp.llm.target import Target
@@ -187,7 +186,7 @@ class Turn:
             self.progress,
             tokens=assembled.tool_tokens,
             ask=self.shop.ask if self.attended else None,
-            prompt=[(message["role"], message_text(message["content"])) for message in prompt],
+            words=assembled.words,
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
@@ -292,8 +291,3 @@ class Turn:
             await writer.replace(self.id, finished.rewritten)
         await writer.end(self.id, finished.kind, finished.data)
         await tables.follow_up(self.id, finished)
-
-
-def message_text(content: object) -> str:
-    """The text of a message, without its pictures."""
-    return content if isinstance(content, str) else text_of_parts(content)
