@@ -60,6 +60,20 @@ def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(h
         assert kinds(resumed, 2) == ["delta", "done"]
 
 
+def test_a_viewer_who_comes_before_redis_has_an_entry_gets_it_all_the_same(hub: Hub, redis: Redis) -> None:
+    hub.own(TURN)
+    hub.hand_over(TURN, [append(redis, "turn", {})])
+    hub.confirm(TURN, 1)
+    unwritten = Entry("9999999999999-0", "delta", {"text": "a"})
+    hub.hand_over(TURN, [unwritten])
+    with hub.subscribe(TURN) as viewer, hub.subscribe(TURN, after=unwritten.id) as resumed:
+        assert kinds(viewer, 2) == ["turn", "delta"] and resumed.get(0) is None
+        redis.xadd(log_key(TURN), fields("delta", {"text": "a"}), id=unwritten.id)
+        hub.confirm(TURN, 1)
+        with hub.subscribe(TURN) as later:
+            assert kinds(later, 2) == ["turn", "delta"]
+
+
 @pytest.mark.parametrize("begun", [True, False])
 def test_after_its_writer_the_reader_brings_what_jobs_say(hub: Hub, redis: Redis, begun: bool) -> None:
     hub.own(TURN)

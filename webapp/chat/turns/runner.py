@@ -158,7 +158,7 @@ class TurnRunner:
             self._redis,
             coalesce_ms=settings.turn_coalesce_ms,
             keep_seconds=LOG_SECONDS,
-            hand_over=self._hub.hand_over,
+            viewers=self._hub,
             may_write=self._leases.ensure,
         )
         self._chat = self._make_chat()

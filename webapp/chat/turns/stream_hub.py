@@ -1,7 +1,7 @@
 """Brings the streams of turns to everyone who watches them in this process.
 
-A turn that this process runs is handed over by its writer as soon as Redis has it: most viewers watch in the process
-they asked. All other streams are tailed by one reader per process: a blocking XREAD per viewer would cost a connection
+A turn that this process runs is handed over by its writer, before Redis has it: most viewers watch in the process they
+asked. All other streams are tailed by one reader per process: a blocking XREAD per viewer would cost a connection
 and a wake-up each.
 """
 
@@ -14,6 +14,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -57,6 +58,14 @@ class Subscription:
                 return item
 
 
+@dataclass(slots=True)
+class _Own:
+    """A turn that this process runs: the id of the last entry, and the entries that Redis may not have yet."""
+
+    last: str = ""
+    unwritten: list[Entry] = field(default_factory=list)
+
+
 class Hub:
     """Starts its reader thread with the first subscription, in the process that subscribes (not before a fork)."""
 
@@ -66,7 +75,7 @@ class Hub:
         self._lock = threading.Lock()
         self._positions: dict[int, str] = {}
         self._queues: dict[int, list[Subscription]] = {}
-        self._own: dict[int, str] = {}
+        self._own: dict[int, _Own] = {}
         self._wake_key = f"hub:{uuid.uuid4().hex}"
         self._wake_position = "0-0"
         self._thread: threading.Thread | None = None
@@ -81,24 +90,31 @@ class Hub:
         """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
         with self._lock:
             if turn_id not in self._positions:  # two sources would overtake each other
-                self._own[turn_id] = ""
+                self._own[turn_id] = _Own()
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
-        """Bring to its viewers what the writer of an owned turn has appended."""
+        """Bring to its viewers what the writer of an owned turn appends."""
         with self._lock:
-            if turn_id not in self._own:
+            if (own := self._own.get(turn_id)) is None:
                 return  # the reader brings it
-            self._own[turn_id] = entries[-1].id
+            own.last = entries[-1].id
+            own.unwritten += entries
             queues = list(self._queues.get(turn_id, ()))
         _put(queues, entries)
+
+    def confirm(self, turn_id: int, count: int) -> None:
+        """Note that Redis has the first `count` entries of those that it did not have."""
+        with self._lock:
+            if (own := self._own.get(turn_id)) is not None:
+                del own.unwritten[:count]
 
     def disown(self, turn_id: int) -> bool:
         """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""
         with self._lock:
-            last = self._own.pop(turn_id, None)
-            if last is None or turn_id not in self._queues:
+            own = self._own.pop(turn_id, None)
+            if own is None or turn_id not in self._queues:
                 return False
-            self._positions[turn_id] = last or "0-0"
+            self._positions[turn_id] = own.last or "0-0"
             self._start()
             return True
 
@@ -117,16 +133,18 @@ class Hub:
         """
         subscription = Subscription(after)
         with self._lock:
-            last = self._own.get(turn_id)
-            is_new = last is None and turn_id not in self._positions
+            own = self._own.get(turn_id)
+            has_begun, unwritten = own is None or bool(own.last), list(own.unwritten) if own else []
+            is_new = own is None and turn_id not in self._positions
             self._queues.setdefault(turn_id, []).append(subscription)
-            if last is None:
+            if own is None:
                 self._positions.setdefault(turn_id, "0-0")
                 self._start()
         try:
-            if last != "":
+            if has_begun:
                 # Every viewer reads the existing entries itself: the queues get what comes from now on.
                 subscription.backlog.extend(read(self._client, turn_id, after))
+                subscription.backlog.extend(unwritten)
             if is_new:
                 if subscription.backlog:
                     self._advance(turn_id, subscription.backlog[-1].id)

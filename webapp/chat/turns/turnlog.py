@@ -134,6 +134,23 @@ def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> 
     return [entry(entry_id, raw) for entry_id, raw in cast(Rows, rows)]
 
 
+def merge(entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries with text that continues text joined to it, under the id of the last."""
+    merged: list[Entry] = []
+    for item in entries:
+        before = merged[-1] if merged else None
+        if (
+            before is not None
+            and before.kind == item.kind
+            and item.kind in ("delta", REASONING)
+            and before.offset + len(before.data["text"]) == item.offset
+        ):
+            merged[-1] = Entry(item.id, item.kind, {"text": before.data["text"] + item.data["text"]}, before.offset)
+        else:
+            merged.append(item)
+    return merged
+
+
 def text_of(entries: Iterable[Entry]) -> str:
     """The reply's text so far."""
     text = ""

@@ -1,4 +1,8 @@
-"""Writes the streams of all turns of a process: the first text at once, later text coalesced, all in one pipeline."""
+"""Writes the streams of all turns of a process: to viewers in the process at once, to Redis all in one pipeline.
+
+The ids of entries are chosen here, so that viewers need not wait until Redis has answered, and so that an entry written
+again because an answer was lost is one entry.
+"""
 
 from __future__ import annotations
 
@@ -7,54 +11,43 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from webapp.chat.turns.turnlog import REASONING, Entry, fields, log_key
+from webapp.chat.turns.open_turn import OpenTurn
+from webapp.chat.turns.turnlog import Entry, Rows, fields, log_key, merge, order
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 
 FEW, MANY = 8, 64
-"""Up to FEW turns, text is written as it comes; from MANY on it waits the full time; in between, part of it."""
+"""Up to FEW turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
+ALLOWED_SECONDS = 1.0
+"""For so long after `may_write` viewers get text before it is asked again."""
 LEISURE = 2.0
 """The next write waits this many times as long as the last one took: a busy machine coalesces in any case."""
 
-HandOver = Callable[[int, Sequence[Entry]], None]
 MayWrite = Callable[[], Awaitable[None]]
+
+
+class Viewers(Protocol):
+    """Who watches turns in this process: they get entries first, and learn how many Redis has taken since."""
+
+    def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None: ...
+    def confirm(self, turn_id: int, count: int) -> None: ...
 
 
 async def _always_allowed() -> None:
     """Nothing stands in the way of writing."""
 
 
-@dataclass(slots=True)
-class _Open:
-    """A turn being written: all its text and how much of it is in Redis, the same for what the model thinks, and
-    entries waiting behind the text."""
-
-    text: str = ""
-    written: int = 0
-    thoughts: str = ""
-    thought: int = 0
-    waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    created: bool = False
-    header: dict[str, Any] = field(default_factory=dict)
-
-
-_Unsent = tuple[str, dict[str, Any], int]
-"""Kind, data and offset of an entry that has no id yet."""
-
-
 class TurnWriter:
     """Belongs to one event loop. While Redis is away everything is kept, and written once it is back.
 
-    What Redis has taken is passed to `hand_over`, with the turn's id, for readers in this process. Before anything is
-    written, `may_write` drops the turns that are no longer this process's; it may raise RedisError.
+    Before anything is written, `may_write` drops the turns that are no longer this process's; it may raise RedisError.
     """
 
     def __init__(
@@ -63,19 +56,20 @@ class TurnWriter:
         *,
         coalesce_ms: int,
         keep_seconds: int,
-        hand_over: HandOver,
+        viewers: Viewers,
         may_write: MayWrite = _always_allowed,
     ) -> None:
         self._client = client
-        self._hand_over = hand_over
+        self._viewers = viewers
         self._may_write = may_write
         self._pause = coalesce_ms / 1000
         self._keep = keep_seconds
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, OpenTurn] = {}
         self._dirty: set[int] = set()
         self._urgent: set[int] = set()
         self._due: float | None = None
         self._took = 0.0
+        self._allowed_until = 0.0
         self._work = asyncio.Event()
         self._hurry = asyncio.Event()
         self._flushed = asyncio.Condition()
@@ -83,7 +77,7 @@ class TurnWriter:
 
     def begin(self, turn_id: int, header: dict[str, Any]) -> None:
         """Start a stream with its `turn` entry."""
-        self._open[turn_id] = _Open(waiting=[("turn", header)], header=header)
+        self._open[turn_id] = OpenTurn(waiting=[("turn", header)], header=header)
         self._mark(turn_id, urgent=True)
 
     def delta(self, turn_id: int, text: str) -> None:
@@ -119,8 +113,9 @@ class TurnWriter:
             await self._client.delete(log_key(turn_id))
         except RedisError as error:
             log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
-        turn.text, turn.written, turn.created = text, 0, False
-        turn.thoughts = ""
+        self._viewers.confirm(turn_id, len(turn.unwritten))
+        turn.begin_again()
+        turn.text, turn.thoughts = text, ""
 
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
         """Append the final entry and wait until it is written or patience runs out: the database has the truth."""
@@ -154,6 +149,8 @@ class TurnWriter:
 
     def _mark(self, turn_id: int, *, urgent: bool) -> None:
         self._dirty.add(turn_id)
+        if len(self._open) <= FEW and time.monotonic() < self._allowed_until:
+            self._collect(turn_id, self._open[turn_id])
         self._work.set()
         if urgent:
             self._urgent.add(turn_id)
@@ -177,6 +174,7 @@ class TurnWriter:
             began = time.monotonic()
             try:
                 await self._may_write()
+                self._allowed_until = began + ALLOWED_SECONDS
                 await self._write(turns)
                 self._took = time.monotonic() - began
             except RedisError as error:
@@ -215,53 +213,60 @@ class TurnWriter:
             self._flushed.notify_all()
 
     async def _flush(self, turns: list[int]) -> None:
-        """Write turns in one round trip. Nothing is marked as written before Redis has answered."""
+        """Write turns in one round trip. Nothing counts as written before Redis has answered."""
         pipe = self._client.pipeline(transaction=False)
-        batch: list[tuple[int, _Open, tuple[int, int, int], list[_Unsent], int]] = []
+        batch: list[tuple[int, OpenTurn, int, slice[int, int, None]]] = []
         for turn_id in turns:
-            turn = self._open.get(turn_id)
-            if turn is not None:
+            if (turn := self._open.get(turn_id)) is not None:
+                self._collect(turn_id, turn)
                 first = len(pipe)
-                sent = self._add(pipe, turn_id, turn)
-                batch.append((turn_id, turn, (len(turn.text), len(turn.thoughts), len(turn.waiting)), sent, first))
-        results = await pipe.execute() if len(pipe) else []
-        for turn_id, turn, (length, thought, waiting), sent, first in batch:
-            ids = results[first : first + len(sent)]
-            if any(entry_id is None for entry_id in ids):
+                self._append(pipe, turn_id, turn)
+                batch.append((turn_id, turn, len(turn.unwritten), slice(first, len(pipe))))
+        results = await pipe.execute(raise_on_error=False) if len(pipe) else []
+        for turn_id, turn, count, place in batch:
+            answers = results[place]
+            if any(isinstance(answer, ResponseError) for answer in answers):
+                await self._compare(turn_id, turn)
+            elif None in answers:
                 # The stream is gone (Redis was emptied): start it again with everything there is.
-                turn.created, turn.written = False, 0
-                continue
-            turn.created, turn.written, turn.thought = True, length, thought
-            del turn.waiting[:waiting]
-            if len(turn.text) == length and len(turn.thoughts) == thought and not turn.waiting:
-                self._dirty.discard(turn_id)
-            if sent:
-                self._hand_over(
-                    turn_id, [Entry(entry_id.decode(), *item) for entry_id, item in zip(ids, sent, strict=True)]
-                )
+                self._viewers.confirm(turn_id, len(turn.unwritten))
+                turn.begin_again()
+            else:
+                turn.created = True
+                self._confirm(turn_id, turn, count)
 
-    def _add(self, pipe: Any, turn_id: int, turn: _Open) -> list[_Unsent]:
-        """Append a turn's new entries to the pipeline, one command per entry; returns the entries."""
+    def _confirm(self, turn_id: int, turn: OpenTurn, count: int) -> None:
+        """Note that Redis has the first entries of those that were not known to be written."""
+        del turn.unwritten[:count]
+        self._viewers.confirm(turn_id, count)
+        if turn.is_written:
+            self._dirty.discard(turn_id)
+
+    async def _compare(self, turn_id: int, turn: OpenTurn) -> None:
+        """See which entries the stream has after all: an id is refused if it, or a greater one, is there already.
+
+        The others get greater ones. Raises ResponseError if that was not why.
+        """
+        rows = cast(Rows, await self._client.xrange(log_key(turn_id), min=turn.unwritten[0].id))
+        if not rows:
+            raise ResponseError("entries of a turn are refused")
+        there = {entry_id.decode() for entry_id, _ in rows}
+        last = max((number for number, item in enumerate(turn.unwritten, 1) if item.id in there), default=0)
+        turn.created = True
+        self._confirm(turn_id, turn, last)
+        turn.last = max(turn.last, order(rows[-1][0].decode()))
+        turn.unwritten[:] = [Entry(turn.next_id(), item.kind, item.data, item.offset) for item in turn.unwritten]
+
+    def _collect(self, turn_id: int, turn: OpenTurn) -> None:
+        """Give viewers what is new in a turn."""
+        if entries := turn.collect():
+            self._viewers.hand_over(turn_id, entries)
+
+    def _append(self, pipe: Any, turn_id: int, turn: OpenTurn) -> None:
+        """Add the commands to a pipeline that append a turn's unwritten entries, text that follows text as one."""
         key = log_key(turn_id)
-        unsent: list[_Unsent] = [(kind, data, 0) for kind, data in turn.waiting]
-        text = turn.text[turn.written :]
-        is_new = not turn.created
-        if turn.created:
-            if text:
-                unsent.insert(0, ("delta", {"text": text}, turn.written))
-            if len(turn.thoughts) > turn.thought:
-                unsent.insert(0, (REASONING, {"text": turn.thoughts[turn.thought :]}, turn.thought))
-        else:
-            # A stream that was lost begins with all its text, to replace what its readers may have missed.
-            fresh = bool(turn.waiting) and turn.waiting[0][0] == "turn"
-            if not fresh:
-                unsent.insert(0, ("turn", turn.header, 0))
-            if text:
-                unsent.insert(1, ("delta" if fresh else "snapshot", {"text": text}, 0))
-            if turn.thoughts:
-                unsent.insert(1, (REASONING, {"text": turn.thoughts}, 0))
-        for number, item in enumerate(unsent):
-            pipe.xadd(key, fields(*item), nomkstream=bool(number) or not is_new)
-        if is_new:
+        for number, item in enumerate(merge(turn.unwritten)):
+            exists = turn.created or number > 0
+            pipe.xadd(key, fields(item.kind, item.data, item.offset), id=item.id, nomkstream=exists)
+        if not turn.created:
             pipe.expire(key, self._keep)
-        return unsent
