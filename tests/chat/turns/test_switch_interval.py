@@ -14,8 +14,7 @@ from testkit.people import ApiClient
 from testkit.processes import wait_until
 from webapp.chat.turns import runner
 from webapp.chat.turns.runtime import runtime
-from webapp.chat.turns.switch_interval import ALONE, TOGETHER, make_way
-from webapp.chat.turns.writer import FEW
+from webapp.chat.turns.switch_interval import ALONE, FEW, TOGETHER, make_way
 
 
 @pytest.fixture(autouse=True)

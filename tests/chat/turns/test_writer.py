@@ -27,6 +27,10 @@ class Viewers:
     def __init__(self) -> None:
         self.handed: Handed = {}
         self.confirmed: dict[int, int] = {}
+        self.watched: set[int] = set()
+
+    def are_there(self, turn_id: int) -> bool:
+        return turn_id in self.watched
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
         self.handed.setdefault(turn_id, []).extend(entries)
@@ -62,7 +66,9 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_text_is_written_as_it_comes_while_there_is_time(writing: Callable[..., Handed]) -> None:
+def test_text_is_written_as_it_comes_while_there_is_time(
+    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a few turns nobody waits for a batch; with many, text waits for more."""
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -73,6 +79,8 @@ def test_text_is_written_as_it_comes_while_there_is_time(writing: Callable[..., 
             writer.delta(1, "at once ")
             async with asyncio.timeout(1):
                 await until(lambda number=number: len(handed[1]) == number)
+        monkeypatch.setattr(writer_module, "SOME", 8)
+        monkeypatch.setattr(writer_module, "MANY", 64)
         for turn_id in range(2, 100):
             writer.begin(turn_id, {})
             writer.delta(turn_id, "x")
@@ -101,6 +109,29 @@ def test_viewers_in_the_process_wait_for_no_answer_of_redis(
         assert turnlog.text_of(handed[1]) == "at once and more"
 
     writing(work)
+
+
+def test_redis_gets_text_together_that_viewers_have_already(
+    writing: Callable[..., Handed], app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Viewers, "are_there", lambda _self, turn_id: turn_id == 1)
+
+    async def work(writer: TurnWriter, handed: Handed) -> None:
+        for turn_id in (1, 2):
+            writer.begin(turn_id, {})
+            writer.delta(turn_id, "first ")
+        await until(lambda: not writer._dirty)
+        writer.delta(1, "waits ")
+        writer.delta(1, "for more")
+        await asyncio.sleep(0.05)
+        writer.delta(2, "at once")  # somebody may read it in another process
+        await until(lambda: len(turnlog.read(app.extensions["redis"], 2)) == 3)
+        assert turnlog.text_of(handed[1]) == "first waits for more"
+        for turn_id in (1, 2):
+            await writer.end(turn_id, "done", {})
+
+    writing(work, coalesce_ms=3_000)
+    assert [item.kind for item in turnlog.read(app.extensions["redis"], 1)] == ["turn", "delta", "delta", "done"]
 
 
 def test_an_entry_whose_answer_was_lost_is_there_once(
@@ -167,11 +198,11 @@ def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing: Callable
 def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -> None:
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer._open[1] = object()  # type: ignore[assignment]
-        assert writer._wait() == 0
+        assert writer._wait(1) == 0
         writer._took = 0.02
-        assert writer._wait() == pytest.approx(0.04)
+        assert writer._wait(1) == pytest.approx(0.04)
         writer._took = 9
-        assert writer._wait() == pytest.approx(0.05)
+        assert writer._wait(1) == pytest.approx(0.05)
         writer._open.clear()
 
     writing(work, coalesce_ms=50)
@@ -180,7 +211,7 @@ def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -
 def test_a_turn_that_begins_does_not_hurry_the_others(
     writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_module, "FEW", -1)
+    monkeypatch.setattr(writer_module, "SOME", -1)
     monkeypatch.setattr(writer_module, "MANY", 0)
 
     async def work(writer: TurnWriter, handed: Handed) -> None:

@@ -24,10 +24,10 @@ from webapp.chat.turns.consent import Asker
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.saved_progress import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.switch_interval import make_way
+from webapp.chat.turns.switch_interval import FEW, make_way
 from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
 from webapp.chat.turns.turn_database import TurnDatabase
-from webapp.chat.turns.writer import FEW, TurnWriter
+from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool

@@ -86,6 +86,10 @@ class Hub:
         with self._lock:
             return sum(len(queues) for queues in self._queues.values())
 
+    def are_there(self, turn_id: int) -> bool:
+        """Return true if anybody watches a turn in this process."""
+        return turn_id in self._queues
+
     def own(self, turn_id: int) -> None:
         """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
         with self._lock:

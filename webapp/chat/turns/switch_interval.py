@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from webapp.chat.turns.writer import FEW
-
+FEW = 8
+"""Up to so many turns, a process has time."""
 ALONE, TOGETHER = 0.0002, 0.001
 """Seconds. A turn hops between threads on its way to the first word, and each hop may wait that long for the thread
 that holds the interpreter: compared with 0.2 ms, the first word came 4 ms later at Python's 5 ms, 2 ms later at 1 ms.

@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 
-FEW, MANY = 8, 64
-"""Up to FEW turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
+SOME, MANY = 96, 256
+"""Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
 ALLOWED_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""
 LEISURE = 2.0
@@ -36,6 +36,7 @@ MayWrite = Callable[[], Awaitable[None]]
 class Viewers(Protocol):
     """Who watches turns in this process: they get entries first, and learn how many Redis has taken since."""
 
+    def are_there(self, turn_id: int) -> bool: ...
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None: ...
     def confirm(self, turn_id: int, count: int) -> None: ...
 
@@ -149,18 +150,28 @@ class TurnWriter:
 
     def _mark(self, turn_id: int, *, urgent: bool) -> None:
         self._dirty.add(turn_id)
-        if len(self._open) <= FEW and time.monotonic() < self._allowed_until:
+        if len(self._open) <= SOME and time.monotonic() < self._allowed_until:
             self._collect(turn_id, self._open[turn_id])
         self._work.set()
         if urgent:
             self._urgent.add(turn_id)
             self._hurry.set()
-        elif self._due is None:
-            self._due = time.monotonic() + self._wait()
+        else:
+            due = time.monotonic() + self._wait(turn_id)
+            if self._due is None:
+                self._due = due
+            elif due < self._due:
+                self._due = due
+                self._hurry.set()
 
-    def _wait(self) -> float:
-        """Seconds that later text waits for more: none while there is time, the full time under load."""
-        share = min(1.0, max(0.0, (len(self._open) - FEW) / (MANY - FEW)))
+    def _wait(self, turn_id: int) -> float:
+        """Return for how many seconds later text waits for more.
+
+        Not at all while there is time, the full time under load, and if whoever watches has it already.
+        """
+        if len(self._open) <= SOME and self._viewers.are_there(turn_id):
+            return self._pause
+        share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
         return min(self._pause, max(self._pause * share, self._took * LEISURE))
 
     async def _run(self) -> None:
