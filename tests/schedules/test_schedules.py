@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,9 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
-from webapp.accounts.models import User
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.schemas import NewToken
+from webapp.accounts.tokens import create_token
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.schedules import runs as sending
@@ -295,6 +298,44 @@ def test_five_failures_in_a_row_pause_it_and_say_why(
     assert "key" in found["paused_why"]
     resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}).json
     assert (resumed["is_paused"], resumed["paused_why"], resumed["failures"]) == (False, None, 0)
+
+
+@pytest.mark.parametrize("ends", ["revoked", "expired", "gone"])
+def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
+    app: Flask, client: ApiClient, user: Person, api: Callable, login: Callable, run_jobs: Callable, ends: str
+) -> None:
+    with app.app_context(), write_transaction():
+        token, secret = create_token(user.user_id, NewToken(name="A program", scopes=["chat"]))
+        token_id = token.token_id
+    program = api(replace(user, token=secret))
+    schedule_id = make(program)["schedule_id"]
+    make_due(app, schedule_id, timedelta(minutes=5))
+    assert claim(app) == 1
+    run_jobs(failures=True)
+    assert [run["status"] for run in runs(client, schedule_id)] == ["done"]
+    with app.app_context(), write_transaction():
+        row = db.session.get_one(ApiToken, token_id)
+        if ends == "revoked":
+            row.revoked_at = now()
+        elif ends == "expired":
+            row.expires_at = now() - timedelta(seconds=1)
+        else:
+            db.session.delete(row)
+    make_due(app, schedule_id, timedelta(minutes=3))
+    assert claim(app) == 1
+    run_jobs(failures=True)
+    assert [run["status"] for run in runs(client, schedule_id)] == ["failed", "done"]
+    row = client.get(f"/api/schedules/{schedule_id}").json
+    assert row["is_paused"] and row["paused_why"] == sending.TOKEN_ENDED
+    browser = login(user)
+    page = browser.get("/schedules").text
+    assert "The token that made it has ended" in page
+    browser.post(f"/schedules/{schedule_id}/do", data={"csrf_token": csrf_token(page), "do": "resume"})
+    assert stored(app, schedule_id).token_id is None
+    make_due(app, schedule_id, timedelta(minutes=1))
+    assert claim(app) == 1
+    run_jobs(failures=True)
+    assert [run["status"] for run in runs(client, schedule_id)][0] == "done"
 
 
 def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -> None:

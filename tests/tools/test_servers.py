@@ -157,6 +157,32 @@ def test_a_tool_that_writes_is_asked_about(
             assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 0
 
 
+def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    model: ServerHandle,
+    garden: RealServer,
+    open_house: None,
+    run_jobs: Callable,
+) -> None:
+    """Nobody is there, and what the model read on the way may have asked for it."""
+    server = add(client, garden.url, "count_herons", "write_note")
+    with app.app_context(), write_transaction():
+        servers.grant(user.user_id, server["server_id"], "write_note")
+    wanted = ("Garden_count_herons", {"where": "the pond"}), ("Garden_write_note", {"text": "Herons came"})
+    calls(model, *wanted, last="Three came.")
+    made = client.post("/api/schedules", json={"content": "Count them.", "starts_at": "2036-12-01T18:00"}).json
+    client.post(f"/api/schedules/{made['schedule_id']}/run")
+    run_jobs(failures=True)
+    run = client.get(f"/api/schedules/{made['schedule_id']}/runs").json["runs"][0]
+    assert run["status"] == "done" and not garden.notes
+    said = client.get(f"/api/conversations/{run['conversation_id']}/messages").json["messages"][-1]
+    read, written = said["tool_calls"]
+    assert "Three herons" in read["output"]["text"]
+    assert written["output"]["status"] == "declined" and "schedule" in written["output"]["detail"]
+
+
 def test_silence_is_no_permission(
     app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, monkeypatch: Any
 ) -> None:

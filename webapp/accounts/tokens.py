@@ -88,6 +88,11 @@ def list_tokens(user_id: int) -> Sequence[ApiToken]:
     return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
 
 
+def is_in_use(token_id: int) -> bool:
+    """Return true if a token neither has ended nor was revoked."""
+    return bool(db.session.scalar(select(ApiToken.token_id).where(ApiToken.token_id == token_id, *usable_tokens())))
+
+
 def revoke_token(user_id: int, token_id: int) -> None:
     """End a token of this user now. Raises NotFound for an unknown, foreign or revoked one."""
     own = ApiToken.token_id == token_id, ApiToken.user_id == user_id

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from webapp.chat.context.stored_prompts import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
+from webapp.chat.turns.consent import Consent
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import branches, messages
 from webapp.conversations.models import Conversation, Message
@@ -43,9 +44,8 @@ class StartedTurn:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
     `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
-    `turn_id` it can be read after the commit at no cost, whereas each of the rows would be loaded again. `attended`
-    tells whether the person who began it can be asked something while it runs; `client` holds the tools of the calling
-    program.
+    `turn_id` it can be read after the commit at no cost, whereas each of the rows would be loaded again. `consent`
+    tells which calls that write it makes; `client` holds the tools of the calling program.
     """
 
     conversation: Conversation
@@ -53,7 +53,7 @@ class StartedTurn:
     reply: Message
     abandoned: Sequence[int] = ()
     embedded: Future[Any] | None = None
-    attended: bool = True
+    consent: Consent = "ask"
     client: ClientTools | None = None
     header: dict[str, Any] = field(init=False)
 
@@ -239,7 +239,7 @@ def launch(started: StartedTurn) -> None:
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
     runtime().runner.submit(
-        started.turn_id, started.header, started.embedded, attended=started.attended, client=started.client
+        started.turn_id, started.header, started.embedded, consent=started.consent, client=started.client
     )
 
 

@@ -124,7 +124,7 @@ def with_pictures(
 def prepare(begun: LaunchableReply, asked: GatewayRequest, wish: Wish) -> None:
     """Give a turn what came with the request."""
     if begun.started is not None:
-        begun.started.attended = False  # these programs cannot answer a question in the middle of a reply
+        begun.started.consent = "given"  # these programs cannot answer a question in the middle of a reply
         begun.started.client = asked.tools
         kept = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
         if asked.parameters:
@@ -221,7 +221,7 @@ def go_on(
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
     started = repeat(user_id, reply_id)
     started.reply.model = wish.model
-    started.attended = False
+    started.consent = "given"
     db.session.flush()
     return LaunchableReply(started.turn_id, conversation_id, started, is_new=False)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.identity import require_identity
 from webapp.db.base import db
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.schedules import service
@@ -35,7 +36,9 @@ def list_schedules() -> dict[str, Any]:
 @idempotency.idempotent
 def create_schedule(body: NewSchedule) -> ViewResult:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
-    answer = ScheduleOut.of(service.create_schedule(current_user_id(), body)).model_dump(mode="json")
+    answer = ScheduleOut.of(
+        service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
+    ).model_dump(mode="json")
     return idempotency.commit(answer, 201), 201
 
 
@@ -50,7 +53,7 @@ def get_schedule(path: SchedulePath) -> dict[str, Any]:
 @login_required
 def change_schedule(path: SchedulePath, body: ScheduleChanges) -> dict[str, Any]:
     """Change a schedule, only the given fields; pause it, or let it go on."""
-    row = service.change_schedule(current_user_id(), path.schedule_id, body)
+    row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
     answer = ScheduleOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer

@@ -17,6 +17,7 @@ class Schedule(Base):
 
     `next_at` is when it is due next, empty after the last time. With `conversation_id` every message goes there,
     without it each begins a conversation. `failures` counts those in a row; `paused_why` says why it stopped by itself.
+    `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
     """
 
     __tablename__ = "schedules"
@@ -36,6 +37,7 @@ class Schedule(Base):
     next_at: Mapped[datetime | None] = mapped_column(Timestamp)
     is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     paused_why: Mapped[str | None] = mapped_column(String(300))
+    token_id: Mapped[int | None]
     failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

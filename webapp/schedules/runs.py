@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select, true, update
 
 from webapp.accounts.models import User
+from webapp.accounts.tokens import is_in_use
 from webapp.background.queues import enqueue_after_commit
 from webapp.chat.service import StartedTurn, launch, start_turn
 from webapp.chat.turns.follow import follow
@@ -21,6 +22,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now, rows_changed, write_transaction
 from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
+from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
 
@@ -33,6 +35,7 @@ WAIT = timedelta(minutes=1)
 MOST_FAILURES = 5
 KEPT_RUNS = 200
 TURN_SECONDS = 600.0
+TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
 
 
 def claim_due(at: datetime | None = None) -> int:
@@ -112,7 +115,7 @@ def run(run_id: int) -> bool:
     if started is not None:
         launch(started)
     turn_id = _turn_of(run_id)
-    if turn_id is None:
+    if turn_id is None:  # unless it has ended already
         _end(run_id, "What it sent was deleted.")
         return False
     for _entry in follow(this_app(), runtime().hub, turn_id, patience=TURN_SECONDS, launched=started is not None):
@@ -121,13 +124,20 @@ def run(run_id: int) -> bool:
 
 
 def _begin(run_id: int) -> StartedTurn | None:
-    """Store the turn of a run that waits; None if that was done before. The run and its turn are one transaction."""
+    """Store the turn of a run that waits; None if that was done before, or the program that asked for it may not now.
+
+    The run and its turn are one transaction.
+    """
     found = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
     if found is None or found.status != "waiting":
         return None
     schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
     if not get_or_raise(User, schedule.user_id, fresh=True).is_active:
         raise Conflict("The account is not in use.")
+    if schedule.token_id is not None and not is_in_use(schedule.token_id):
+        schedule.is_paused, schedule.paused_why = True, TOKEN_ENDED
+        found.status, found.ended_at, found.problem = "failed", now(), TOKEN_ENDED
+        return None
     standing = schedule.conversation_id if schedule.is_standing else None
     if standing is not None:
         try:
@@ -141,7 +151,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         new=None if standing else NewConversation(title=schedule.title),
         custom_payload={"schedule": schedule.schedule_id},
     )
-    started.attended = False
+    started.consent = "none"
     db.session.flush()
     if schedule.is_standing:
         schedule.conversation_id = started.conversation.conversation_id

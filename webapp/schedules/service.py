@@ -44,8 +44,8 @@ def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Sched
     return row
 
 
-def create_schedule(user_id: int, wanted: NewSchedule) -> Schedule:
-    """Add a schedule. Raises Invalid for a rule or a time that has no future, TooMany."""
+def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None = None) -> Schedule:
+    """Add a schedule, for a program by its token. Raises Invalid for a rule or a time that has no future, TooMany."""
     owner = get_or_raise(User, user_id, lock=True)
     if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= MOST:
         raise TooMany(say("You have %(most)s schedules already.", most=MOST))
@@ -58,6 +58,7 @@ def create_schedule(user_id: int, wanted: NewSchedule) -> Schedule:
         starts_at=wanted.starts_at,
         zone=zone,
         is_standing=wanted.is_standing,
+        token_id=token_id,
     )
     _set_next(row, now())
     db.session.add(row)
@@ -65,10 +66,16 @@ def create_schedule(user_id: int, wanted: NewSchedule) -> Schedule:
     return row
 
 
-def change_schedule(user_id: int, schedule_id: int, changes: ScheduleChanges) -> Schedule:
-    """Change a schedule; only the given fields. Resumed, it is due from now on. Raises NotFound, Invalid."""
+def change_schedule(
+    user_id: int, schedule_id: int, changes: ScheduleChanges, *, token_id: int | None = None
+) -> Schedule:
+    """Change a schedule; only the given fields. Resumed, it is due from now on. Raises NotFound, Invalid.
+
+    It is the person's, or the program's with this token, from then on.
+    """
     row = get_schedule(user_id, schedule_id, lock=True)
     given = changes.model_dump(exclude_unset=True)
+    row.token_id = token_id
     timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
     for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused"):
         if name in given:

@@ -195,6 +195,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
                 definition,
                 "far",
                 _runner(server_of(row), listed["name"]),
+                writes=not listed["reads_only"],
                 asks=not listed["reads_only"] and (row.server_id, listed["name"]) not in allowed,
                 seconds=CALL_SECONDS,
                 server=row.name,

@@ -54,13 +54,14 @@ class Tool:
 
     `memory` tools run in the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
     while they run, end when the turn is stopped, and their results are untrusted; `client` ones are handed to the
-    requesting program, and end the turn. `asks` says that the person is asked before a call; `server` and `title` say
-    to whom it goes and what it is called there.
+    requesting program, and end the turn. `writes` says that a call may change something, `asks` that the person is
+    asked before one; `server` and `title` say to whom it goes and what it is called there.
     """
 
     definition: dict[str, Any]
     kind: Kind
     run: Run | None = None
+    writes: bool = False
     asks: bool = False
     seconds: float = 20.0
     server: str = ""

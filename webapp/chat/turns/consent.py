@@ -18,6 +18,9 @@ AWAY_SECONDS = 10.0
 """How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
 SILENCE, AWAY = "silence", "away"
+Consent = Literal["ask", "given", "none"]
+"""Which calls that may change something a turn makes: those the person allows when asked, only those allowed for good
+before, or none."""
 Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 

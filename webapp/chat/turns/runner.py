@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import Asker
+from webapp.chat.turns.consent import Asker, Consent
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.saved_progress import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
@@ -93,14 +93,14 @@ class TurnRunner:
         header: dict[str, Any],
         embedded: Future[Any] | None = None,
         *,
-        attended: bool = True,
+        consent: Consent = "ask",
         client: ClientTools | None = None,
     ) -> None:
         """Run a turn whose rows are committed, unless this process is shutting down: then recovery finishes the row.
 
-        Its prompt is not started before `embedded` is done, for as long as a question's vector is waited for. If it is
-        not `attended`, nobody can be asked anything while it runs. `client`: the tools of the calling program, which
-        are kept nowhere else.
+        Its prompt is not started before `embedded` is done, for as long as a question's vector is waited for.
+        `consent`: which calls that write it makes. `client`: the tools of the calling program, which are kept nowhere
+        else.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
@@ -109,7 +109,7 @@ class TurnRunner:
         self._submitted.add(turn_id)
         make_way(self.active)
         self._hub.own(turn_id)
-        turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, attended=attended, client=client)
+        turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, consent=consent, client=client)
         loop.call_soon_threadsafe(self._spawn, turn_id, turn)
 
     def drain(self, seconds: float) -> None:

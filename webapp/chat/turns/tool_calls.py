@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from webapp.chat.turns.consent import AWAY, SILENCE, Ask
+from webapp.chat.turns.consent import AWAY, SILENCE, Ask, Consent
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import open_client_calls
@@ -31,6 +31,10 @@ _DECLINED = {
     SILENCE: "Nobody said whether this call may be made. It was not made.",
     AWAY: "The user could not be asked whether this call may be made. It was not made.",
 }
+NEVER_WRITES = (
+    "This call was not made: it may change something, and nobody is there while a schedule's message is answered. Say"
+    " what you would have done; the user can ask for it."
+)
 UNATTENDED = (
     "This call was not made: it may change something, and the user cannot be asked from the program that this was sent"
     " with. They can allow this tool for good in a conversation in Commonplace, and then ask again."
@@ -46,7 +50,7 @@ class ToolTables(Protocol):
 
 class ToolCalling:
     """The calls of one turn. `tokens` is what all results from outside may take; `words` are texts that URLs may be
-    taken from; `ask` asks the person about a call that writes, or is None.
+    taken from; `ask` asks the person about a call that writes, unless the `consent` of the turn is another.
     `has_handed_over`: calls were left to the client, which ends the turn."""
 
     def __init__(
@@ -60,6 +64,7 @@ class ToolCalling:
         tokens: int = 0,
         words: Sequence[str] = (),
         ask: Ask | None = None,
+        consent: Consent = "ask",
     ) -> None:
         self.turn_id = turn_id
         self.toolset = toolset
@@ -69,6 +74,7 @@ class ToolCalling:
         self._tokens = tokens
         self._seconds = FAR_SECONDS
         self._ask = ask
+        self._consent = consent
         self._said: dict[str, str] = {}
         self.has_handed_over = False
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
@@ -155,9 +161,11 @@ class ToolCalling:
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
         """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""
+        if tool.writes and self._consent == "none":
+            return {"status": "declined", "detail": NEVER_WRITES}
         said = self._said.get(tool.name, "once" if not tool.asks else "")
         if not said:
-            if self._ask is None:
+            if self._ask is None or self._consent != "ask":
                 return {"status": "declined", "detail": UNATTENDED}
             self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
             said = await self._ask(self.turn_id, starts["number"])

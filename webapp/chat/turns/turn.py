@@ -18,7 +18,7 @@ from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.budget import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
 from webapp.chat.turns.cancellation import go_on, unstoppable
-from webapp.chat.turns.consent import Ask
+from webapp.chat.turns.consent import Ask, Consent
 from webapp.chat.turns.finish import FinishedTurn, Outcome
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.tool_calls import ToolCalling
@@ -84,7 +84,7 @@ class Turn:
     """A turn being run. Every way it can end is stored in its row and reported on its stream.
 
     The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded; if not `attended`, there is nobody to ask about a call; `client`: the tools of the
+    the question has been embedded; `consent`: which calls that write it makes; `client`: the tools of the
     calling program.
     """
 
@@ -93,7 +93,7 @@ class Turn:
     shop: Workshop
     is_ours: Future[bool]
     embedded: concurrent.futures.Future[Any] | None = None
-    attended: bool = True
+    consent: Consent = "ask"
     client: ClientTools | None = None
     assembled: AssembledPrompt | None = None
     progress: Progress = field(default_factory=Progress)
@@ -185,7 +185,8 @@ class Turn:
             self.shop.writer,
             self.progress,
             tokens=assembled.tool_tokens,
-            ask=self.shop.ask if self.attended else None,
+            ask=self.shop.ask,
+            consent=self.consent,
             words=assembled.words,
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):

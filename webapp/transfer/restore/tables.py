@@ -170,7 +170,7 @@ def _schedule(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str,
         next_time(checked, values["starts_at"], values["zone"], now())
     except (KeyError, ValueError, ZoneInfoNotFoundError):
         raise ValueError(f"{values.get('rule') or values.get('zone')} says no times") from None
-    values |= {"rule": checked, "is_paused": True, "paused_why": None, "failures": 0}
+    values |= {"rule": checked, "is_paused": True, "paused_why": None, "failures": 0, "token_id": None}
     return True
 
 
