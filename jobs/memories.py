@@ -1,4 +1,4 @@
-"""Memories from a conversation, after its turns or at the user's request; and at night, duplicates."""
+"""Memories from a conversation, after its turns or at the user's request; and at night, duplicates and portraits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from jobs.runner import follow_with, job, report
 from webapp.background.queues import enqueue
 from webapp.db.base import now
 from webapp.memories.learning import duplicates, examiner, extraction, requests
+from webapp.memories.portrait import generation
 from webapp.memories.review.proposals import archive_expired
 from webapp.providers.catalogue import has_worker
 
@@ -51,4 +52,19 @@ def request_tidying() -> int:
     people = duplicates.people_to_tidy() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
+    return len(people)
+
+
+@job("portrait")
+def write_portrait(user_id: int) -> int | None:
+    """Write a user's portrait anew, if their memories have changed since."""
+    return generation.make_portrait(user_id)
+
+
+@job("portraits")
+def request_portraits() -> int:
+    """Queue the portraits of everybody whose memories changed; returns how many."""
+    people = generation.people_to_portray() if has_worker() else []
+    for user_id in people:
+        enqueue("portrait", user_id=user_id)
     return len(people)

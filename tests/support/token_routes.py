@@ -63,6 +63,7 @@ TABLE = {
         GET /api/memories/:memory_id/evidence
         GET /api/memories/:memory_id/history
         GET /api/memories/changes
+        GET /api/memories/portrait
         GET /api/proposals
         GET /api/profile
     """,
@@ -105,6 +106,7 @@ TABLE = {
         POST /api/memories/:memory_id/review
         POST /api/memories/changes/:change_set_id/undo
         POST /api/memories/extract
+        POST /api/memories/portrait
         POST /api/memories/extract/stop
         POST /api/proposals/:proposal_id/accept
         POST /api/proposals/:proposal_id/discard

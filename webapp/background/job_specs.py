@@ -68,6 +68,10 @@ JOBS: dict[str, JobSpec] = {
     ),
     "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
     "exam": JobSpec("jobs.memories.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
+    "portrait": JobSpec(
+        "jobs.memories.write_portrait", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"
+    ),
+    "portraits": JobSpec("jobs.memories.request_portraits", Queue.BATCH, 600, retries=(60,), cron="40 4 * * *"),
     "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
         "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"

@@ -60,6 +60,8 @@ from webapp.memories.web.api import blueprint as memories_api
 from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.web.pages import blueprint as memories_pages
+from webapp.memories.web.portrait_api import blueprint as portrait_api
+from webapp.memories.web.portrait_pages import blueprint as portrait_pages
 from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
 from webapp.memories.web.proposals_api import blueprint as proposals_api
 from webapp.memories.web.scope_pages import blueprint as memory_scope_pages
@@ -115,6 +117,7 @@ APIS = (
     legacies_api,
     library_api,
     memories_api,
+    portrait_api,
     proposals_api,
     models_api,
     local_models_api,
@@ -161,6 +164,7 @@ PAGES = (
     library_pages,
     memories_pages,
     memory_activity_pages,
+    portrait_pages,
     memory_bulk_pages,
     memory_extraction_pages,
     memory_proposal_pages,

@@ -30,6 +30,7 @@ from webapp.memories.models import (
     MemoryTombstone,
     TombstoneKey,
 )
+from webapp.memories.portrait.models import Portrait
 from webapp.memories.store.tombstone_secrets import keys_of
 from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
@@ -203,6 +204,12 @@ PARTS: dict[str, ExportFile] = {
     ),
     "prompts.jsonl": ExportFile(
         "Saved prompts that you made.", SavedPrompt, own_rows(SavedPrompt, SavedPrompt.saved_prompt_id)
+    ),
+    "portrait.jsonl": ExportFile(
+        "What is known of you in prose, each sentence with the memories it rests on.",
+        Portrait,
+        own_rows(Portrait, Portrait.user_id),
+        {"sentences": "array", "before": "array"},
     ),
     "schedules.jsonl": ExportFile(
         "Messages that are sent at a time.", Schedule, own_rows(Schedule, Schedule.schedule_id)

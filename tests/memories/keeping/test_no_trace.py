@@ -45,6 +45,7 @@ FILLED = {
     "memory_revisions",
     "messages",
     "point_evidence",
+    "portraits",
 }
 """Tables in which the words are before they are forgotten."""
 NEVER = {
@@ -251,6 +252,10 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
     # And once more with the summary in the prompt; a request whose answer is kept for repeating it.
     say(client, talk, "What was it that I painted?")
     client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}, headers={"Idempotency-Key": "once"})
+    run_jobs()
+    # And told in prose.
+    model.script(match="portrait", structured={"sentences": [{"text": "You are allergic to walnuts.", "notes": [1]}]})
+    assert client.post("/api/memories/portrait").status_code == 202
     run_jobs()
     return memory.memory_id
 

@@ -61,6 +61,12 @@ def is_borrowed(statement: str, texts: Iterable[str], others: Iterable[str]) -> 
     return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in others)
 
 
+def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
+    """Tell whether a statement says something and at least half of the words that do stand in some texts."""
+    telling, said = _significant_words(statement), _TextWords(texts)
+    return bool(telling) and 2 * sum(said.has(word) for word in telling) >= len(telling)
+
+
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
     """Tell whether a statement adds to the user's words something that stands in foreign ones."""
     said, heard = _TextWords(texts), _TextWords(foreign)

@@ -1,0 +1,250 @@
+"""The portrait: what may stand in it, how it is made, and how it follows the memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
+from webapp.background.queues import enqueue
+from webapp.db.base import db
+from webapp.llm.errors import ModelError
+from webapp.memories.portrait import generation
+from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
+from webapp.memories.portrait.models import Portrait
+from webapp.memories.prompt.always_used import KnownItem
+
+DAUGHTER, BOAT, WORK = "I have a daughter, Ada", "I own a boat called Kestrel", "I work as a nurse in Leeds since 2019"
+ADA, KESTREL = "You have a daughter, Ada.", "You own a boat, Kestrel."
+PLACE = "/api/memories/portrait"
+
+
+def known(*contents: str) -> list[KnownItem]:
+    return [KnownItem(number, content, 1, "fact", 0.5) for number, content in enumerate(contents, 11)]
+
+
+def written(*sentences: tuple[str, list[int]]) -> dict[str, Any]:
+    return {"sentences": [{"text": text, "notes": notes} for text, notes in sentences]}
+
+
+def add(client: ApiClient, content: str) -> int:
+    answer = client.post("/api/memories", json={"memory_type": "fact", "content": content})
+    assert answer.status_code == 201, answer.text
+    return answer.json["memory_id"]
+
+
+def answers(model: ServerHandle, *sentences: tuple[str, list[int]], **more: Any) -> None:
+    model.script(match="portrait", structured=written(*sentences), **more)
+
+
+def read(client: ApiClient) -> dict[str, Any]:
+    return client.get(PLACE).json
+
+
+def texts(client: ApiClient) -> list[str]:
+    return [sentence["text"] for sentence in read(client)["sentences"]]
+
+
+def numbers(client: ApiClient, *contents: str) -> list[int]:
+    """The numbers under which the model is shown memories: pinned, keyed and recent ones, the newest first."""
+    rows = client.get("/api/memories").json["memories"]
+    order = [row["content"] for row in sorted(rows, key=lambda row: row["memory_id"], reverse=True)]
+    return [order.index(content) + 1 for content in contents]
+
+
+@pytest.mark.parametrize(
+    ("text", "notes", "stands"),
+    [
+        ("You have a daughter, Ada.", [1], True),
+        ("You have a daughter, Ada, and own a boat, Kestrel.", [1, 2], True),
+        ("You have been a nurse in Leeds since 2019.", [3], True),
+        ("You have a daughter, Ada.", [], False),
+        ("You have a daughter, Ada.", [7, 0, -1], False),
+        ("You have a daughter, Ada.", [2], False),
+        ("You have a daughter, Eve.", [1], False),
+        ("You have a daughter, Ada, who is 4.", [1], False),
+        ("You have been a nurse in Leeds since 2018.", [3], False),
+        ("You own a boat called Kestrel, moored in Whitby.", [2], False),
+        ("You are generous and everybody admires your courage.", [1], False),
+        ("   ", [1], False),
+        ("You own a boat. " * 40, [2], False),
+    ],
+)
+def test_a_sentence_stands_if_its_notes_say_it(text: str, notes: list[int], stands: bool) -> None:
+    answer = WrittenPortrait.model_validate(written((text, notes)))
+    assert bool(sentences_of(answer, known(DAUGHTER, BOAT, WORK))) is stands
+
+
+def test_a_sentence_said_twice_is_there_once_with_its_memories_and_their_revisions() -> None:
+    answer = WrittenPortrait.model_validate(written(("You own a boat.", [2, 2, 9]), (" You own a  boat.", [1])))
+    assert sentences_of(answer, known(DAUGHTER, BOAT)) == [{"text": "You own a boat.", "memories": [[12, 1]]}]
+
+
+def test_it_is_written_read_and_written_anew_with_what_differs(
+    client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    assert read(client) | {"made_at": None} == {
+        "sentences": [], "gone": [], "made_at": None, "is_current": False, "is_coming": False, "problem": None,
+    }  # fmt: skip
+    assert client.post(PLACE).status_code == 409, "nothing is known yet"
+    ada, boat = add(client, DAUGHTER), add(client, BOAT)
+    first, second = numbers(client, DAUGHTER, BOAT)
+    answers(
+        model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]), ("You fly.", [first])
+    )
+    asked = client.post(PLACE)
+    assert asked.status_code == 202 and asked.json["is_coming"]
+    run_jobs()
+    found = read(client)
+    assert [(item["text"], item["memory_ids"], item["is_new"]) for item in found["sentences"]] == [
+        ("You have a daughter, Ada.", [ada], False),
+        ("You own a boat, Kestrel.", [boat], False),
+    ]
+    assert found["is_current"] and not found["is_coming"] and found["made_at"]
+    call = next(call for call in model.calls() if call["schema"] == "portrait")
+    assert f"{first}. {DAUGHTER}" in call["messages"][-1]["content"]
+    add(client, WORK)
+    assert not read(client)["is_current"]
+    first, work = numbers(client, DAUGHTER, WORK)
+    answers(model, ("You have a daughter, Ada.", [first]), ("You are a nurse in Leeds.", [work]))
+    client.post(PLACE)
+    run_jobs()
+    found = read(client)
+    assert [(item["text"], item["is_new"]) for item in found["sentences"]] == [
+        ("You have a daughter, Ada.", False),
+        ("You are a nurse in Leeds.", True),
+    ]
+    assert [item["text"] for item in found["gone"]] == ["You own a boat, Kestrel."]
+
+
+@pytest.fixture
+def portrayed(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> tuple[int, int]:
+    """Two memories with a sentence each, and one of both."""
+    ids = add(client, DAUGHTER), add(client, BOAT)
+    first, second = numbers(client, DAUGHTER, BOAT)
+    both = "You own a boat and have a daughter."
+    answers(
+        model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]), (both, [first, second])
+    )
+    client.post(PLACE)
+    run_jobs()
+    assert len(texts(client)) == 3
+    return ids
+
+
+@pytest.mark.parametrize("change", ["forget", "correct", "archive", "end"])
+def test_with_its_memory_a_sentence_goes_at_once(
+    app: Flask, client: ApiClient, user: Person, portrayed: tuple[int, int], change: str
+) -> None:
+    ada, _ = portrayed
+    if change == "forget":
+        assert client.delete(f"/api/memories/{ada}").status_code == 200
+    elif change == "end":
+        client.put(f"/api/memories/{ada}", json={"valid_to": "2020-01-01T00:00:00Z"})
+        client.put(f"/api/memories/{ada}", json={"is_archived": True})
+    else:
+        fields = {"correct": {"content": "I have a daughter, Eve"}, "archive": {"is_archived": True}}[change]
+        assert client.put(f"/api/memories/{ada}", json=fields).status_code == 200
+    assert texts(client) == ["You own a boat, Kestrel."]
+    with app.app_context():
+        stored = str(db.session.get_one(Portrait, user.user_id).sentences)
+    assert ("Ada" in stored) == (change != "forget"), "what is forgotten is not stored either"
+
+
+def test_what_is_forgotten_while_it_is_written_is_not_in_it(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    model: ServerHandle,
+    monkeypatch: pytest.MonkeyPatch,
+    run_jobs: Callable,
+) -> None:
+    ada, _ = add(client, DAUGHTER), add(client, BOAT)
+    first, second = numbers(client, DAUGHTER, BOAT)
+    answers(model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]))
+    judge = generation.sentences_of
+
+    def forget_first(*given: Any) -> list[dict[str, Any]]:
+        client.delete(f"/api/memories/{ada}")
+        return judge(*given)
+
+    monkeypatch.setattr(generation, "sentences_of", forget_first)
+    client.post(PLACE)
+    run_jobs()
+    assert texts(client) == ["You own a boat, Kestrel."]
+    assert not read(client)["is_current"], "the night writes it anew"
+
+
+def test_it_is_made_once_for_the_same_memories(app: Flask, client: ApiClient, model: ServerHandle, portrayed) -> None:
+    """A job that runs twice, or after one that died behind the answer, asks the model no more than it has to."""
+    asked = len(model.calls())
+    with app.app_context():
+        enqueue("portrait", user_id=client.get("/api/account").json["user_id"])
+        assert generation.make_portrait(client.get("/api/account").json["user_id"]) is None
+    assert len(model.calls()) == asked
+
+
+def test_a_model_that_fails_leaves_the_old_one_and_says_so(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, portrayed: tuple[int, int]
+) -> None:
+    model.script(match="portrait", fault={"http_status": 500}, times=None)
+    client.post(PLACE)
+    with app.app_context(), pytest.raises(ModelError):
+        generation.make_portrait(user.user_id)
+    found = read(client)
+    assert len(found["sentences"]) == 3 and found["problem"] and not found["is_coming"]
+
+
+def test_at_night_whoever_has_changed_gets_one(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable, make_user: Callable
+) -> None:
+    make_user()
+    add(client, DAUGHTER)
+    answers(model, ("You have a daughter, Ada.", [1]))
+    with app.app_context():
+        assert list(generation.people_to_portray()) == [user.user_id]
+        enqueue("portraits")
+    run_jobs()
+    assert texts(client) == ["You have a daughter, Ada."]
+
+
+def test_without_memory_or_a_model_nobody_is_asked(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    add(client, DAUGHTER)
+    client.put("/api/account", json={"settings": {"memory_enabled": False}})
+    refused = client.post(PLACE)
+    assert refused.status_code == 409 and "Memory is off" in refused.json["detail"]
+    with app.app_context():
+        assert generation.make_portrait(client.get("/api/account").json["user_id"]) is None
+    assert not model.calls()
+
+
+def test_it_is_its_owners(
+    client: ApiClient, api: Callable, make_user: Callable, anonymous: Any, portrayed: tuple[int, int]
+) -> None:
+    assert read(api(make_user()))["sentences"] == []
+    assert read(api(make_user(is_admin=True)))["sentences"] == []
+    assert anonymous.get(PLACE).status_code == 401
+
+
+def test_the_page(
+    client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable, anonymous: Any
+) -> None:
+    browser = login(user)
+    assert anonymous.get("/memories/portrait").status_code == 303
+    assert "Nothing is known of you yet" in browser.get("/memories/portrait").text
+    ada = add(client, DAUGHTER)
+    page = browser.get("/memories/portrait").text
+    assert "Not written yet" in page
+    answers(model, ("You have a daughter, Ada.", [1]))
+    form = {"csrf_token": csrf_token(page)}
+    coming = browser.post("/memories/portrait", data=form, headers={"HX-Request": "true"}).text
+    assert "It is being written" in coming and 'hx-trigger="every 2s"' in coming and "<html" not in coming
+    run_jobs()
+    page = browser.get("/memories/portrait").text
+    assert "You have a daughter, Ada." in page and f'href="#memory-{ada}"' in page and f'id="memory-{ada}"' in page
+    assert f"/memories/{ada}/edit" in page and "every 2s" not in page
+    assert browser.post("/memories/portrait", data=form).status_code == 303
