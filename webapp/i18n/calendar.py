@@ -66,6 +66,11 @@ def list_heading(day: date, today: date, code: str) -> str:
     return _month(day.year, day.month, day.year == today.year, code)
 
 
+def period_name(year: int, month: int, code: str) -> str:
+    """A month with its year, or, given month 0, the year: "May 2024", "2024"."""
+    return _month(year, month, False, code) if month else str(year)
+
+
 @cache
 def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
     day, locale = date(year, month, 1), locale_of(code)

@@ -65,6 +65,7 @@ from webapp.memories.web.portrait_pages import blueprint as portrait_pages
 from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
 from webapp.memories.web.proposals_api import blueprint as proposals_api
 from webapp.memories.web.scope_pages import blueprint as memory_scope_pages
+from webapp.memories.web.timeline_pages import blueprint as timeline_pages
 from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
@@ -165,6 +166,7 @@ PAGES = (
     memories_pages,
     memory_activity_pages,
     portrait_pages,
+    timeline_pages,
     memory_bulk_pages,
     memory_extraction_pages,
     memory_proposal_pages,

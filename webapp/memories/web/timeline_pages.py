@@ -1,0 +1,42 @@
+"""The page that shows memories along time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, render_template, request
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.extensions import this_app
+from webapp.http.views import ViewResult
+from webapp.i18n import calendar
+from webapp.i18n.request_language import language_of
+from webapp.memories.showing import texts
+from webapp.memories.showing.timeline import Period, timeline_of
+from webapp.rendering import reader_zone
+
+blueprint = Blueprint("timeline_pages", __name__)
+
+
+@blueprint.get("/memories/timeline")
+@login_required
+def page() -> ViewResult:
+    """Return what was learned, held and replaced when; `year`, `month` and `kind` narrow it, and odd ones do not."""
+    kind = request.args.get("kind", "")
+    found = timeline_of(current_user_id(), reader_zone(), _period(), kind if kind in texts.KINDS else "")
+    code = language_of(this_app()).code
+
+    def name_of(period: Period) -> str:
+        return calendar.period_name(period.year, period.month, code)
+
+    def place(period: Period | None = None, **changes: Any) -> dict[str, Any]:
+        """Return the arguments of a link to the same page: of this period, or with these changes."""
+        asked = {"year": period and period.year, "month": period and period.month, "kind": found.kind, **changes}
+        return {name: value for name, value in asked.items() if value}
+
+    return render_template("memories/timeline.html", timeline=found, name_of=name_of, place=place, kinds=texts.KINDS)
+
+
+def _period() -> Period | None:
+    year, month = request.args.get("year", 0, type=int), request.args.get("month", 0, type=int)
+    return Period(year, month if 1 <= month <= 12 else 0) if 1970 < year < 9000 else None
