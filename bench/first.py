@@ -1,4 +1,4 @@
-"""How long the first word takes when nobody else asks: the model server directly, a bare relay, and the product."""
+"""The time to the first word when nobody else asks: the model server directly, a bare relay, and the product."""
 
 from __future__ import annotations
 

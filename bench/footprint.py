@@ -1,4 +1,4 @@
-"""What `make run` needs: seconds until it is ready once set up, and the memory of all its processes when idle."""
+"""The needs of `make run`: seconds until it is ready once set up, and the memory of all its processes when idle."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _things = itertools.count(1)
 
 @dataclass
 class Stream:
-    """What one stream delivered; times in milliseconds."""
+    """The delivery of one stream; times in milliseconds."""
 
     first_token: float | None = None
     latencies: list[float] = field(default_factory=list)

@@ -1,4 +1,6 @@
-"""How much of a prompt is an unchanged prefix, which a cache need not read again: from turn to turn, and for others."""
+"""The share of a prompt that is an unchanged prefix, which a cache need not read again: from turn to turn, and for
+others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the product adds to a stream, compared with the same model server called directly in the same run."""
+"""The product's addition to a stream, compared with the same model server called directly in the same run."""
 
 from __future__ import annotations
 

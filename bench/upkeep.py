@@ -1,4 +1,4 @@
-"""What memory, titles and summaries cost: background model calls and tokens for 100 scripted turns."""
+"""The cost of memory, titles and summaries: background model calls and tokens for 100 scripted turns."""
 
 from __future__ import annotations
 

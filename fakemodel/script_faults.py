@@ -1,4 +1,4 @@
-"""How a scripted answer fails, and whether a request contains what a fault refuses."""
+"""Faults of scripted answers, and the requests that a fault refuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Fault:
-    """How a scripted answer fails; counts are in frames."""
+    """A fault of a scripted answer; counts are in frames."""
 
     http_status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)

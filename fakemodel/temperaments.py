@@ -9,7 +9,7 @@ from .script_faults import Fault
 
 @dataclass(frozen=True, slots=True)
 class Temperament:
-    """What a provider refuses, whether its model sends its reasoning, and whether it reports usage."""
+    """The ways of a provider: what it refuses, whether its model sends its reasoning, and whether it reports usage."""
 
     fault: Fault = field(default_factory=Fault)
     reasoning: str = ""

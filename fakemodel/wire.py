@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 @dataclass(slots=True)
 class Answer:
-    """What to say: text already cut into tokens, or tool calls, and its pace (in seconds)."""
+    """An answer to give: text already cut into tokens, or tool calls, and its pace (in seconds)."""
 
     tokens: list[str] = field(default_factory=list)
     tool_calls: list[dict[str, Any]] = field(default_factory=list)

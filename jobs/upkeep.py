@@ -1,4 +1,4 @@
-"""What the scheduler asks for: finishing what died, queueing what is owed, deleting what is past its time."""
+"""Jobs that the scheduler asks for: finishing what died, queueing what is owed, deleting what is past its time."""
 
 from __future__ import annotations
 

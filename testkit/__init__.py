@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: private servers, people, work, and rows to fill tables with."""
+"""Shared parts of tests and benchmarks: private servers, people, work, and rows to fill tables with."""

@@ -63,7 +63,7 @@ def chatgpt_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def context() -> dict[str, Any]:
-    """What ChatGPT puts before a conversation about its person."""
+    """Return what ChatGPT puts before a conversation about its person."""
     return {
         "content_type": "user_editable_context",
         "user_profile": "The user provided:\n```I am a beekeeper```",

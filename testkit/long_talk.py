@@ -54,7 +54,7 @@ EVERY = 9
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn cost: tokens of its prompt, and their budget; model calls, and all tokens in and out of them."""
+    """The cost of a turn: tokens of its prompt, and their budget; model calls, and all tokens in and out of them."""
 
     tokens: int
     budget: int
@@ -64,7 +64,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Recalled:
-    """Where the answer to an early fact was in the prompt of the reply: kinds of passages, in order; none if it was
+    """The place of the answer to an early fact in the prompt of the reply: kinds of passages, in order; none if it was
     not there."""
 
     fact: Fact

@@ -24,7 +24,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Person:
-    """What a test needs to know about a user; a plain copy, bound to no session."""
+    """A user as a test needs them; a plain copy, bound to no session."""
 
     user_id: int
     email: str

@@ -425,6 +425,21 @@ def test_folders_of_a_domain_are_layers():
     assert not wrong
 
 
+@pytest.mark.parametrize("folder", ["webapp", "jobs", "bench", "testkit", "fakemodel"])
+def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
+    """A stranger reads "Return true if …" and "The source of …", not a question that has lost its mark."""
+    questions = ("What", "Whether", "How", "Which", "Where", "When", "Who")
+    found = [
+        f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and (text := ast.get_docstring(node))
+        and text.split()[0].strip(".,:;") in questions
+    ]
+    assert found == []
+
+
 def test_no_module_is_too_long():
     long = {module_name(path): length for path in FILES if (length := len(path.read_text().splitlines())) > LONGEST}
     assert not long

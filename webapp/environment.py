@@ -1,4 +1,4 @@
-"""What this installation is set to: the environment and, for what it leaves out, a running `make run` or `.env`.
+"""The settings of this installation: the environment and, for what it leaves out, a running `make run` or `.env`.
 
 A command beside `make run` works with whatever that was started with, even if `.env` has been edited since.
 """

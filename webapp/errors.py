@@ -71,7 +71,7 @@ class Unavailable(DomainError):
 
 
 class OutOfDate(Unavailable):
-    """What something was made from has since been forgotten or is no longer shared; making it again will succeed."""
+    """The source of something was forgotten or is no longer shared; making it again will succeed."""
 
     def __init__(self) -> None:
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)

@@ -1,4 +1,4 @@
-"""What is sent to a model with each request, as an admin sets it for everybody and a person for a conversation."""
+"""Parameters sent to a model with each request, as an admin sets it for everybody and a person for a conversation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Stored(BaseModel):
 
 
 class Parameters(_Stored):
-    """What is sent with each request to a model; the server chooses what is left out."""
+    """Parameters of each request to a model; the server chooses what is left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 
 
 class RequestParameters(_Stored):
-    """What one request sets, for its reply only; what is left out follows the conversation and the model.
+    """Parameters that one request sets, for its reply only; what is left out follows the conversation and the model.
 
     `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
     """

@@ -1,4 +1,4 @@
-"""Whether this process can serve: everything requests need is tried, including writes."""
+"""Readiness of this process: everything requests need is tried, including writes."""
 
 from __future__ import annotations
 

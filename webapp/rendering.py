@@ -1,4 +1,4 @@
-"""What templates can use: dates in words, Markdown, model names; and serving assets."""
+"""Filters and functions of templates: dates in words, Markdown, model names; and serving assets."""
 
 from __future__ import annotations
 

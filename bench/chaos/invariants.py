@@ -1,4 +1,4 @@
-"""What must hold once everything runs again, read from the tables and from Redis themselves."""
+"""Invariants that hold once everything runs again, read from the tables and from Redis themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do meanwhile: chat, note memories and have some forgotten; they record what was acknowledged."""
+"""People's work meanwhile: chat, note memories and have some forgotten; they record what was acknowledged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Said:
 
 @dataclass
 class Ledger:
-    """What was acknowledged, and answers that must not occur; filled by several threads."""
+    """A ledger of what was acknowledged, and answers that must not occur; filled by several threads."""
 
     said: list[Said] = field(default_factory=list)
     noted: dict[int, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""When do two memories say the same? Labelled pairs in many languages, and the effect of each threshold on them.
+"""Memories that say the same: labelled pairs in many languages, and the effect of each threshold on them.
 
 `python -m bench duplicates [--embedder multilingual]` embeds `pairs.tsv` (same or not, language, two statements) with
 the product's embedder and prints, for each threshold, how many of the equal pairs the product would merge and how many

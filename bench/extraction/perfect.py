@@ -1,4 +1,4 @@
-"""What a perfect extractor would answer to the labelled cases, so that only the rules are tested.
+"""The answers of a perfect extractor to the labelled cases, so that only the rules are tested.
 
 Each statement is given as `about|key|quote|content`; the known memories that it changes are found by their text.
 """

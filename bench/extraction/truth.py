@@ -1,4 +1,4 @@
-"""What becomes of statements that are known to be right or wrong: `python -m bench truth [FOLDER]`.
+"""The fate of statements that are known to be right or wrong: `python -m bench truth [FOLDER]`.
 
 The folder (MEMORY_TRUTH, ../shared/memory_truth by default) holds `good_*.json` and `wrong_*.json`: messages in many
 languages and the statements that a careful model, or a weak one, makes of them. They go through the rules as a model's
@@ -29,7 +29,7 @@ GRADES = (AS_GIVEN, KEY_LOST, REWORDED, REVIEW, LOST)
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of one statement: its grade, the memory it is in, and why it was refused."""
+    """The fate of one statement: its grade, the memory it is in, and why it was refused."""
 
     case: str
     language: str

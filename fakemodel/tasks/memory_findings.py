@@ -1,4 +1,4 @@
-"""How a matched phrase becomes a memory, worded as a person would note it ("Lives in Porto"); pure."""
+"""The making of a memory from a matched phrase, worded as a person would note it ("Lives in Porto"); pure."""
 
 from __future__ import annotations
 

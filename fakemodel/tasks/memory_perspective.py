@@ -1,4 +1,4 @@
-"""What somebody says about themselves, as others note it: "my wife" becomes "their wife", "ma femme" "sa femme"; pure.
+"""Words about oneself, as others note them: "my wife" becomes "their wife", "ma femme" "sa femme"; pure.
 
 German and Arabic have no gender-neutral form, so the generic masculine is used, as in "der Nutzer".
 """

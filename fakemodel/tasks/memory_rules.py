@@ -1,4 +1,4 @@
-"""What the user's sentences say about them: the patterns, and what each makes of a match; pure."""
+"""Rules for what the user's sentences say about them: the patterns, and what each makes of a match; pure."""
 
 from __future__ import annotations
 

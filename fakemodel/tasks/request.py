@@ -1,4 +1,4 @@
-"""What a structured task is given, and the views of it that rules need; pure."""
+"""The input of a structured task, and the views of it that rules need; pure."""
 
 from __future__ import annotations
 

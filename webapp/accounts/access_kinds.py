@@ -1,4 +1,4 @@
-"""What gets into an account besides its password: shown, and shut out, when the password is reset by mail.
+"""The ways into an account besides its password: shown, and shut out, when the password is reset by mail.
 
 Domains after this one add theirs at the start (`add_kind`).
 """

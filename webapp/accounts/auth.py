@@ -1,4 +1,4 @@
-"""Who is asking, and whether they may: sessions, bearer tokens, CSRF, access rules of views."""
+"""Authentication and access rules: sessions, bearer tokens, CSRF, access rules of views."""
 
 from __future__ import annotations
 
@@ -151,7 +151,9 @@ def _admit() -> Response | None:
 
 
 def _whoever(access: str) -> Identity | None:
-    """Who is asking; nobody if the database is away and the view is public, such as the one that says so."""
+    """Return the identity behind a request; nobody if the database is away and the view is public, such as the one
+    that says so.
+    """
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None
     except SQLAlchemyError as error:

@@ -1,4 +1,4 @@
-"""What the person's browser says about them, for work done without it: time zone and language."""
+"""Facts that the person's browser reports, for work done without it: time zone and language."""
 
 from __future__ import annotations
 

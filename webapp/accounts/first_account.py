@@ -29,7 +29,7 @@ GROUP, GROUPS = 4, 5
 
 
 class FirstAccount:
-    """Whether the first account needs the set-up token, and what that is."""
+    """The set-up token, if the first account needs one."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Who is asking, as the rest of the application sees it."""
+"""The identity behind a request, as the rest of the application sees it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from webapp.errors import Forbidden, Unauthenticated
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who is asking; a copy, so that nothing is loaded unnoticed. Templates know it as `current_user`."""
+    """The identity behind a request; a copy, so that nothing is loaded unnoticed. Templates know it as
+    `current_user`.
+    """
 
     user_id: int
     is_admin: bool
@@ -44,13 +46,13 @@ class Identity:
 
 
 def current_identity() -> Identity | None:
-    """Who is asking; None if nobody is signed in."""
+    """Return the identity behind the request; None if nobody is signed in."""
     identity: Identity | None = g.get("identity")
     return identity
 
 
 def require_identity() -> Identity:
-    """Who is asking, for views that require it. Raises Unauthenticated."""
+    """Return the identity behind the request, for views that require one. Raises Unauthenticated."""
     identity = current_identity()
     if identity is None:
         raise Unauthenticated("Sign in first.")

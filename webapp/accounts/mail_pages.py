@@ -33,14 +33,14 @@ LABELS = {"email": "The e-mail address", "password": "The password", "name": "Th
 
 
 class Address(BaseModel):
-    """Where a mail is to go."""
+    """The address of a mail."""
 
     model_config = ConfigDict(extra="forbid")
     email: Email
 
 
 class Choice(BaseModel):
-    """What somebody who followed a link chooses."""
+    """The choice of somebody who followed a link."""
 
     model_config = ConfigDict(extra="forbid")
     password: Password

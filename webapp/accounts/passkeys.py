@@ -30,7 +30,7 @@ _FAILED = "The passkey could not be used. Try again, or sign in with your passwo
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passkey is used: the site's domain, and its address as the browser gives it."""
+    """The place where a passkey is used: the site's domain, and its address as the browser gives it."""
 
     domain: str
     origin: str

@@ -1,4 +1,4 @@
-"""What a session owes before it may continue: a password of the user's own, or the password once more."""
+"""Checks that a session must pass before it may continue: a password of the user's own, or the password once more."""
 
 from __future__ import annotations
 

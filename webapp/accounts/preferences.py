@@ -1,4 +1,4 @@
-"""What a user can set, and how it is kept."""
+"""A user's settings and their storage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Theme = Literal["system", "light", "dark"]
 
 
 class UserSettings(BaseModel):
-    """What a user can set; kept as JSON with the user, so every field has a default."""
+    """A user's settings; kept as JSON with the user, so every field has a default."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What accounts accept and show: requests, responses, and a user's own settings."""
+"""Input and output of accounts: requests, responses, and a user's own settings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PasswordProof(Request):
 
 
 class AccountChanges(Request):
-    """What a user may change about the account without the password."""
+    """The changes that a user may make to the account without the password."""
 
     name: PersonName | None = None
     settings: SettingsChanges | None = None
@@ -194,7 +194,7 @@ class PasskeyPath(BaseModel):
 
 
 class PasskeyName(Request):
-    """What a passkey is called."""
+    """The name of a passkey."""
 
     name: Line = Field(min_length=1, max_length=100)
 
@@ -241,7 +241,7 @@ class UserOut(BaseModel):
 
 
 class UserQuery(PageQuery):
-    """Which accounts to list."""
+    """A choice of accounts to list."""
 
     q: Line | None = Field(None, max_length=MAX_EMAIL, description="Part of the e-mail address or name.")
 
@@ -254,7 +254,7 @@ class UserList(BaseModel):
 
 
 class UserChanges(Request):
-    """What an admin may change about an account."""
+    """The changes that an admin may make to an account."""
 
     is_admin: Flag | None = None
     is_active: Flag | None = None

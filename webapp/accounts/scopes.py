@@ -1,4 +1,4 @@
-"""What a token may do: the scopes, and which of them a request needs."""
+"""The scopes of tokens, and which of them a request needs."""
 
 from __future__ import annotations
 

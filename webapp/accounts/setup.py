@@ -1,4 +1,4 @@
-"""What the factory wires for accounts: who is asking, other ways to sign in, mail, and the pages."""
+"""The parts of accounts that the factory wires: identity, other ways to sign in, mail, and the pages."""
 
 from __future__ import annotations
 

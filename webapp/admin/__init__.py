@@ -1,1 +1,1 @@
-"""What admins see and do: the state of the site, its users, its jobs."""
+"""Administration: the state of the site, its users, its jobs."""

@@ -1,4 +1,4 @@
-"""What comes in and goes out about groups of people."""
+"""Input and output of groups of people."""
 
 from __future__ import annotations
 

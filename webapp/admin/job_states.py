@@ -1,4 +1,4 @@
-"""What the RQ dashboard shows of queues, jobs, workers and the schedule."""
+"""The RQ dashboard's data: queues, jobs, workers and the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What admins see of a user's journeys, and the reset of a point; every look is recorded in the audit."""
+"""Admins' view of a user's journeys, and the reset of a point; every look is recorded in the audit."""
 
 from __future__ import annotations
 

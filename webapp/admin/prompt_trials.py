@@ -43,7 +43,7 @@ RECENT = 12
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be sent: chat messages and their tokens. `note` says what is added that cannot be shown here."""
+    """A preview of a request: chat messages and their tokens. `note` says what is added that cannot be shown here."""
 
     conversation_id: int
     title: str | None

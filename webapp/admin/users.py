@@ -1,4 +1,4 @@
-"""What an admin does with other accounts; the rules for accounts in general are in webapp/accounts/service.py."""
+"""An admin's actions on other accounts; the rules for accounts in general are in webapp/accounts/service.py."""
 
 from __future__ import annotations
 

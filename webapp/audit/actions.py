@@ -1,4 +1,4 @@
-"""What the audit can record: every action, and how people read it. Another package's action is one more line here."""
+"""The actions that the audit records, and how people read it. Another package's action is one more line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is doing what is being recorded: the person or the program behind a request, or the system itself."""
+"""The actor of an audit event: the person or the program behind a request, or the system itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SYSTEM = Actor("system")
 
 
 def current_actor() -> Actor:
-    """Who sent the current request; the system if there is none."""
+    """Return the sender of the current request; the system if there is none."""
     if not has_request_context():
         return SYSTEM
     identity, address = current_identity(), request.remote_addr or ""

@@ -12,7 +12,9 @@ from webapp.http.validation import Instant
 
 
 class AuditActor(BaseModel):
-    """Who did it. `kind`: you, person, token, service, system or visitor; `name` is the person's or the token's."""
+    """The actor of an event. `kind`: you, person, token, service, system or visitor; `name` is the person's or the
+    token's.
+    """
 
     kind: str
     user_id: int | None

@@ -1,4 +1,5 @@
-"""What an event names, in the reader's language: `what` is recorded in English, as programs and the download get it.
+"""The targets that events name, in the reader's language: `what` is recorded in English, as programs and the download
+get it.
 
 A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
 """

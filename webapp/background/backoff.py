@@ -1,4 +1,4 @@
-"""How often the sweep asks for owed work: soon after a success, ever more rarely while it keeps failing on its own.
+"""The sweep's schedule for owed work: soon after a success, ever more rarely while it keeps failing on its own.
 
 Work that fails because a model or database is unavailable does not count as a failure: it is asked for every minute,
 so that it is done a minute after they are back.

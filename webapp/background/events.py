@@ -1,4 +1,4 @@
-"""What happens to somebody's conversations, memories and journeys, reported for others to pass on; ids, never text."""
+"""Events of somebody's conversations, memories and journeys, reported for others to pass on; ids, never text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blinker import Signal
 
 
 class Kind(StrEnum):
-    """What can be told."""
+    """The kinds of events."""
 
     CONVERSATION_STARTED = "conversation.started"
     CONVERSATION_DELETED = "conversation.deleted"

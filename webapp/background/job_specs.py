@@ -36,7 +36,7 @@ what people's data takes, a slice at a time; and what must never wait for either
 
 @dataclass(frozen=True)
 class JobSpec:
-    """How a job is run.
+    """The way a job is run.
 
     function: dotted path of the RQ function; timeout: seconds, not counting waits for the language model; retries:
     seconds to wait before each further try; model_calls: the most calls of the language model, one after the other; of:

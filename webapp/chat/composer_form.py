@@ -1,4 +1,4 @@
-"""What the composer sends besides the text: files, what was not typed, and the parameters for this message only."""
+"""Fields of the composer besides the text: files, what was not typed, and the parameters for this message only."""
 
 from __future__ import annotations
 

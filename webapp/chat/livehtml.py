@@ -32,7 +32,7 @@ MEMORIES_CHANGED = "memories:changed"
 
 
 class _Page:
-    """What the page of one viewer shows of one reply."""
+    """The state of one viewer's page of a reply."""
 
     def __init__(self, turn_id: int):
         self.turn_id = turn_id

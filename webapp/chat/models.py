@@ -1,4 +1,4 @@
-"""What a turn stores besides its messages."""
+"""Tables of a turn besides its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person chooses for the model of a conversation: temperature, length, effort, additional instructions."""
+"""A person's choices for the model of a conversation: temperature, length, effort, additional instructions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EFFORT_NAMES = N_(
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is chosen, what applies without a choice, and which parameters the model was found to refuse."""
+    """The choices, the values that apply without one, and which parameters the model was found to refuse."""
 
     own: Parameters
     defaults: Parameters

@@ -1,4 +1,4 @@
-"""What a reply may no longer say when it is stored: what was forgotten or withdrawn while it was being written."""
+"""Redaction of replies before they are stored: of what was forgotten or withdrawn while it was being written."""
 
 from __future__ import annotations
 

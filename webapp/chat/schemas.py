@@ -45,7 +45,7 @@ FileIds = Annotated[
 
 
 class SpanFields(BaseModel):
-    """Which characters of a message were not typed, as far as the sender knows."""
+    """A range of characters of a message that was not typed, as far as the sender knows."""
 
     start: Whole = Field(ge=0)
     end: Whole = Field(ge=1)
@@ -105,7 +105,7 @@ class EditedMessage(BaseModel):
 
 
 class Again(BaseModel):
-    """What is wished of another version of a reply."""
+    """The wishes for another version of a reply."""
 
     instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")
     model: Line | None = Field(None, max_length=220, description="The model that writes this version.")

@@ -1,4 +1,4 @@
-"""What a new conversation could begin with; pure, and without a word of what is remembered."""
+"""Suggestions for beginning a conversation; pure, and without a word of what is remembered."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Leave the line out when nothing helps, and never mention it."""
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is offered with a reply, within its limits."""
+    """An offer that comes with a reply, within its limits."""
 
     values: list[str] = field(default_factory=list)
     actions: list[dict[str, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the person answers when a running turn asks whether a call may be made."""
+"""The person's answer to a running turn that asks to make a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How gunicorn serves Commonplace; used by `make run`, the Procfile and the container alike.
+"""Gunicorn's configuration; used by `make run`, the Procfile and the container alike.
 
 Many threads, because a stream occupies one from beginning to end; no green threads, because the MySQL driver blocks.
 """

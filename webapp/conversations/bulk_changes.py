@@ -36,7 +36,9 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What was done to many: the sentence that says how many; the time of a deletion, or what the changed ones were."""
+    """The result of a bulk change: the sentence that says how many; the time of a deletion, or what the changed ones
+    were.
+    """
 
     said: str
     deleted_at: datetime | None

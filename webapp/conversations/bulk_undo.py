@@ -1,4 +1,4 @@
-"""What many conversations were before a bulk change, kept for as long as that can be undone."""
+"""The state of conversations before a bulk change, kept for as long as that can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation is called until the model, or its user, names it; pure."""
+"""The title of a conversation until the model, or its user, names it; pure."""
 
 from __future__ import annotations
 

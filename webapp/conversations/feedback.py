@@ -1,4 +1,4 @@
-"""What people think of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
+"""People's ratings of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
 
 from __future__ import annotations
 

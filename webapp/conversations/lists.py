@@ -1,4 +1,4 @@
-"""How conversations are listed: what a list's filters select, and the index its pages are read along."""
+"""Lists of conversations: what a list's filters select, and the index its pages are read along."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the conversation templates show: messages with their versions, and the sidebar by date."""
+"""Views of the conversation templates: messages with their versions, and the sidebar by date."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MESSAGES_BEFORE = 10  # a message opened by its URL gets some context above it
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Where a message stands among its versions; previous and next are ids."""
+    """The place of a message among its versions; previous and next are ids."""
 
     number: int
     total: int

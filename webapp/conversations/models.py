@@ -214,7 +214,7 @@ class MessageReasoning(Base):
 
 
 class MessageFeedback(Base):
-    """What a person thinks of a reply, and what wrote it; an admin may read the reply only if `may_read` is set."""
+    """A person's rating of a reply, and what wrote it; an admin may read the reply only if `may_read` is set."""
 
     __tablename__ = "message_feedback"
     __table_args__ = (

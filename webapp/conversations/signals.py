@@ -1,4 +1,4 @@
-"""What happens to conversations, for the domains that build on them; sent inside the transaction that does it."""
+"""Events of conversations, for the domains that build on them; sent inside the transaction that does it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a title is made from, and whether it may still be used."""
+    """The source of a title, and whether it may still be used."""
 
     asked: str
     answered: str

@@ -1,4 +1,4 @@
-"""How a statement reads its rows: along which index, for planners that know little about the rows and would choose
+"""Hints along which index a statement reads its rows, for planners that know little about the rows and would choose
 another, and how many at a time.
 
 Neither MariaDB's nor SQLite's planner knows how values are distributed: that hardly any memory is pinned, or that one

@@ -38,7 +38,7 @@ _READABLE = ("complete", "stopped", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a digest is made from: the messages, the state of the conversation then, and the version before it."""
+    """The source of a digest: the messages, the state of the conversation then, and the version before it."""
 
     messages: list[dict[str, str]]
     is_empty: bool

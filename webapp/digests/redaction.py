@@ -1,4 +1,4 @@
-"""What forgetting a memory does to digests: those that may contain it are deleted, and later made again without it."""
+"""The effect of forgetting on digests: those that may contain it are deleted, and later made again without it."""
 
 from __future__ import annotations
 

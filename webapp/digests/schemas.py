@@ -1,4 +1,4 @@
-"""What digests are written from and returned as."""
+"""Input and output of digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys in the storage belong to files: a bucket may hold other things, too; pure."""
+"""Storage keys that belong to files: a bucket may hold other things, too; pure."""
 
 from __future__ import annotations
 

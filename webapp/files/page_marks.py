@@ -1,4 +1,4 @@
-"""How the pages of a file appear in a prompt, and how many tokens they take; pure."""
+"""The form of a file's pages in a prompt, and their tokens; pure."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_KEPT = 400
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to draw: a page (0 for a file that is a picture), how large, and the words to highlight on it."""
+    """A picture to draw: a page (0 for a file that is a picture), how large, and the words to highlight on it."""
 
     page: int = 0
     edge: int = 0

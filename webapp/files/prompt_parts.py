@@ -1,4 +1,4 @@
-"""What a conversation's files add to its prompts: entire files the stable part, the others the pages that fit."""
+"""A conversation's files in its prompts: entire files the stable part, the others the pages that fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class FileTexts:
-    """What goes into the stable part, what goes with the question, and what is stored of each."""
+    """The texts of files for the stable part and for the question, and what is stored of each."""
 
     stable: str = ""
     stable_kept: str = ""

@@ -1,4 +1,4 @@
-"""What files ask the domains that build on them."""
+"""Questions of files to the domains that build on them."""
 
 from __future__ import annotations
 

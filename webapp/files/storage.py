@@ -1,4 +1,4 @@
-"""Where the bytes of files are stored: in a folder on this machine, or in a bucket that speaks S3's protocol.
+"""Storage for the bytes of files: a folder on this machine, or in a bucket that speaks S3's protocol.
 
 Both keep entire files under keys such as `ab/ab12…`, the content's SHA-256, and `ab/ab12….pictures/0-1280.jpg`. What is
 written appears completely or not at all. Everything raises Unavailable while the storage cannot be reached.
@@ -19,7 +19,7 @@ from webapp.files.folder import Folder
 
 
 class Storage(Protocol):
-    """What both can do. Raises FileNotFoundError for a missing key, Unavailable."""
+    """The operations of both storages. Raises FileNotFoundError for a missing key, Unavailable."""
 
     def take(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
         """Store a file's content, from its beginning; until the context ends it can be read at a path."""

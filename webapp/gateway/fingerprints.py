@@ -1,4 +1,4 @@
-"""How a history that a client sends back is recognised: its fingerprint, and whether a reply is the same; pure."""
+"""Recognition of a history that a client sends back: its fingerprint, and whether a reply is the same; pure."""
 
 from __future__ import annotations
 

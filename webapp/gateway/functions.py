@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the assistant said when it called a client's tools, the calls, and their results by call id."""
+    """The assistant's words when it called a client's tools, the calls, and their results by call id."""
 
     text: str
     calls: tuple[Call, ...]

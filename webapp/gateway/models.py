@@ -1,4 +1,4 @@
-"""Which conversation a resent history belongs to."""
+"""The conversations of resent histories."""
 
 from __future__ import annotations
 

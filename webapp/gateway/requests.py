@@ -1,4 +1,4 @@
-"""What both endpoints of the gateway share: reading a request's choices, launching a turn, following a reply."""
+"""Shared steps of the gateway's endpoints: reading a request's choices, launching a turn, following a reply."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Body = TypeVar("_Body", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a reply ended: the kind of its last event, and its data."""
+    """The end of a reply: the kind of its last event, and its data."""
 
     kind: str
     data: dict[str, Any]

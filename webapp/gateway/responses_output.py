@@ -19,7 +19,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a response always says about itself and its request; `created` in seconds."""
+    """The constant fields of a response and its request; `created` in seconds."""
 
     turn_id: int
     created: int

@@ -39,7 +39,7 @@ class UnknownModel(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a request chooses: a model's id (None: the default), where it is held, and how memory is used there."""
+    """The choices of a request: a model's id (None: the default), where it is held, and how memory is used there."""
 
     model: str | None = None
     space_id: int | None = None

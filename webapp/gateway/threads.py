@@ -1,4 +1,4 @@
-"""Where a resent history is continued: in the conversation it came from, or in a new one that begins with it."""
+"""The place where a resent history continues: in the conversation it came from, or in a new one that begins with it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 
 
 class MessageMetadata(BaseModel):
-    """What a program knows of a message besides its words."""
+    """A program's facts about a message besides its words."""
 
     model_config = ConfigDict(extra="ignore")
 

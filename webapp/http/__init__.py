@@ -1,1 +1,3 @@
-"""What views share: kinds of answer, forms, paging, validation, problems, headers; and requests to other servers."""
+"""Shared parts of views: kinds of answer, forms, paging, validation, problems, headers; and requests to other
+servers.
+"""

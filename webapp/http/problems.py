@@ -1,4 +1,4 @@
-"""How failures are reported to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
+"""Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
 
 from __future__ import annotations
 

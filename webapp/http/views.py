@@ -1,4 +1,4 @@
-"""What every view needs: the kind of answer the caller wants, and JSON bodies."""
+"""Common needs of views: the kind of answer the caller wants, and JSON bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which language a reader gets, and translating into it during a request."""
+"""The reader's language, and translation into it during a request."""
 
 from __future__ import annotations
 

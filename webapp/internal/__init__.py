@@ -1,1 +1,1 @@
-"""What other services may read, with a service token."""
+"""Reading by other services, with a service token."""

@@ -1,4 +1,4 @@
-"""What goes out to services."""
+"""Output for services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What services may read from conversations."""
+"""Services' reading of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user does to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
+"""A user's changes to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
 
 from __future__ import annotations
 

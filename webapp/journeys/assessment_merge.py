@@ -1,4 +1,4 @@
-"""How assessments of a point are combined; pure.
+"""Combination of assessments of a point; pure.
 
 Confidences are in 0..1. The weights are the documented ones: high confidence moves little, low confidence follows the
 new assessment.
@@ -19,7 +19,7 @@ HIGH, LOW = 0.8, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """What is stored about a point for a user, without the words. `analyzed` is false before the first assessment.
+    """The stored state of a point for a user, without the words. `analyzed` is false before the first assessment.
 
     `rests_on` counts the pieces of evidence behind the score.
     """
@@ -35,7 +35,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What one assessment of the conversation said about a point."""
+    """One assessment of a point by a conversation."""
 
     is_addressed: bool
     confidence: float

@@ -1,4 +1,4 @@
-"""Which words belong to which point: facts to the quotes they came from, memories to the points they concern; pure."""
+"""Matches of words to points: facts to the quotes they came from, memories to the points they concern; pure."""
 
 from __future__ import annotations
 

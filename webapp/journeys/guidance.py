@@ -1,4 +1,4 @@
-"""What the assistant is told when it opens a point, and during a journey; pure."""
+"""The assistant's guidance when it opens a point, and during a journey; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is told in every turn of a journey: its state, what is missing, and how to move on; pure.
+"""The section about a journey in every turn's prompt: its state, what is missing, and how to move on; pure.
 
 It goes into the changing end of the prompt, before the person's words. Whatever people said is a single line of data.
 """

@@ -1,4 +1,4 @@
-"""What is stored of a guided conversation: its guide, the point it is at, and what the person set aside."""
+"""The stored state of a guided conversation: its guide, the point it is at, and what the person set aside."""
 
 from __future__ import annotations
 

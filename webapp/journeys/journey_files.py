@@ -93,7 +93,7 @@ class FixtureError(DomainError):
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What loading did, as slugs; points as `journey/point`."""
+    """The result of loading, as slugs; points as `journey/point`."""
 
     created: list[str]
     updated: list[str]

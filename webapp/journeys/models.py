@@ -81,7 +81,7 @@ class ConversationPoint(Base):
 
 
 class PointMemory(Base):
-    """What is known about a point for a user, from all conversations.
+    """The knowledge about a point for a user, from all conversations.
 
     The words are in the evidence rows, so that they go with the message or memory they rest on. `evidence_count` is
     how many rows the score rests on: if fewer are left, the point is open again (webapp/journeys/assessment_merge.py).

@@ -1,4 +1,4 @@
-"""What pages, the API and the prompt see of a journey: its points, their state and evidence; plain values."""
+"""Views of a journey for pages, the API and the prompt: its points, their state and evidence; plain values."""
 
 from __future__ import annotations
 

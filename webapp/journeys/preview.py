@@ -16,7 +16,7 @@ MAX_TOKENS = 400
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What would be sent for the first point, and the answer, or an `error`."""
+    """The request for the first point, and the answer, or an `error`."""
 
     prompt: str
     question: str

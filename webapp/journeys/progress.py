@@ -1,4 +1,4 @@
-"""How far a user is with each journey: what the library, the start page and the sidebar show."""
+"""A user's progress in each journey: what the library, the start page and the sidebar show."""
 
 from __future__ import annotations
 

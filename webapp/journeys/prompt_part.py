@@ -1,4 +1,4 @@
-"""What a journey adds to the prompts of its conversations."""
+"""A journey's part of the prompts of its conversations."""
 
 from __future__ import annotations
 

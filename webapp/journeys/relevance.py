@@ -1,4 +1,4 @@
-"""Whether a memory is relevant to a point by meaning, not only by shared words."""
+"""Relevance of a memory to a point by meaning, not only by shared words."""
 
 from __future__ import annotations
 

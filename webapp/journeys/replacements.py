@@ -1,4 +1,4 @@
-"""Which earlier answers a new one replaces, and which it only disagrees with; pure.
+"""Earlier answers that a new one replaces or only disagrees with; pure.
 
 Only what the assessment names as taken back is replaced. Two different answers are otherwise left side by side for the
 person to settle.
@@ -24,7 +24,7 @@ class Known:
 
 @dataclass(slots=True)
 class Replaced:
-    """What of an earlier piece is no longer true."""
+    """The part of an earlier piece that is no longer true."""
 
     statements: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)

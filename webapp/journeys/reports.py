@@ -45,7 +45,7 @@ class ReportState:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a summary is made from; `digest` changes with it."""
+    """The source of a summary; `digest` changes with it."""
 
     report: Report
     evidence_ids: list[int]

@@ -34,7 +34,7 @@ class ConversationPointPath(BaseModel):
 
 
 class PointAnswer(BaseModel):
-    """What the user says about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
+    """A user's answer about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
 
     answer: Literal["yes", "no", "both"] | None = Field(
         None,

@@ -46,7 +46,7 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
 def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:
-    """When a memory is forgotten, so are the answers with its words: the points that rest on them are reopened."""
+    """Forget, with a memory, the answers with its words: the points that rest on them are reopened."""
     mine = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
     found = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(mine))
     gone = rows_changed(found.where(PointEvidence.memory_id.in_(memory_ids)))

@@ -1,4 +1,4 @@
-"""What the page of a new conversation offers to continue: the last conversations, and journeys that are under way."""
+"""Offers to continue on the page of a new conversation: the last conversations, and journeys that are under way."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What spaces mean for conversations and memories: facts about the person of a legacy, moving, leaving, deleting."""
+"""Legacies, and spaces in conversations and memories: facts about the person of a legacy, moving, leaving, deleting."""

@@ -25,8 +25,8 @@ from webapp.spaces.versions import touch
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a move does: memories that go along, those among them that others can see now and will not any more, those
-    that are archived because their new place has another value under their key, and those that stay."""
+    """The effect of a move: memories that go along, those among them that others can see now and will not any more,
+    those that are archived because their new place has another value under their key, and those that stay."""
 
     along: list[Memory] = field(default_factory=list)
     withdrawn: list[Memory] = field(default_factory=list)

@@ -17,7 +17,7 @@ SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the prompt says about the facts in use, and their memory ids by the numbers that it gives them."""
+    """The prompt's list of facts in use, and their memory ids by the numbers that it gives them."""
 
     text: str = ""
     numbered: Mapping[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Where in the user's words a proposed fact is stated: the given quote, else the sentence that says it. Pure."""
+"""The place in the user's words that states a proposed fact: the given quote, else the sentence that says it. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes in and goes out about facts and moves."""
+"""Input and output of facts and moves."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class MovedMemory(BaseModel):
 
 
 class MoveReport(BaseModel):
-    """What a move would do; nothing has happened."""
+    """A preview of a move."""
 
     memories: list[MovedMemory]
     needs_confirmation: bool

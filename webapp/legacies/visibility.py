@@ -1,4 +1,4 @@
-"""What withdrawing and forgetting do for other members: their replies, summaries and digests lose what was shared.
+"""The effect of withdrawing and forgetting on other members: their replies, summaries and digests lose what was shared.
 
 A reply's receipt names what was in its prompt, which shows in which conversations somebody else's memory was used, and
 which others recalled something from those. What the owners of those conversations said in them stays.

@@ -1,4 +1,4 @@
-"""What a model server turned out to accept, discovered once per (URL, model) and remembered."""
+"""Capabilities of a model server, discovered once per (URL, model) and remembered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which embedder makes vectors now: the home one, or one on another server that has been chosen since."""
+"""The choice of the embedder that makes vectors: the home one, or one on another server that has been chosen since."""
 
 from __future__ import annotations
 

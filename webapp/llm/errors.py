@@ -1,4 +1,4 @@
-"""What can go wrong with a model, in words a user can act on.
+"""Errors of models, in words a user can act on.
 
 A detail may end with the reason that the provider gives, shortened, and without anything like a URL or a key.
 """

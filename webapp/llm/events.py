@@ -1,4 +1,4 @@
-"""What a streamed chat completion consists of, and the decoder from its bytes; no I/O here.
+"""Events of a streamed chat completion, and the decoder from its bytes; no I/O here.
 
 The decoder takes whatever a network read returns: events may be cut anywhere, even within a character. All text of one
 read is joined into one delta, because everything downstream costs per delta, not per character.

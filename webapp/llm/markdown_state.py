@@ -1,4 +1,4 @@
-"""Whether a place in a Markdown text that is still being written is code, a quotation, or plain text; pure.
+"""The state of a growing Markdown text at a place: code, a quotation, or plain text; pure.
 
 Follows CommonMark's containers (lists, quotes) and code (fenced, indented, inline) as far as that can be known before
 the text goes on: inline code lasts until it is closed or its paragraph ends.

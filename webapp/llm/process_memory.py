@@ -1,4 +1,4 @@
-"""How much memory this process holds, and returning what it does not need."""
+"""The memory that this process holds, and the return of what it does not need."""
 
 from __future__ import annotations
 

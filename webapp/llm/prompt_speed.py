@@ -1,4 +1,4 @@
-"""How long a model takes to read a prompt, by the speed that a test measured; pure."""
+"""The time a model takes to read a prompt, by the speed that a test measured; pure."""
 
 from __future__ import annotations
 

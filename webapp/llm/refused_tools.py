@@ -1,4 +1,4 @@
-"""Which of the offered tools a model server refuses, found by asking it with ever fewer of them."""
+"""Tools that a model server refuses, found by asking it with ever fewer of them."""
 
 from __future__ import annotations
 

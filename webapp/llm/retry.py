@@ -1,4 +1,4 @@
-"""How long to wait before trying a model call again."""
+"""The wait before a model call is tried again."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Where the models are and how patient to be; times are in seconds.
+    """Addresses of the models and how patient to be; times are in seconds.
 
     `first_token_timeout` is how long one call of a reply waits for a server that has sent nothing, whatever is tried in
     that time; one that sends comments meanwhile is waited for up to `request_timeout`. If an admin set it

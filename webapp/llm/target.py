@@ -1,4 +1,4 @@
-"""Which model on which server writes a reply."""
+"""The model and server that write a reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bare model writes into its text that is not text: tool calls, which are made, and our prompt's tags; pure.
+"""Parts of a bare model's text that are not text: tool calls, which are made, and our prompt's tags; pure.
 
 Between the marks of a dialect (`dialects.json`), or as bare JSON. A block with a readable call becomes that call; one
 that names a tool but cannot be read is hidden; everything else is text. In code or a block quote a call is an example,

@@ -1,4 +1,4 @@
-r"""How much of an unfinished text can be shown: an incomplete table, formula or fence is held back; pure.
+r"""The part of an unfinished text that can be shown: an incomplete table, formula or fence is held back; pure.
 
 Nothing is lost: what is held back appears as soon as its meaning is clear, or at the end of the text.
 """

@@ -1,4 +1,4 @@
-"""Where a Markdown text that is still growing can be split for good."""
+"""Places where a growing Markdown text can be split for good."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CODE_GROWTH = 64  # code is cheap: escaped, highlighted now and then
 
 
 class Update(NamedTuple):
-    """What to append for good, and what to show after it in place of the last tail (None: leave it)."""
+    """The text to append for good, and the tail to show after it in place of the last tail (None: leave it)."""
 
     finished_html: list[Markup]
     tail_html: Markup | None

@@ -1,4 +1,4 @@
-"""Where a program may look: in the spaces that its token names, or everywhere its person can."""
+"""The places where a program may look: in the spaces that its token names, or everywhere its person can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs read: found by the same searches and scopes as everywhere else, short, and in the audit."""
+"""Reading by other programs: found by the same searches and scopes as everywhere else, short, and in the audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs change: proposals for the person to review, unless their token may write."""
+"""Changes by other programs: proposals for the person to review, unless their token may write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How lists of memories are read: what their filters select, and the index a page is read along."""
+"""Lists of memories: what their filters select, and the index a page is read along."""
 
 from __future__ import annotations
 

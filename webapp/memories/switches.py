@@ -1,4 +1,4 @@
-"""Whether memory is read and made at all, and in one conversation."""
+"""The switches of memory: for the account and for one conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which IP addresses are on the open internet; pure. Checked before any request to an address that somebody entered."""
+"""IP addresses of the open internet; pure. Checked before any request to an address that somebody entered."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class RequestFailed(_Told):
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """What may be reached even though it is inside this network: host names and networks."""
+    """Addresses that may be reached although they are inside this network: host names and networks."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()

@@ -22,7 +22,9 @@ MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 
 class Metadata(BaseModel):
-    """What a program registers, or what its document says (RFC 7591). Anything not named here has no effect."""
+    """The data that a program registers, or that its document gives (RFC 7591). Anything not named here has no
+    effect.
+    """
 
     model_config = ConfigDict(extra="ignore")
 

@@ -26,7 +26,7 @@ class OAuthClient(Base):
 
 
 class OAuthGrant(Base):
-    """What a person lets a program do. Its access token is a row of `api_tokens`, whose secret is renewed in place."""
+    """A person's consent to a program. Its access token is a row of `api_tokens`, whose secret is renewed in place."""
 
     __tablename__ = "oauth_grants"
 

@@ -195,7 +195,7 @@ class _Issuer(IssuerParameter):  # type: ignore[misc]
 
 
 class Consent:
-    """What a person decided on the consent page."""
+    """A person's decision on the consent page."""
 
     def __init__(self, user_id: int, scope: Any, space_ids: frozenset[int] | None) -> None:
         self.user_id = user_id

@@ -1,4 +1,4 @@
-"""What people let programs do: consent, codes, rotating tokens, and ending it all."""
+"""Consent of people to programs: consent, codes, rotating tokens, and ending it all."""
 
 from __future__ import annotations
 

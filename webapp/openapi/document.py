@@ -84,8 +84,8 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """What a view declares: its access rule, whether service tokens may use it or none may, whether it is idempotent,
-    and the statuses of problems that it describes itself."""
+    """The declarations of a view: its access rule, whether service tokens may use it or none may, whether it is
+    idempotent, and the statuses of problems that it describes itself."""
 
     access: str = "user"
     services: bool = False

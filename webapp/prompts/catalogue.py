@@ -1,4 +1,4 @@
-"""Which prompts there are, what each may contain, and whether a text will do as one; pure, except for shipped texts."""
+"""The catalogue of prompts and the check of a text for one; pure, except for shipped texts."""
 
 from __future__ import annotations
 

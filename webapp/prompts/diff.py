@@ -1,4 +1,4 @@
-"""What changed between two texts, line by line and, within a changed line, word by word; pure."""
+"""The differences between two texts, line by line and, within a changed line, word by word; pure."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class PromptVersion(Base):
 
 
 class Prompt(Base):
-    """Which version of a prompt is in use: one row per prompt, so there is always exactly one, and it exists."""
+    """The version of a prompt in use: one row per prompt, so there is always exactly one, and it exists."""
 
     __tablename__ = "prompts"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""What placeholders stand for in a conversation: each domain registers the source of its own values."""
+"""Values of placeholders in a conversation: each domain registers the source of its own values."""
 
 from __future__ import annotations
 

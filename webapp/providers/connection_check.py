@@ -47,7 +47,7 @@ _TOOL = {
 
 
 class Sum(BaseModel):
-    """What the test of structured answers asks for."""
+    """The answer that the test of structured answers asks for."""
 
     total: int
 

@@ -15,7 +15,7 @@ PURPOSE = b"model connections"
 
 @dataclass(frozen=True)
 class Secrets:
-    """What a connection must not reveal."""
+    """The secrets of a connection."""
 
     api_key: str = field(default="", repr=False)
     headers: dict[str, str] = field(default_factory=dict, repr=False)

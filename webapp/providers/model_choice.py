@@ -1,4 +1,4 @@
-"""What the caller may choose, chose last and likes most."""
+"""Models that the caller may choose, chose last and likes most."""
 
 from __future__ import annotations
 

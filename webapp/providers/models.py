@@ -74,7 +74,7 @@ class ModelOfferGroup(Base):
 
 
 class MemoryGrade(Base):
-    """What a model reached in the exam of those that write memories (`memories/learning/exam.py`).
+    """A model's grade in the exam of those that write memories (`memories/learning/exam.py`).
 
     `recall` is the share of right statements that it found, `key_share` that of their keys, `false_share` that of the
     wrong ones that it made, of which there are `cases`. `model_key` is a hash of server and model.

@@ -16,7 +16,7 @@ MAKES_VECTORS: tuple[str, ...] = tuple(_DATA["makes_vectors"])
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where a provider's server is, where its keys are made, the headers it wants (`{key}` stands for the key), and
+    """A provider: its server, the place where its keys are made, the headers it wants (`{key}` stands for the key), and
     what the names of its best models begin with, the best first."""
 
     id: str

@@ -35,7 +35,7 @@ class OfferedModel:
 
 @dataclass(frozen=True, slots=True)
 class LoadedConnections:
-    """What the enabled connections offer, their servers, and what was chosen for vectors and for background work."""
+    """The enabled connections: their offers and servers, and what was chosen for vectors and for background work."""
 
     offered: list[OfferedModel]
     servers: list[ModelSettings]

@@ -183,7 +183,7 @@ class Price(BaseModel):
 
 
 class MemoryGradeOut(BaseModel):
-    """What a model reached in the exam of those that write memories."""
+    """A model's grade in the exam of those that write memories."""
 
     recall: float = Field(description="The share of right statements that it finds.")
     false_share: float = Field(description="The share of wrong ones that it makes.")

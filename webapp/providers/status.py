@@ -1,4 +1,6 @@
-"""Who answers: what the banner, the start page, the administration and the doctor say about it, from one place."""
+"""The status of whoever answers: what the banner, the start page, the administration and the doctor say about it,
+from one place.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Status:
 
 
 def status_for(user_id: int, *, is_admin: bool) -> Status:
-    """Who answers this person."""
+    """Return the status for a person."""
     offered = next(found for found in models_for_user(user_id, is_admin=is_admin) if found.is_default)
     target = offered.target
     if target.id != HOME_ID:
@@ -39,7 +41,7 @@ def status_for(user_id: int, *, is_admin: bool) -> Status:
 
 
 def status() -> Status:
-    """Who answers the caller; for a command, who answers an admin."""
+    """Return the status for the caller; for a command, that for an admin."""
     identity = current_identity()
     return status_for(identity.user_id if identity else 0, is_admin=identity is None or identity.is_admin)
 

@@ -1,4 +1,4 @@
-"""How much a model can read, as its server's list of models reports it; pure."""
+"""The window of a model, as its server's list of models reports it; pure."""
 
 from __future__ import annotations
 

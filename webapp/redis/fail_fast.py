@@ -1,4 +1,4 @@
-"""How long to wait for Redis: one time-out, not one per command.
+"""The wait for Redis: one time-out, not one per command.
 
 A request asks Redis for several things, one after the other. If it does not answer, each of them would wait as long
 as the first; so for a moment after a time-out the whole process asks nothing at all.

@@ -1,4 +1,4 @@
-"""What changed in a user's passages, numbered in commit order, so that every process's index can follow."""
+"""Changes of a user's passages, numbered in commit order, so that every process's index can follow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an index has got: the passage version, the version of the user's memory, and the user's spaces with the
+    """The position of an index: the passage version, the version of the user's memory, and the user's spaces with the
     version of each."""
 
     version: int = 0
@@ -101,7 +101,7 @@ class PassageMarks(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What an index has missed; `complete` is False when some of it is no longer kept."""
+    """The changes that an index has missed; `complete` is False when some of it is no longer kept."""
 
     position: Position
     changes: Sequence[Change] = ()

@@ -1,4 +1,4 @@
-"""Which documents of spaces the replies of a conversation drew on."""
+"""Documents of spaces that the replies of a conversation drew on."""
 
 from __future__ import annotations
 

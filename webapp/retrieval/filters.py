@@ -1,4 +1,4 @@
-"""Which rows of an index a search may return."""
+"""The rows of an index that a search may return."""
 
 from __future__ import annotations
 

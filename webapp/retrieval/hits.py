@@ -1,4 +1,4 @@
-"""What a search found, row by row of an index, as values: every column is read once for all rows."""
+"""The hits of a search, row by row of an index, as values: every column is read once for all rows."""
 
 from __future__ import annotations
 

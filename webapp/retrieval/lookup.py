@@ -33,7 +33,7 @@ FEW_TERMS = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a reply needs to know. `verbatim_from`: the first message of the conversation that the prompt holds."""
+    """The question of a look-up. `verbatim_from`: the first message of the conversation that the prompt holds."""
 
     user_id: int
     text: str
@@ -48,8 +48,9 @@ class Question:
 
 @dataclass(slots=True)
 class Result:
-    """What was found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is because
-    the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step; `asked` holds
+    """The passages found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is
+    because the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step;
+    `asked` holds
     the question's words, stemmed."""
 
     items: list[FoundPassage] = field(default_factory=list)

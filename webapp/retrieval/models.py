@@ -1,4 +1,4 @@
-"""What retrieval stores: vectors of messages, chunks, what changed for whom, receipts, and users' verdicts on them."""
+"""Tables of retrieval: vectors of messages, chunks, what changed for whom, receipts, and users' verdicts on them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class PassageVersion(Base):
 
 
 class PassageChange(Base):
-    """What changed with a version: messages (from an id on) and chunks of the conversation `ref_id`, the vector of the
+    """The change of a version: messages (from an id on) and chunks of the conversation `ref_id`, the vector of the
     memory `ref_id` (0: of many), a document, or the user's verdicts. Old ones are pruned: an index that missed some is
     rebuilt.
     """
@@ -124,7 +124,7 @@ class TurnReceipt(Base):
 
 
 class PassageVerdict(Base):
-    """What a user said about a passage under a reply. `terms` are the words of the question it was found for: a passage
+    """A user's verdict on a passage under a reply. `terms` are the words of the question it was found for: a passage
     called not relevant ranks lower for questions in those words."""
 
     __tablename__ = "passage_verdicts"

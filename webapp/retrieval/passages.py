@@ -1,4 +1,4 @@
-"""What is searched and what is found: plain values."""
+"""Passages that are searched and found: plain values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively; `speaker`
+    """The passages that a search may return; `since` and `until` bound `created_at`, the latter exclusively; `speaker`
     leaves only messages of that role.
 
     `only_conversation` leaves out messages and chunks of all others; `verbatim` (conversation, message id) leaves out

@@ -1,4 +1,4 @@
-"""What the templates of receipts and search show: lines with their reason, quote and age, in words."""
+"""Views of receipts and search: lines with their reason, quote and age, in words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _REASONS = N_(
 
 @dataclass(frozen=True, slots=True)
 class UsedCounts:
-    """How much a reply saw: what was found for the question, documents, and what every reply sees."""
+    """Counts of what a reply saw: what was found for the question, documents, and what every reply sees."""
 
     relevant: int = 0
     documents: int = 0
@@ -99,7 +99,7 @@ class ShownItem:
 
 @dataclass(frozen=True, slots=True)
 class ShownReceipt:
-    """What the reply saw, in the groups of UsedCounts, and what was considered and left out."""
+    """The receipt of a reply, in the groups of UsedCounts, and what was considered and left out."""
 
     relevant: list[ShownItem] = field(default_factory=list)
     documents: list[ShownItem] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What was considered for a reply, and what the user says about it."""
+"""Passages considered for a reply, and the user's verdicts on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see a passage: the one predicate, for single passages and for columns of them."""
+"""Access to passages: the one predicate, for single passages and for columns of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What retrieval needs in an application: the cache of indexes, query vectors, and signal handlers."""
+"""Parts of retrieval in an application: the cache of indexes, query vectors, and signal handlers."""
 
 from __future__ import annotations
 

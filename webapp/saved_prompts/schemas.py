@@ -1,4 +1,4 @@
-"""What comes in and goes out about saved prompts."""
+"""Input and output of saved prompts."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def init_library() -> None:
 
 
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
-    """What a member shared goes with them: it is theirs alone again or, if they say so, deleted."""
+    """Take what a member shared out of a space: it is theirs alone again or, if they say so, deleted."""
     mine = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if forget:
         db.session.execute(delete(SavedPrompt).where(*mine))

@@ -1,4 +1,4 @@
-"""When something is due that repeats: wall-clock rules (RFC 5545) in somebody's time zone, as instants. Pure.
+"""Times of something that repeats: wall-clock rules (RFC 5545) in somebody's time zone, as instants. Pure.
 
 A rule is about local times, each of which is one instant: an hour that is skipped in spring counts as the next one, one
 that comes twice in autumn as the first.

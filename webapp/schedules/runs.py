@@ -1,4 +1,4 @@
-"""What is due is claimed once, whoever looks; its message is sent as an ordinary turn, by a worker."""
+"""Runs of schedules: each is claimed once, whoever looks; its message is sent as an ordinary turn, by a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes in and goes out about schedules."""
+"""Input and output of schedules."""
 
 from __future__ import annotations
 

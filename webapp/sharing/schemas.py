@@ -1,4 +1,4 @@
-"""What comes in and goes out about shared links."""
+"""Input and output of shared links."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ EXCHANGE_WORDS = 60
 
 @dataclass(frozen=True)
 class SharedConversation:
-    """What a visitor sees: a title, some of the messages, and the id after which there are more, if any.
+    """A visitor's view: a title, some of the messages, and the id after which there are more, if any.
 
     A range has no title: the conversation's may tell what is said outside the range.
     """
@@ -97,7 +97,9 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
 
 @dataclass(frozen=True)
 class Exchange:
-    """Where a shared range can begin or end: a question, its first words, and the last message before the next one."""
+    """A possible beginning or end of a shared range: a question, its first words, and the last message before the
+    next one.
+    """
 
     first_id: int
     last_id: int

@@ -99,7 +99,7 @@ def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
 @login_required
 def list_members(path: SpacePath) -> ViewResult:
-    """Who belongs to the space; the owner also sees open invitations."""
+    """List the members of a space; the owner also sees open invitations."""
     return MemberList(members=members.list_members(current_user_id(), path.space_id)).model_dump(mode="json")
 
 
@@ -191,6 +191,6 @@ def delete_document(path: DocumentPath) -> ViewResult:
 @blueprint.get("/ai/personas", responses={200: PersonaList})
 @login_required
 def list_personas() -> ViewResult:
-    """Who can speak in a legacy."""
+    """List the personas that can speak in a legacy."""
     found = [PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()]
     return PersonaList(personas=found).model_dump(mode="json")

@@ -53,7 +53,7 @@ _COLUMNS = tuple(
 
 
 class VectorProgress(NamedTuple):
-    """How many vectors of a document were made, and whether some are still to be made."""
+    """The number of a document's vectors, and whether some are still to be made."""
 
     vectors: int
     more: bool

@@ -1,4 +1,4 @@
-"""Who belongs to a space: invitations, joining, leaving, removing, handing over."""
+"""Members of a space: invitations, joining, leaving, removing, handing over."""
 
 from __future__ import annotations
 

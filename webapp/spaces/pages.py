@@ -119,7 +119,7 @@ def change(space_id: int) -> ViewResult:
 @blueprint.get("/spaces/<int:space_id>/members")
 @login_required
 def people(space_id: int) -> ViewResult:
-    """Who belongs to a space."""
+    """Show the members of a space."""
     return _people(space_id)
 
 

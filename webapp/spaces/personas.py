@@ -1,4 +1,4 @@
-"""Who speaks in a legacy: the personas of the memorial agent, as data. Pure."""
+"""Speakers in a legacy: the personas of the memorial agent, as data. Pure."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class ConsequenceOut(BaseModel):
 
 
 class Consequences(BaseModel):
-    """What would happen; nothing has."""
+    """The consequences of an action that has not happened."""
 
     consequences: list[ConsequenceOut]
 

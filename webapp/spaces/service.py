@@ -69,7 +69,7 @@ def require_member(user_id: int, space_id: int) -> None:
 
 
 def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
-    """Who speaks in a conversation of a space: the wished persona; in a legacy, by default the space's own.
+    """Return the speaker in a conversation of a space: the wished persona; in a legacy, by default the space's own.
 
     Raises NotFound for a space the user does not belong to, Invalid for an unknown persona in a legacy.
     """

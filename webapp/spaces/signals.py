@@ -1,4 +1,4 @@
-"""What happens to spaces, for the domains that build on them; sent inside the transaction that does it."""
+"""Events of spaces, for the domains that build on them; sent inside the transaction that does it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ originals_left = Signal()
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What will happen to some of a user's things: how many of which kind, and a sentence about them."""
+    """A consequence for some of a user's things: how many of which kind, and a sentence about them."""
 
     kind: str
     count: int

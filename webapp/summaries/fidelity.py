@@ -1,4 +1,4 @@
-"""What a summary must not lose: the numbers, dates and names that the user gave; pure.
+"""Particulars that a summary must not lose: the numbers, dates and names that the user gave; pure.
 
 Models drop the very words a summary is for. What is missing is found after the call and appended as the user's own
 sentences.

@@ -38,7 +38,7 @@ at most 120 words: what a person would still want to know later. Keep names, num
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an overview will stand for, and whether it may still be stored."""
+    """The source of an overview, and whether it may still be stored."""
 
     user_id: int | None
     space_id: int | None

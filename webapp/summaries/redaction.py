@@ -1,4 +1,4 @@
-"""What forgetting a memory does to models' texts about conversations: summaries lose what retells it, titles too."""
+"""The effect of forgetting on models' texts about conversations: summaries lose what retells it, titles too."""
 
 from __future__ import annotations
 

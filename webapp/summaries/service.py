@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What a summary will cover: the range, what was said in it, and the summary before it."""
+    """The part that a summary will cover: the range, what was said in it, and the summary before it."""
 
     user_id: int
     is_temporary: bool

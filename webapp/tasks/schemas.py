@@ -1,4 +1,4 @@
-"""What comes in and goes out about tasks."""
+"""Input and output of tasks."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ Key = tuple[str, ...]
 
 
 class Recorder:
-    """What this process has measured since it last handed on its numbers: count, sum and count per bucket, by key."""
+    """The measurements of this process since it last handed on its numbers: count, sum and count per bucket, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Where a quote occurs in a text: verbatim, except for white space, case, quotes, dashes, bold and Unicode forms."""
+"""The place of a quote in a text: verbatim, except for white space, case, quotes, dashes, bold and Unicode forms."""
 
 from __future__ import annotations
 

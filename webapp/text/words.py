@@ -141,7 +141,7 @@ def _english_term(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DateWords:
-    """What a query says about dates; tuples are empty if it says nothing."""
+    """The dates in a query; tuples are empty if it says nothing."""
 
     years: tuple[int, ...] = ()
     months: tuple[int, ...] = ()

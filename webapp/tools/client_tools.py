@@ -32,7 +32,8 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTools:
-    """What a request brings along for the model, in the protocol's terms: tools, and the format of the answer.
+    """The tools that a request brings along for the model, in the protocol's terms: tools, and the format of the
+    answer.
 
     `choice`, `parallel` and `form` (a `response_format`) go to the model unchanged; with `alone`, none of our tools are
     offered, because one of these must be called.

@@ -1,4 +1,4 @@
-"""Which models do not get a tool because their server refuses it; found out in replies, and known for a day."""
+"""Models that do not get a tool because their server refuses it; found out in replies, and known for a day."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """What to request. `inside` allows addresses in this network, which an admin may name."""
+    """A request to make. `inside` allows addresses in this network, which an admin may name."""
 
     url: str
     method: str = "GET"

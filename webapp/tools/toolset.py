@@ -37,8 +37,8 @@ class ToolFailed(Exception):
 
 @dataclass(slots=True)
 class Surroundings:
-    """What a call may use: the user's time, the tokens its result may have, and the texts from which a URL may be
-    taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
+    """The surroundings of a call: the user's time, the tokens its result may have, and the texts from which a URL may
+    be taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
 
     now: datetime
     tokens: int = MOST_TOKENS

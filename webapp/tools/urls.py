@@ -1,4 +1,4 @@
-"""What a URL may look like, and where it may come from; pure."""
+"""The allowed forms and sources of a URL; pure."""
 
 from __future__ import annotations
 

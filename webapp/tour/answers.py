@@ -1,4 +1,4 @@
-"""What the screen tour answers. It understands nothing and says so; pure.
+"""Answers of the screen tour. It understands nothing and says so; pure.
 
 It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
 """

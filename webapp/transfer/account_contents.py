@@ -1,4 +1,4 @@
-"""What an account contains, counted for the page on which it is deleted."""
+"""The contents of an account, counted for the page on which it is deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 
 @dataclass(frozen=True)
 class Belongings:
-    """How much is deleted; which spaces are, which go to another member, and how many documents stay in spaces."""
+    """The extent of a deletion; which spaces are deleted, which go to another member, and how many documents stay in
+    spaces.
+    """
 
     conversations: int
     memories: int

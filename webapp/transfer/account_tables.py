@@ -1,4 +1,4 @@
-"""What an account contains, part by part: which rows are whose, in which file of an export, in which order."""
+"""The contents of an account, part by part: which rows are whose, in which file of an export, in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export consists of, whichever program wrote it: plain data, made by the readers."""
+"""The contents of an export, whichever program wrote it: plain data, made by the readers."""
 
 from __future__ import annotations
 

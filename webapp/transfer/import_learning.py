@@ -47,7 +47,7 @@ Price = tuple[float | None, float | None] | None
 
 @dataclass(frozen=True)
 class Estimate:
-    """What learning from an import is likely to take; `dollars` is None if the model's price is unknown."""
+    """The likely cost of learning from an import; `dollars` is None if the model's price is unknown."""
 
     conversations: int
     calls: int

@@ -86,7 +86,7 @@ class ImportSource(Base):
 
 
 class ImportedMessage(Base):
-    """Which message of the other program a message corresponds to; `digest` is of its words as they were imported."""
+    """The message of the other program that a message corresponds to; `digest` is of its words as imported."""
 
     __tablename__ = "imported_messages"
     __table_args__ = (
@@ -130,8 +130,8 @@ class Export(Base):
 
 
 class RestoredRow(Base):
-    """Which row here a row of a Commonplace export became, to resolve references and to undo it; also marks the files
-    that other imports brought."""
+    """The row here that a row of a Commonplace export became, to resolve references and to undo it; also marks the
+    files that other imports brought."""
 
     __tablename__ = "restored_rows"
 

@@ -32,8 +32,8 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """How many proposals were decided on, how many stay because they contradict another memory, and the id of the last
-    one considered: 0 if there was none."""
+    """The numbers of proposals that were decided on and that stay because they contradict another memory, and the id
+    of the last one considered: 0 if there was none."""
 
     done: int
     left: int

@@ -1,4 +1,4 @@
-"""What comes in and goes out about imports and exports."""
+"""Input and output of imports and exports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LearnFields(BaseModel):
 
 
 class LearningOut(BaseModel):
-    """What learning is likely to take, how it stands, and what it has taken and found so far."""
+    """The likely cost of learning, its progress, and what it has taken and found so far."""
 
     status: str | None
     conversations: int

@@ -1,4 +1,4 @@
-"""What the factory wires for imports, exports and leaving."""
+"""The parts that the factory wires for imports, exports and leaving."""
 
 from __future__ import annotations
 

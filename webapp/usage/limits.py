@@ -1,4 +1,4 @@
-"""Which limits apply to somebody: their own, else the largest of their groups', else everybody's; pure."""
+"""The limits that apply to somebody: their own, else the largest of their groups', else everybody's; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much may be spent in a period; None means no limit of that kind."""
+    """The limit of a period; None means no limit of that kind."""
 
     whose: str
     period: str

@@ -1,4 +1,4 @@
-"""What each reply and each piece of background work cost in tokens, and how much people may spend."""
+"""The cost of replies and background work in tokens, and people's limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class UsageRecord(Base):
 
 
 class Quota(Base):
-    """How much may be spent in a period: by one user, by each member of a group or, without either, by everybody who
+    """The limit of a period: for one user, by each member of a group or, without either, by everybody who
     has no other quota."""
 
     __tablename__ = "quotas"

@@ -1,4 +1,4 @@
-"""What tokens cost, in dollars: by the admin's prices if there are any, else by genai-prices, which works offline."""
+"""Prices of tokens in dollars: by the admin's prices if there are any, else by genai-prices, which works offline."""
 
 from __future__ import annotations
 

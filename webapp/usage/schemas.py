@@ -1,4 +1,4 @@
-"""What comes in and goes out about usage."""
+"""Input and output of usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person's models count tokens, learned from what they reported for recent replies; needs no tokenizer."""
+"""The way a person's models count tokens, learned from what they reported for recent replies; needs no tokenizer."""
 
 from __future__ import annotations
 

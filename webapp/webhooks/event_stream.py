@@ -1,4 +1,4 @@
-"""What happens, as a bounded stream per person in Redis: kept while somebody is listening, or was lately."""
+"""Events, as a bounded stream per person in Redis: kept while somebody is listening, or was lately."""
 
 from __future__ import annotations
 

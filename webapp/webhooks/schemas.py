@@ -1,4 +1,4 @@
-"""What comes in and goes out about webhooks."""
+"""Input and output of webhooks."""
 
 from __future__ import annotations
 

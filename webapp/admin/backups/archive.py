@@ -41,7 +41,9 @@ def reason(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made with."""
+    """The contents of a backup. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made
+    with.
+    """
 
     made_at: str
     revision: str

@@ -1,4 +1,4 @@
-"""What checking an installation finds, and how it is printed."""
+"""The findings of a check of an installation, and their printed form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a stream gets from us to a browser word by word: tried through the public URL.
+"""A check that streams reach a browser word by word, tried through the public URL.
 
 The doctor leaves a key in Redis; `/healthz/stream`, requested with it, says what the request looked like on arrival
 and then sends three lines with pauses in between. Through a proxy that buffers they arrive together.

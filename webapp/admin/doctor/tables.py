@@ -1,4 +1,4 @@
-"""Whether the tables are as this version expects them: an interrupted upgrade may have left something out."""
+"""A check that the tables are as this version expects them: an interrupted upgrade may have left something out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the model's window a prompt may take, and how much each of its sections; pure numbers."""
+"""Budgets of a prompt and its sections within the model's window; pure numbers."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class ComposedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
-    """What a reply that is being written adds to the prompt of its conversation.
+    """Additions of a reply that is being written to the prompt of its conversation.
 
     `instruction` is what the user asks of this version of it, `addition` what an admin tells its model. `window` is
     the model's, in tokens; `tool_tokens` are kept free for tool results; `longest` is the most tokens that the model's

@@ -1,4 +1,4 @@
-"""What was retrieved for a turn, as excerpts within a budget: small pieces by rank, grouped by conversation."""
+"""Retrieved passages of a turn, as excerpts within a budget: small pieces by rank, grouped by conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_ROOM = "over the section's budget"
 
 @dataclass(slots=True)
 class Excerpt:
-    """What is shown as one: a memory, a summary, part of a document, or pieces of one conversation."""
+    """One excerpt: a memory, a summary, part of a document, or pieces of one conversation."""
 
     parts: list[RetrievedPassage] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What was learned and retrieved for a turn, as the context builder takes it."""
+"""Memories and passages of a turn, in the form that the context builder takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is told when the assistant opens a point."""
+"""The model's task when the assistant opens a point."""
 
 from __future__ import annotations
 

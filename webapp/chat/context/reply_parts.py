@@ -26,7 +26,7 @@ RESULTS_SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a prompt has after its question, its size in tokens, and what the client's tools answered in it."""
+    """The part of a prompt after its question, its size in tokens, and what the client's tools answered in it."""
 
     messages: Sequence[dict[str, Any]] = ()
     tokens: int = 0

@@ -1,4 +1,4 @@
-"""What a client said about a request besides the message: `purpose` and `context` as reference, and the client's own
+"""A client's remarks about a request: `purpose` and `context` as reference, and the client's own
 prompt; pure."""
 
 from __future__ import annotations

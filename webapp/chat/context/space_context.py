@@ -1,4 +1,4 @@
-"""What the place of a conversation adds to its prompts: a space's instructions and memories, a legacy's persona."""
+"""Additions of a conversation's place to its prompts: a space's instructions and memories, a legacy's persona."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_INSTANTS = 16
 
 @dataclass(slots=True)
 class _KnownAtVersion:
-    """What is always known about a user at one version of their memory; `by_instant` sets later changes apart.
+    """The memories that are always known at one version of their memory; `by_instant` sets later changes apart.
 
     `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one. `asked`
     is the instant of the last prompt.
@@ -55,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a conversation is, read before the connection was given back: no row is looked up again."""
+    """The place of a conversation, read before the connection was given back: no row is looked up again."""
 
     user_id: int
     conversation_id: int

@@ -1,4 +1,4 @@
-"""What goes into the context of a reply and what comes out: plain values."""
+"""Input and output of the context builder: plain values."""
 
 from __future__ import annotations
 

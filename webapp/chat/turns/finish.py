@@ -44,7 +44,7 @@ FINAL_ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a turn ended: the status of the reply, its text, and what is kept with it."""
+    """The outcome of a turn: the status of the reply, its text, and what is kept with it."""
 
     status: str
     text: str

@@ -1,4 +1,4 @@
-"""What a viewer of a turn sees, from any process and from any point: live from the stream, else from the tables."""
+"""A viewer's stream of a turn, from any process and from any point: live from the stream, else from the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens once a reply is stored: its jobs are queued, and the uses of the memories in its prompt counted."""
+"""Follow-up of a stored reply: its jobs are queued, and the uses of the memories in its prompt counted."""
 
 from __future__ import annotations
 

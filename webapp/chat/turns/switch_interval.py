@@ -1,4 +1,4 @@
-"""How soon a computing thread makes way for another one of its process, by how many turns are running."""
+"""The time until a computing thread makes way for another one of its process, by how many turns are running."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran.
 
 
 class ToolTables(Protocol):
-    """How to use tools that work on memory: blocking calls, made off the loop."""
+    """Access to tools that work on memory: blocking calls, made off the loop."""
 
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun: ...
 

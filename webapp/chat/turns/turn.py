@@ -70,7 +70,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What all turns of a process share."""
+    """Services that all turns of a process share."""
 
     tables: Tables
     chat: ChatPool

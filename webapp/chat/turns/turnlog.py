@@ -75,7 +75,7 @@ _CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a viewer has got: the last entry it saw, and how many characters of the reply it has.
+    """A viewer's position: the last entry it saw, and how many characters of the reply it has.
 
     The length tells where to resume if the stream the id belongs to is gone: expired, or lost and begun again.
     """

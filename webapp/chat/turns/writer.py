@@ -34,7 +34,7 @@ MayWrite = Callable[[], Awaitable[None]]
 
 
 class Viewers(Protocol):
-    """Who watches turns in this process: they get entries first, and learn how many Redis has taken since."""
+    """The viewers of turns in this process: they get entries first, and learn how many Redis has taken since."""
 
     def are_there(self, turn_id: int) -> bool: ...
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None: ...

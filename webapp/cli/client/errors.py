@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code it ends with."""
+"""Errors of the client and their exit codes."""
 
 from __future__ import annotations
 

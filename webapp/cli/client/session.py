@@ -1,4 +1,4 @@
-"""What several commands start with: the server, and text from the arguments or through a pipe."""
+"""The common start of several commands: the server, and text from the arguments or through a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model servers answer on this machine, told in one line when everything runs; by hand, to stay small."""
+"""Model servers that answer on this machine, told in one line when everything runs; by hand, to stay small."""
 
 import socket
 from collections.abc import Mapping

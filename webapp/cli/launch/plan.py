@@ -1,4 +1,4 @@
-"""What has to run on this machine, according to the environment: settings in, child processes out.
+"""The processes to run on this machine, according to the environment: settings in, child processes out.
 
 The launcher lives as long as they do, so what it imports takes memory: dataclasses and tempfile would take 2 MB.
 """

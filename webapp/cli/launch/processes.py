@@ -1,4 +1,4 @@
-"""What Linux offers a program that starts others: death signals, subreaping, listing children, priorities."""
+"""Linux's help for a program that starts others: death signals, subreaping, listing children, priorities."""
 
 import contextlib
 import ctypes

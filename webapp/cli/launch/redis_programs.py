@@ -1,4 +1,4 @@
-"""Which Redis to start: the newest available, the machine's own or the one in the virtual environment."""
+"""The choice of a Redis to start: the newest available, the machine's own or the one in the virtual environment."""
 
 import os
 import re

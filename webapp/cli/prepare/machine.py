@@ -1,4 +1,4 @@
-"""What the machine itself has to have, and the one apt line that brings it.
+"""The machine's own requirements, and the one apt line that brings it.
 
 A program counts as there when it runs, not when a file of its name exists: a package may be split (Debian keeps
 `my_print_defaults`, which `mariadb-install-db` calls, in the client's), and a file may only point to a snap.

@@ -1,1 +1,1 @@
-"""What was done to memories, and undoing it."""
+"""The history of memories, and its undoing."""

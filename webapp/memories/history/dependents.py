@@ -1,4 +1,4 @@
-"""What rests on a conversation or a message, and what happens to it when a conversation is deleted."""
+"""Memories that rest on a conversation or a message, and their fate when it is deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a memory comes from and what it said before: evidence, revisions, earlier values."""
+"""The origin of a memory and its earlier wordings: evidence, revisions, earlier values."""
 
 from __future__ import annotations
 

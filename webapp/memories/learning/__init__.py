@@ -1,1 +1,1 @@
-"""How memories are made: from conversations, and by the assistant's tools."""
+"""The making of memories: from conversations, and by the assistant's tools."""

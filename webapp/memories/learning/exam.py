@@ -66,7 +66,7 @@ class WrongStatement(_Labelled):
 
 
 class Message(_Labelled):
-    """What somebody said, and the statements known about it."""
+    """A message of the exam, and the statements known about it."""
 
     text: str
     right: tuple[RightStatement, ...]

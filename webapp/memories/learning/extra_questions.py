@@ -1,4 +1,4 @@
-"""Where a later domain adds its own questions to the extraction call: the open points of a guided conversation.
+"""Questions that a later domain adds to the extraction call: the open points of a guided conversation.
 
 Journeys come after memories, so the application says who answers (`init_guided`); otherwise there are no points.
 """

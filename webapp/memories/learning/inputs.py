@@ -1,4 +1,4 @@
-"""What an extraction reads: the new messages of a conversation, and the memories that they may be about."""
+"""The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
 from __future__ import annotations
 

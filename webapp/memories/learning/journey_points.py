@@ -1,4 +1,4 @@
-"""What the call after a turn says about the points of a journey: its shape, and its grounding."""
+"""Points of a journey in the call after a turn: its shape, and its grounding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _request(value: object) -> object:
 
 
 class PointAssessment(BaseModel):
-    """What a conversation established about one open point of a journey."""
+    """A conversation's findings about one open point of a journey."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -1,4 +1,4 @@
-"""What the tool `forget` proposes, until the person decides."""
+"""Proposals of the tool `forget`, until the person decides."""
 
 from __future__ import annotations
 

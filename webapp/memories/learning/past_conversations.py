@@ -24,7 +24,7 @@ CAUSE = "import"
 
 @dataclass(frozen=True)
 class LearningCall:
-    """What one call found: proposals, its change set, tokens in and out; `through` is how far it has read."""
+    """The result of one call: proposals, its change set, tokens in and out; `through` is how far it has read."""
 
     through: int
     more: bool

@@ -1,4 +1,4 @@
-"""What a run of extraction did."""
+"""The result of an extraction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did; `read` tells whether it did anything at all, `more` whether messages still wait.
+    """The result of a run; `read` tells whether it did anything at all, `more` whether messages still wait.
 
     `unreadable`: messages that were skipped because no answer about them was ever complete.
     """

@@ -1,4 +1,4 @@
-"""Where a later domain reads conversations itself when asked to: those of a legacy, for facts about its person.
+"""Readers of conversations that a later domain provides: those of a legacy, for facts about its person.
 
 Legacies come after memories, so the application says who reads (`init_subjects`).
 """

@@ -1,4 +1,4 @@
-"""What the model may do with memory in the middle of a reply: remember, forget, search. Code decides, as always."""
+"""The model's tools for memory in the middle of a reply: remember, forget, search. Code decides, as always."""
 
 from __future__ import annotations
 

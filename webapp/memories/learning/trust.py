@@ -1,4 +1,4 @@
-"""What the model that writes memories has earned: its grade in the exam decides how its statements are worded."""
+"""Trust in the model that writes memories: its grade in the exam decides how its statements are worded."""
 
 from __future__ import annotations
 

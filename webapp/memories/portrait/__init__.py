@@ -1,1 +1,1 @@
-"""What is known of a person, in prose: each sentence rests on memories that can be looked up."""
+"""A person's portrait in prose: each sentence rests on memories that can be looked up."""

@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class PortraitView:
-    """What is shown. `gone`: sentences of the portrait before that are true but not in it any more.
+    """The portrait as it is shown. `gone`: sentences of the portrait before that are true but not in it any more.
 
     `is_current`: nothing has changed since it was made; `is_coming`: it is being written.
     """

@@ -1,1 +1,1 @@
-"""What of memory every prompt contains."""
+"""The memories that every prompt contains."""

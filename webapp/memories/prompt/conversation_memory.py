@@ -1,4 +1,4 @@
-"""Whether a conversation uses memory, the profile, and counting which memories were used."""
+"""A conversation's use of memory, the profile, and counts of the memories used."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _SAYS = {
 
 @dataclass(frozen=True)
 class Profile:
-    """Who the user is, as far as it is known."""
+    """The user's profile, as far as it is known."""
 
     name: str | None = None
     preferred_name: str | None = None

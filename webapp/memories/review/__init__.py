@@ -1,1 +1,1 @@
-"""What waits for the person, and their decisions."""
+"""Memories that wait for the person, and the decisions."""

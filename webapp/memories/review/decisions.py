@@ -1,4 +1,4 @@
-"""What is waiting for the user, and carrying out their decisions."""
+"""Memories that wait for the user, and the decisions on them."""
 
 from __future__ import annotations
 

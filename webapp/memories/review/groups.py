@@ -17,7 +17,9 @@ groups_wanted = Signal()
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What came together and is waiting: name and time, how much is left, its page, and the ids of all that came."""
+    """A group of waiting memories that came together: name and time, how much is left, its page, and the ids of all
+    that came.
+    """
 
     name: str
     at: datetime

@@ -1,4 +1,4 @@
-"""What waits for the person: statements to keep, contradictions to settle, memories to forget.
+"""Proposals that wait for the person: statements to keep, contradictions to settle, memories to forget.
 
 The first two are memories in review; the last are rows of their own. Nothing is written without the person's answer.
 """
@@ -66,7 +66,9 @@ class Proposal:
 
 @dataclass(frozen=True)
 class SettlementResult:
-    """What an answer did: the memory as it is now, or the report of its forgetting, or neither if nothing changed."""
+    """The result of an answer: the memory as it is now, or the report of its forgetting, or neither if nothing
+    changed.
+    """
 
     status: Literal["kept", "forgotten", "discarded"]
     memory: Memory | None = None

@@ -30,7 +30,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where somebody is in the queue at the URL `here`."""
+    """Somebody's place in the queue at the URL `here`."""
 
     here: str
     done: int = 0

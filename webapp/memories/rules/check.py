@@ -1,4 +1,4 @@
-"""Whether a proposed change may be made at all: where its quote stands, and what its words are; never what they mean.
+"""Checks of a proposed change: where its quote stands, and what its words are; never what they mean.
 
 Code decides by structure. What a sentence means is the model's to say, and the person's to settle in doubt.
 """

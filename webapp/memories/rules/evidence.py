@@ -1,4 +1,4 @@
-"""Where a quote stands in what the user wrote, and whose words stand around it. Every memory rests on this."""
+"""The place of a quote in what the user wrote, and whose words stand around it. Every memory rests on this."""
 
 from __future__ import annotations
 

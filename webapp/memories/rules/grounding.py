@@ -1,4 +1,4 @@
-"""Whether the words of a statement stand in what the user wrote: names, numbers and values; pure.
+"""Grounding of a statement's words in what the user wrote: names, numbers and values; pure.
 
 Words are compared without case, marks and endings, so that "Kraków" stands in "w Krakowie". What they mean is not
 judged here.

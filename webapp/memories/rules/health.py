@@ -28,7 +28,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the health view needs to know about a memory. Times are aware; `embedding` is a float32 vector."""
+    """A memory as the health view needs it. Times are aware; `embedding` is a float32 vector."""
 
     ref: int
     memory_type: str
@@ -50,7 +50,7 @@ class Checkup:
 
 @dataclass(frozen=True)
 class HealthPolicy:
-    """When a memory counts as stale or never used, and when two count as alike."""
+    """Limits from which a memory is stale or never used, and two are alike."""
 
     stale_after: timedelta = timedelta(days=365)
     unused_after: timedelta = timedelta(days=60)

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 
 class MemoryType(StrEnum):
-    """What a memory is. An instruction says how the user wants to be answered, and always applies within its scope."""
+    """The kind of a memory. An instruction says how the user wants to be answered, and always applies within its
+    scope.
+    """
 
     FACT = "fact"
     PREFERENCE = "preference"

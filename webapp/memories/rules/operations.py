@@ -17,7 +17,7 @@ QUOTE_MAX = 2000
 
 
 class Action(StrEnum):
-    """What an operation asks for. Code decides what happens to it."""
+    """The action that an operation asks for. Code decides what happens to it."""
 
     ADD = "add"
     UPDATE = "update"

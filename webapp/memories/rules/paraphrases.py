@@ -1,4 +1,4 @@
-"""Whether a text written by a model retells what is being forgotten, and the text without it; pure.
+"""Detection of a model's text that retells what is being forgotten, and the text without it; pure.
 
 A summary tells things in its own words, so words are compared, not letters: a sentence is removed if it has two thirds
 of the words of the statement or a quote behind it, or of their weight, in which "must" and "never" count nothing and
@@ -40,7 +40,9 @@ def _weight(term: str) -> int:
 
 
 class ForgottenStatements:
-    """What is being forgotten: the stems that make up each statement; statements of stop words alone are left out."""
+    """The statements being forgotten: the stems that make up each statement; statements of stop words alone are left
+    out.
+    """
 
     def __init__(self, said: Iterable[str]) -> None:
         found = {frozenset(stems(words(text))) - _ABOUT for text in said} - {frozenset()}

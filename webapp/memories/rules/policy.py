@@ -31,7 +31,7 @@ class ClaimStanding(StrEnum):
 
 @dataclass(frozen=True)
 class Policy:
-    """What is kept, what waits for the user, and what may replace what; every value is in 0–1."""
+    """Thresholds for keeping, review and replacing; every value is in 0–1."""
 
     min_confidence: float = 0.4
     min_importance: float = 0.2

@@ -1,4 +1,4 @@
-"""What a plan may do for somebody who was not speaking just now: propose, and change its own proposals."""
+"""Limits of a plan for somebody who was not speaking just now: propose, and change its own proposals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memories matter most: the score used in retrieval, and what every prompt always holds."""
+"""The ranking of memories: the score used in retrieval, and what every prompt always holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.memories.rules.policy import at_least
 
 @dataclass(frozen=True)
 class RankedMemory:
-    """What ranking needs to know about a memory. Times are aware; `last_used_at` is the last access, if any."""
+    """A memory as ranking needs it. Times are aware; `last_used_at` is the last access, if any."""
 
     ref: int
     content: str
@@ -54,7 +54,7 @@ DEFAULT_RANKING = RankingPolicy()
 
 @dataclass(frozen=True)
 class AlwaysKnown:
-    """What every prompt contains, by section, in prompt order; `dropped` counts what did not fit."""
+    """The memories of every prompt, by section, in prompt order; `dropped` counts what did not fit."""
 
     pinned: tuple[RankedMemory, ...]
     facts: tuple[RankedMemory, ...]

@@ -1,4 +1,4 @@
-"""How a claim relates to what is known: what it says again, contradicts, settles or is older than."""
+"""Relations of a claim to what is known: what it says again, contradicts, settles or is older than."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two statements are close enough to be one; pure."""
+"""Similarity at which two statements are one; pure."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a memory says, before it is stored."""
+    """The content of a memory before it is stored."""
 
     memory_type: str
     content: str
@@ -209,7 +209,7 @@ Effect = Insert | AddEvidence | Revise | Close | Flag
 
 @dataclass(frozen=True)
 class State:
-    """What `decide` considers: one user, one scope (personal, or one space).
+    """The state that `decide` considers: one user, one scope (personal, or one space).
 
     `memories` must contain, including closed and archived ones: those numbered in the call, those of every slot and
     canonical statement named by an operation, those resting on one of `messages`, and the nearest by embedding.

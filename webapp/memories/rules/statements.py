@@ -1,4 +1,4 @@
-"""What a model is asked for: statements of the user, each classified before it is reworded; pure.
+"""The statements that a model is asked for: those of the user, each classified before it is reworded; pure.
 
 The wire format is deliberately small. Every field that a small model has to fill in is a chance to go astray, so
 importance and category follow from what the statement is about, numbers are enums of those in this very call, and the
@@ -32,7 +32,7 @@ UNSURE = 0.7
 
 
 class About(StrEnum):
-    """What a statement is about. Only those in `KEPT` are remembered; naming the others keeps them apart."""
+    """The subject of a statement. Only those in `KEPT` are remembered; naming the others keeps them apart."""
 
     USER = "user"
     THEIRS = "family_friend_pet"

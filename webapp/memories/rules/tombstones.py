@@ -43,7 +43,7 @@ SEARCHED_WORDS = 1_500
 
 
 class TombstoneKind(StrEnum):
-    """What a tombstone is the hash of."""
+    """The thing of which a tombstone is the hash."""
 
     CONTENT = "content"
     FACT = "fact"

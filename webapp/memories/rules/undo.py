@@ -39,7 +39,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Change:
-    """What one change set did to one memory: `before` is None if it created it, `after` if it forgot it.
+    """The change that one change set made to one memory: `before` is None if it created it, `after` if it forgot it.
 
     `evidence` are the ids of the evidence rows that it added.
     """

@@ -1,4 +1,4 @@
-"""What the user decides: memories in review, contradictions, and statements written by hand."""
+"""A user's decisions: memories in review, contradictions, and statements written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of the engine decided, and the working copy of memory on which it decides."""
+"""The decisions of a run of the engine, and the working copy of memory on which it decides."""
 
 from __future__ import annotations
 

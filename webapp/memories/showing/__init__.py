@@ -1,1 +1,1 @@
-"""How memories are shown to people."""
+"""Views of memories for people."""

@@ -1,4 +1,4 @@
-"""What the memory templates show: cards with their quotes, the panel, the change log, the health view."""
+"""Views of the memory templates: cards with their quotes, the panel, the change log, the health view."""
 
 from __future__ import annotations
 

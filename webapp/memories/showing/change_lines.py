@@ -1,4 +1,4 @@
-"""What a change set did, one line per memory, in the memories' own words. Pure.
+"""A change set, one line per memory, in the memories' own words. Pure.
 
 "Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
 """
@@ -44,7 +44,7 @@ _LOWERED = frozenset(_VERBS.split())
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """What happened to one memory: `text` as it is now, `before` what it or the one it replaced said.
+    """The change of one memory: `text` as it is now, `before` what it or the one it replaced said.
 
     If it was overruled, `before` is what was kept instead, and `may_use` says that it can still be used in its place.
     """

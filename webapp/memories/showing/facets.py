@@ -1,4 +1,4 @@
-"""What a list of memories divides into, by state, kind, category and space, each with how many it holds."""
+"""The parts of a list of memories by state, kind, category and space, each with how many it holds."""
 
 from __future__ import annotations
 

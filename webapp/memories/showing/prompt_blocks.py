@@ -1,4 +1,4 @@
-"""What memories contribute to prompts with `{{MEMORIES}}` and `{{USER_PROFILE}}`."""
+"""Memories in prompts with `{{MEMORIES}}` and `{{USER_PROFILE}}`."""
 
 from __future__ import annotations
 

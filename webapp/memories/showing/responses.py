@@ -1,4 +1,4 @@
-"""What responses say about memories; never embeddings."""
+"""Responses about memories; never embeddings."""
 
 from __future__ import annotations
 
@@ -215,8 +215,8 @@ class UsedInOut(BaseModel):
 
 
 class ForgetReport(BaseModel):
-    """What forgetting removed, and what it could not: the named messages still contain the words, and the named replies
-    may say them in others."""
+    """The report of a forgetting: what it removed and what it could not: the named messages still contain the words,
+    and the named replies may say them in others."""
 
     memory_ids: list[int]
     memories: int

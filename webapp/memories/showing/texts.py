@@ -1,4 +1,4 @@
-"""How memory is described to people: kinds, what happened to memories and why; no ids, no jargon."""
+"""Words that describe memory to people: kinds, what happened to memories and why; no ids, no jargon."""
 
 from __future__ import annotations
 

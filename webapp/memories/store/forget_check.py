@@ -1,4 +1,4 @@
-"""Whether something was forgotten between reading and writing: everything that stores a model's output checks this."""
+"""A check for something forgotten between reading and writing: everything that stores a model's output checks this."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.memories.store.tombstone_secrets import graveyard
 
 @dataclass(frozen=True, slots=True)
 class ForgetCheck:
-    """How many tombstones a user has, and when the newest was made, for comparing later."""
+    """The number of a user's tombstones and the time of the newest, for comparing later."""
 
     count: int
     newest: datetime | None

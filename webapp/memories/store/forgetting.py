@@ -37,7 +37,7 @@ texts_removed = Signal()
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What was removed, and the user's own messages that still contain the words.
+    """The removed memories, and the user's own messages that still contain the words.
 
     Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
     they themselves repeat it, which are theirs and stay. `used_in` names replies whose prompts held it, which may say

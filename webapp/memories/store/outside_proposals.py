@@ -55,7 +55,7 @@ class KeyedFact:
 
 @dataclass(frozen=True)
 class ProposalCounts:
-    """How many statements were proposed, already known, once forgotten, secrets or empty; and the change set."""
+    """Counts of statements that were proposed, already known, once forgotten, secrets or empty; and the change set."""
 
     counts: dict[str, int]
     change_set_id: int | None

@@ -1,4 +1,4 @@
-"""Which replies used some memories: each may still say them in words of its own after they are forgotten."""
+"""Replies that used some memories: each may still say them in words of its own after they are forgotten."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Kept = TypeVar("Kept")
 
 
 class PerVersion(Generic[Kept]):
-    """What a process has looked up of its users' memories, each until its version changes; the oldest goes first."""
+    """A process's look-ups of its users' memories, each until its version changes; the oldest goes first."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most

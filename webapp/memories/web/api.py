@@ -208,7 +208,7 @@ def undo_changes(path: ChangeSetPath) -> ViewResult:
 @blueprint.get("/profile", responses={200: ProfileOut})
 @login_required
 def get_profile() -> ViewResult:
-    """Who you are, as far as it is known."""
+    """Return your profile, as far as it is known."""
     return ProfileOut(**asdict(profile.get_profile(current_user_id()))).model_dump(mode="json")
 
 

@@ -32,7 +32,7 @@ LABELS = N_({"content": "The memory", "category": "The category", "memory_type":
 
 @blueprint.record_once
 def _words(state: Any) -> None:
-    """What macros see too: they are compiled once, without the context of a page."""
+    """Register names that macros see too: they are compiled once, without the context of a page."""
     state.app.jinja_env.globals["memory_words"] = texts
 
 

@@ -1,4 +1,4 @@
-"""Whether the memory panel stands open beside a page."""
+"""The state of the memory panel beside a page: open or closed."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class PortraitOut(BaseModel):
 @blueprint.get("/memories/portrait", responses={200: PortraitOut})
 @login_required
 def read_portrait() -> dict[str, Any]:
-    """What is known of you in prose, each sentence with the memories it rests on."""
+    """Return your portrait in prose, each sentence with the memories it rests on."""
     return PortraitOut.of(service.portrait_of(current_user_id())).model_dump(mode="json")
 
 

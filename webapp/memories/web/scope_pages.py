@@ -1,4 +1,4 @@
-"""What personal conversations may look into: the switch for documents of the user's spaces."""
+"""The reach of personal conversations: the switch for documents of the user's spaces."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class _Older(Exception):
 
 @dataclass(slots=True)
 class _Talk:
-    """What has been agreed with a server for one call."""
+    """The agreement with a server for one call."""
 
     server: Server
     age: str

@@ -21,7 +21,7 @@ TEST_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """What conversations may use of the web; without an engine only reading pages."""
+    """The parts of the web that conversations may use; without an engine only reading pages."""
 
     engine: Engine | None
 

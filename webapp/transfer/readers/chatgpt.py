@@ -65,7 +65,7 @@ class ChatGPT:
 
 
 class _Known:
-    """What ChatGPT remembered, collected while reading the conversations."""
+    """ChatGPT's memories, collected while reading the conversations."""
 
     def __init__(self) -> None:
         self._told: dict[str, ReadMemory] = {}

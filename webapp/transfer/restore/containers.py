@@ -1,4 +1,6 @@
-"""What conversations and memories depend on: settings, folders, spaces with their documents, the user's journeys."""
+"""Rows that conversations and memories depend on: settings, folders, spaces with their documents, the user's
+journeys.
+"""
 
 from __future__ import annotations
 

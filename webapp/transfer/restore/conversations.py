@@ -129,7 +129,7 @@ def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any
 
 
 def sources(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Where things came from that were imported from other programs, so that importing them again finds them."""
+    """Restore the sources of things that were imported from other programs, so that importing them again finds them."""
     for each in ("conversation", "space"):
         restoring.look_up(each, (line.get("target_id") for line in lines))
     for line in lines:

@@ -20,7 +20,7 @@ _HEX = set("0123456789abcdef")
 
 
 def memory_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Which memory replaced which, and which contradict each other."""
+    """Restore the links between memories that replace or contradict each other."""
     restoring.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
     for line in lines:
         memory_id = restoring.new("memory", line.get("memory_id"))
@@ -36,7 +36,7 @@ def memory_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def change_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """What each change set did to which memory, and which change set it undoes."""
+    """Restore the links of change sets to memories and to those they undo."""
     changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
     restoring.look_up("memory", _numbers(changes, ("memory_id",)))
     restoring.look_up("evidence", _numbers(changes, (), ("evidence",)))
@@ -80,7 +80,7 @@ def point_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def report_evidence(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Which evidence a report quotes."""
+    """Restore the links of reports to the evidence they quote."""
     restoring.look_up("report", _numbers(lines, ("report_id",)))
     restoring.look_up("point_evidence", _numbers(lines, (), ("evidence",)))
     for line in lines:

@@ -1,4 +1,6 @@
-"""Which row of an export became which row here, stored with the import, since later lines refer to earlier ones."""
+"""The ids of an export and of the rows here that they became, stored with the import, since later lines refer to
+earlier ones.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 
 @dataclass(frozen=True)
 class Table:
-    """How the lines of a file become rows.
+    """The way the lines of a file become rows.
 
     `key` is the column that others refer to, `kind` the name for such references; `refs` are columns that refer to
     rows of other kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row

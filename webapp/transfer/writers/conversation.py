@@ -33,7 +33,7 @@ class FileTexts:
     noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
     def heading(self, said: ExportedMessage) -> str:
-        """Who said something, and when, if that is known."""
+        """Return the heading of a message: its speaker and, if known, its time."""
         speaker = self.you if said.role == "user" else self.assistant
         return f"{speaker} · {self.noted(said.at)}" if said.at else speaker
 
