@@ -47,11 +47,14 @@ def examine_model(model: str) -> bool:
 
 @job("tidying")
 def request_tidying() -> int:
-    """Archive what waited too long, and queue tidying for everybody whose memories changed; return how many people."""
+    """Archive what waited too long, and queue tidying and portraits of everybody whose memories changed; return how
+    many people.
+    """
     archive_expired(now())
     people = duplicates.people_to_tidy() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
+        enqueue("portrait", user_id=user_id)
     return len(people)
 
 
@@ -59,12 +62,3 @@ def request_tidying() -> int:
 def write_portrait(user_id: int) -> int | None:
     """Write a user's portrait anew, if their memories have changed since."""
     return generation.make_portrait(user_id)
-
-
-@job("portraits")
-def request_portraits() -> int:
-    """Queue the portraits of everybody whose memories changed; returns how many."""
-    people = generation.people_to_portray() if has_worker() else []
-    for user_id in people:
-        enqueue("portrait", user_id=user_id)
-    return len(people)

@@ -71,7 +71,6 @@ JOBS: dict[str, JobSpec] = {
     "portrait": JobSpec(
         "jobs.memories.write_portrait", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"
     ),
-    "portraits": JobSpec("jobs.memories.request_portraits", Queue.BATCH, 600, retries=(60,), cron="40 4 * * *"),
     "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
         "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"

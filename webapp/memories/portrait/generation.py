@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
-from sqlalchemy import select
 
 from webapp.db.base import db, now, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import none_is_empty
-from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, known_memories, memory_is_enabled
 from webapp.memories.prompt.always_used import KnownItem
@@ -28,8 +25,6 @@ NAME = "portrait"
 MAX_TOKENS = 1_500
 MOST_SENTENCES = 24
 LONGEST = 400
-SINCE = timedelta(hours=26)
-MOST_PEOPLE = 1_000
 INSTRUCTIONS = """\
 You are given numbered notes about one person. Write a portrait of them, addressed to them as "you", in plain and warm \
 prose, in the language of most notes: who they are, whom they live with, what they do, what they care about. At most \
@@ -79,12 +74,6 @@ def make_portrait(user_id: int) -> int | None:
         _store(user_id, sentences, digest, completion.model)
     log.info("portrait written", extra={"written": len(written.sentences), "kept": len(sentences)})
     return len(sentences)
-
-
-def people_to_portray() -> Sequence[int]:
-    """Return the users whose memories changed within the last 26 hours, for a job that runs once a day."""
-    changed = select(Memory.user_id).where(Memory.updated_at > now() - SINCE, Memory.space_id.is_(None))
-    return db.session.scalars(changed.distinct().limit(MOST_PEOPLE)).all()
 
 
 def sentences_of(written: WrittenPortrait, known: Sequence[KnownItem]) -> list[dict[str, Any]]:
