@@ -249,6 +249,35 @@ def test_everything_goes_out(shell: Shell, model: ServerHandle) -> None:
     assert not list(shell.home.glob(".*.part"))
 
 
+def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
+    assert shell("schedules").stdout == ""
+    done = shell(
+        "schedules",
+        "add",
+        "Start",
+        "my weekly review",
+        "--at",
+        "2036-12-07T18:00",
+        "--every",
+        "weekly",
+        "--zone",
+        "UTC",
+    )
+    number, due = done.stdout.split()
+    assert due == "2036-12-07T18:00:00.000000Z"
+    assert shell("schedules").stdout.split("\t")[0::3] == [number, "Start my weekly review\n"]
+    assert shell("schedules", "pause", number).returncode == 0
+    assert shell("schedules").stdout.split("\t")[1] == "paused: by hand"
+    assert shell("schedules", "resume", number).returncode == 0
+    assert shell.json("schedules")["schedules"][0]["is_paused"] is False
+    assert shell("schedules", "run", number).returncode == 0
+    assert shell("schedules", "runs", number).stdout.split("\t")[1] == "waiting"
+    assert shell("schedules", "remove", number).returncode == 0
+    failed(shell("schedules", "run", number), 4)
+    failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--every", "daily", "--rule", "FREQ=DAILY"), 2)
+    assert "rule" in failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rule", "NONSENSE"), 1)
+
+
 def test_what_happens_is_told(shell: Shell) -> None:
     done = shell("webhooks", "add", "https://hooks.example/x", "-k", "memory.changed")
     number, secret = done.stdout.strip().split("\t")

@@ -38,6 +38,10 @@ class Server:
         """The response to a POST, which carries an Idempotency-Key."""
         return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the answer to a change."""
+        return self._json("PATCH", path, json.dumps(body).encode())
+
     def delete(self, path: str) -> Any:
         """The response to a DELETE."""
         return self._json("DELETE", path)

@@ -1,0 +1,119 @@
+"""`commonplace schedules`."""
+
+from __future__ import annotations
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.errors import USAGE, Trouble
+from webapp.cli.client.session import as_json, server, words
+
+REPEATS = ("daily", "weekdays", "weekly", "monthly")
+Number = click.argument("schedule_id", type=click.IntRange(min=1), metavar="ID")
+
+
+@click.group(invoke_without_command=True)
+@as_json
+@click.pass_context
+def schedules(context: click.Context, as_json: bool) -> None:
+    """List the messages that are sent for you at a time; add, pause, resume, run and remove them."""
+    if context.invoked_subcommand is not None:
+        return
+    found = server(context).get("/api/schedules")
+    if as_json:
+        output.dump(found)
+        return
+    rows = [
+        (
+            row["schedule_id"],
+            f"paused: {row['paused_why'] or 'by hand'}" if row["is_paused"] else row["next_at"] or "over",
+            row["rule"] or "once",
+            row["title"],
+        )
+        for row in found["schedules"]
+    ]
+    output.table(("id", "next", "rule", "title"), rows, empty="There are none.")
+
+
+@schedules.command()
+@click.argument("text", nargs=-1)
+@click.option("--at", required=True, metavar="TIME", help="The first time, local: 2026-12-06T18:00.")
+@click.option("--every", type=click.Choice(REPEATS), help="Again and again; otherwise once.")
+@click.option("--rule", default="", metavar="RRULE", help="Again by a rule of RFC 5545, hourly at most.")
+@click.option("--zone", metavar="ZONE", help="The time zone of its times; yours without one.")
+@click.option("--standing", is_flag=True, help="All in one conversation, instead of a new one each time.")
+@as_json
+@click.pass_context
+def add(
+    context: click.Context,
+    text: tuple[str, ...],
+    at: str,
+    every: str | None,
+    rule: str,
+    zone: str | None,
+    standing: bool,
+    as_json: bool,
+) -> None:
+    """Have TEXT sent at a time. It ends with the token that this command uses."""
+    if every and rule:
+        raise Trouble("Give --every or --rule, not both.", USAGE)
+    body = {
+        "content": words(text),
+        "starts_at": at,
+        "repeat": "custom" if rule else every or "once",
+        "rule": rule,
+        "is_standing": standing,
+        **({"zone": zone} if zone else {}),
+    }
+    made = server(context).post("/api/schedules", body)
+    if as_json:
+        output.dump(made)
+    else:
+        output.say(f"{made['schedule_id']}\t{made['next_at']}")
+
+
+@schedules.command()
+@Number
+@click.pass_context
+def pause(context: click.Context, schedule_id: int) -> None:
+    """Send nothing until it is resumed."""
+    server(context).patch(f"/api/schedules/{schedule_id}", {"is_paused": True})
+
+
+@schedules.command()
+@Number
+@click.pass_context
+def resume(context: click.Context, schedule_id: int) -> None:
+    """Send it again from now on."""
+    server(context).patch(f"/api/schedules/{schedule_id}", {"is_paused": False})
+
+
+@schedules.command()
+@Number
+@click.pass_context
+def run(context: click.Context, schedule_id: int) -> None:
+    """Send its message now, beside its times."""
+    server(context).post(f"/api/schedules/{schedule_id}/run")
+    output.note("It is on its way.")
+
+
+@schedules.command()
+@Number
+@as_json
+@click.pass_context
+def runs(context: click.Context, schedule_id: int, as_json: bool) -> None:
+    """List the latest times it was due, with the conversation or the reason why there is none."""
+    found = server(context).get(f"/api/schedules/{schedule_id}/runs")
+    if as_json:
+        output.dump(found)
+        return
+    rows = [(row["due_at"], row["status"], row["problem"] or row["conversation_id"] or "") for row in found["runs"]]
+    output.table(("due", "state", "conversation"), rows, empty="It was not due yet.")
+
+
+@schedules.command()
+@Number
+@click.pass_context
+def remove(context: click.Context, schedule_id: int) -> None:
+    """Delete it; the conversations it began stay."""
+    server(context).delete(f"/api/schedules/{schedule_id}")
