@@ -39,6 +39,7 @@ DOMAINS = [
     "tools",
     "chat",
     "schedules",
+    "arrivals",
     "sharing",
     "digests",
     "tasks",

@@ -16,6 +16,7 @@ from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.admin.prompts import blueprint as admin_prompts
+from webapp.arrivals.pages import blueprint as arrivals_pages
 from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.chat.api import blueprint as chat_api
@@ -182,6 +183,7 @@ PAGES = (
     transfer_pages,
     usage_pages,
     schedules_pages,
+    arrivals_pages,
     webhooks_pages,
 )
 COMMANDS = (

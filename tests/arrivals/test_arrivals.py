@@ -1,0 +1,108 @@
+"""The row that says what came since last time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testkit.people import ApiClient, Person, csrf_token
+from tests.schedules.test_schedules import claim, make, make_due
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, write_transaction
+from webapp.memories.models import Memory
+from webapp.spaces.models import SpaceMember
+
+PART = {"HX-Request": "true"}
+
+
+def row(browser: FlaskClient) -> str:
+    answer = browser.get("/arrivals", headers=PART)
+    assert answer.status_code == 200
+    return answer.text.strip()
+
+
+def wait(app: Flask, user_id: int, content: str, **fields: Any) -> int:
+    """Store a memory that waits for a decision, or with other `fields`; its id."""
+    with app.app_context(), write_transaction():
+        values = {"needs_review": True, **fields}
+        memory = Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=content, **values)
+        db.session.add(memory)
+        db.session.flush()
+        return memory.memory_id
+
+
+def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:
+    form = {"csrf_token": csrf_token(browser.get("/settings").text), "kind": kind, "newest": newest}
+    answer = browser.post("/arrivals/dismiss", data=form, headers=PART)
+    assert answer.status_code == 200, answer.text
+    return answer.text.strip()
+
+
+def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(
+    user: Person, login: Callable, anonymous: FlaskClient
+) -> None:
+    browser = login(user)
+    assert row(browser) == ""
+    assert 'hx-get="/arrivals"' in browser.get("/").text
+    assert browser.get("/arrivals").status_code == 303, "it is no page"
+    assert anonymous.get("/arrivals", headers=PART).status_code in (303, 401)
+
+
+def test_a_schedules_reply_is_named_until_it_is_looked_at(
+    app: Flask, client: ApiClient, user: Person, login: Callable, run_jobs: Callable
+) -> None:
+    made = make(client, title="Weekly <review>")
+    make_due(app, made["schedule_id"])
+    assert claim(app) == 1
+    run_jobs(failures=True)
+    browser = login(user)
+    said = row(browser)
+    assert "“Weekly &lt;review&gt;” has brought a reply" in said
+    with app.app_context():
+        talk = db.session.query(Conversation).one().conversation_id
+    assert f'href="/c/{talk}"' in said
+    browser.post(f"/c/{talk}/seen", data={"csrf_token": csrf_token(browser.get("/settings").text)}, headers=PART)
+    assert row(browser) == ""
+
+
+def test_what_waits_is_dismissed_until_more_waits(app: Flask, user: Person, login: Callable) -> None:
+    first = wait(app, user.user_id, "One")
+    browser = login(user)
+    assert "1 memory waits for you" in row(browser) and f'value="{first}"' in row(browser)
+    assert dismiss(browser, "review", first) == "" and row(browser) == ""
+    wait(app, user.user_id, "Two")
+    assert "2 memories wait for you" in row(browser)
+    assert "2 memories" in row(login(user)), "another browser has not dismissed it"
+
+
+def test_what_others_share_in_ones_spaces(
+    app: Flask, client: ApiClient, user: Person, login: Callable, make_user: Callable, api: Callable
+) -> None:
+    other = make_user()
+    space = api(other).post("/api/spaces", json={"kind": "legacy", "name": "Joe"}).json["space_id"]
+    shared = {"needs_review": False, "space_id": space, "visibility": "shared"}
+    wait(app, other.user_id, "Joe built boats", **shared)
+    wait(app, other.user_id, "Private", **{**shared, "visibility": "private"})
+    browser = login(user)
+    assert row(browser) == "", "a stranger"
+    with app.app_context(), write_transaction():
+        db.session.add(
+            SpaceMember(space_id=space, user_id=user.user_id, email=user.email, role="member", status="active")
+        )
+    said = row(browser)
+    assert "1 memory was shared with you" in said and f"/spaces/{space}" in said and "boats" not in said
+    assert row(login(other)) == "", "not with whoever shared it"
+
+
+def test_odd_forms_and_cookies_change_nothing(app: Flask, user: Person, login: Callable, make_user: Callable) -> None:
+    number = wait(app, user.user_id, "One")
+    browser = login(user)
+    for kind, newest in (("review", "x"), ("review", "-1"), ("other", number), ("", ""), ("review", "9" * 30)):
+        assert "1 memory waits" in dismiss(browser, kind, newest), (kind, newest)
+    other = make_user().user_id
+    for cookie in ("", "%%%", "user=x&review=99", f"user={other}&review=99999", "review=99999", "a" * 3_000):
+        browser.set_cookie("arrivals", cookie)
+        assert "1 memory waits" in row(browser), cookie

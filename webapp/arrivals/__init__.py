@@ -1,0 +1,1 @@
+"""Things that came since somebody was last here, said on the page of a new conversation."""

@@ -1,0 +1,85 @@
+"""Things that came since last time, each kind as one line; none is said again once it was dismissed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import func, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
+from webapp.memories.service import readable, visible
+from webapp.schedules.models import Schedule, ScheduleRun
+
+SHARED_WITHIN = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Things of one kind (schedule, review or shared): how many, and `newest`, which grows with each.
+
+    `title` and `conversation_id` are of the newest schedule's reply, `space_id` is of the newest shared memory.
+    """
+
+    kind: str
+    count: int
+    newest: int
+    title: str = ""
+    conversation_id: int | None = None
+    space_id: int | None = None
+
+
+def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
+    """Return what came for a user, without what was `dismissed`: by kind, the newest of then."""
+    found = (_replies(user_id), _waiting(user_id), _shared(user_id))
+    return [item for item in found if item is not None and item.newest > dismissed.get(item.kind, 0)]
+
+
+def _replies(user_id: int) -> Arrival | None:
+    """Return the replies of schedules that nobody has looked at."""
+    rows = db.session.execute(
+        select(ScheduleRun.run_id, Schedule.title, Conversation.conversation_id)
+        .join(Schedule, Schedule.schedule_id == ScheduleRun.schedule_id)
+        .join(Message, Message.message_id == ScheduleRun.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(
+            Schedule.user_id == user_id,
+            ScheduleRun.status == "done",
+            Conversation.user_id == user_id,
+            Conversation.deleted_at.is_(None),
+            Conversation.is_archived.is_(False),
+            Conversation.updated_at > Conversation.seen_at,
+        )
+        .order_by(ScheduleRun.run_id.desc())
+        .limit(20)
+    ).all()
+    if not rows:
+        return None
+    newest = rows[0]
+    return Arrival("schedule", len(rows), newest.run_id, newest.title, newest.conversation_id)
+
+
+def _waiting(user_id: int) -> Arrival | None:
+    """Return the memories that wait for a decision."""
+    waiting = visible(user_id).where(
+        Memory.needs_review.is_(True), Memory.is_archived.is_(False), Memory.valid_to.is_(None)
+    )
+    count, newest = db.session.execute(
+        waiting.with_only_columns(func.count(), func.max(Memory.memory_id)).order_by(None)
+    ).one()
+    return Arrival("review", count, newest) if count else None
+
+
+def _shared(user_id: int) -> Arrival | None:
+    """Return what other members have shared lately."""
+    rows = db.session.execute(
+        readable(user_id)
+        .where(Memory.user_id != user_id, Memory.updated_at > now() - SHARED_WITHIN)
+        .with_only_columns(Memory.memory_id, Memory.space_id)
+        .order_by(Memory.memory_id.desc())
+        .limit(20)
+    ).all()
+    return Arrival("shared", len(rows), rows[0].memory_id, space_id=rows[0].space_id) if rows else None
