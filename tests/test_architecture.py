@@ -429,7 +429,7 @@ def test_folders_of_a_domain_are_layers():
 @pytest.mark.parametrize("folder", ["webapp", "jobs", "bench", "testkit", "fakemodel"])
 def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
     """A stranger reads "Return true if …" and "The source of …", not a question that has lost its mark."""
-    questions = ("What", "Whether", "How", "Which", "Where", "When", "Who")
+    questions = ("What", "Whether", "How", "Which", "Where", "When", "Who", "Whose", "Why")
     found = [
         f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
         for path in (ROOT / folder).rglob("*.py")

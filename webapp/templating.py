@@ -99,7 +99,7 @@ class Environment(FlaskEnvironment):
         return forms[min(self.plural(number), len(forms) - 1)] % {"num": number, **values}
 
 
-class Tongues(Environment):
+class LocalizedEnvironment(Environment):
     """The application's environment: a template requested from it is in the reader's language.
 
     Each language has an environment of its own, whose templates are compiled when they are first used.

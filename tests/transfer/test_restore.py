@@ -40,7 +40,7 @@ from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
@@ -310,7 +310,7 @@ def test_what_was_exported_deleted_and_restored_is_exported_the_same(app, make_u
         first = exported(person.user_id)
         user_id, second = again(app, person, first)
         assert contents(second) == contents(first)
-        assert graveyard(user_id).forbids("Once lived in Porto") is bool(words)
+        assert tombstone_set(user_id).forbids("Once lived in Porto") is bool(words)
         with write_transaction():
             delete_user(user_id)
 
@@ -394,14 +394,14 @@ def test_from_one_installation_and_database_to_another_and_back(app, make_user, 
     with elsewhere(settings, tmp_path) as other:
         there = make_person(other)
         restored(there.user_id, first)
-        assert graveyard(there.user_id).forbids("once lived in PORTO")
+        assert tombstone_set(there.user_id).forbids("once lived in PORTO")
         assert db.session.query(TombstoneKey).count() == 1
         second = exported(there.user_id)
     assert contents(second) == contents(first)
     with app.app_context():
         back, third = again(app, person, second)
         assert contents(third) == contents(first)
-        assert graveyard(back).forbids("Once lived in Porto")
+        assert tombstone_set(back).forbids("Once lived in Porto")
 
 
 def test_only_what_is_forgotten_is_hashed_and_a_tombstone_without_its_key_is_left_behind(app, make_user):
@@ -488,7 +488,7 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         for model in (Conversation, Memory, Folder, SavedPrompt, Schedule):
             assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
         assert db.session.query(RestoredRow).count() == 0
-        assert graveyard(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
+        assert tombstone_set(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
         row = restored(other.user_id, exported(person.user_id))
         talk = db.session.query(Conversation).filter_by(user_id=other.user_id, title="One").one()
         with write_transaction():

@@ -91,7 +91,7 @@ def enqueue_after_commit(name: str, *, turn_id: int | None = None, **ids: int | 
 
 
 def _owner(ids: Ids) -> int | None:
-    """Whose work it is, for people to take turns; None if it is nobody's in particular, or gone."""
+    """Return the person whose work it is, for people to take turns; None if it is nobody's in particular, or gone."""
     if isinstance(user_id := ids.get("user_id"), int):
         return user_id
     for name, table in _OWNED.items():

@@ -33,7 +33,7 @@ class PromptMemories:
 
 @dataclass(frozen=True, slots=True)
 class TurnScope:
-    """Whose turn it is, where, and since when; `version` is that of the user's memory now, locked by the caller."""
+    """The person, place and beginning of a turn; `version` is that of the user's memory now, locked by the caller."""
 
     user_id: int
     space_id: int | None
@@ -69,7 +69,7 @@ def redact(
 
 
 def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
-    """Whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
+    """Return whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
     if seen.version is not None or scope.space_id is None:
         return [scope.user_id]
     return {scope.user_id, *active_members(scope.space_id)}

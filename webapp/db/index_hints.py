@@ -32,7 +32,7 @@ def use_primary_key(statement: Statement, entity: type[Base]) -> Statement:
     return statement.with_hint(entity, "NOT INDEXED", "sqlite")
 
 
-def a_few_at_a_time(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
+def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
     """The rows of a statement that may have any number of them, never all in memory.
 
     Send nothing else before the last has been read: MySQL's connections do one thing at a time.
@@ -42,7 +42,7 @@ def a_few_at_a_time(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[
 
 def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]) -> Iterator[Sequence[Entity]]:
     """The objects a statement selects, a few at a time in the order of their key. Each few may be changed and flushed
-    before the next are read, which `a_few_at_a_time` does not allow.
+    before the next are read, which `stream_rows` does not allow.
 
     First only the keys: paging through the statement would have the database look for the rows again for every few.
     """

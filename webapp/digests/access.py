@@ -1,4 +1,4 @@
-"""Whose conversations a caller may read or have work done on: their own, or everybody's for services and admins.
+"""Access to conversations for reading and work: a caller's own, or everybody's for services and admins.
 
 Services get nothing of an account that is stopped or closed; what admins read of it is recorded, as always.
 """

@@ -9,14 +9,14 @@ from sqlalchemy import delete, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
-from webapp.db.index_hints import a_few_at_a_time
+from webapp.db.index_hints import stream_rows
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
 from webapp.memories.store.copies import told_elsewhere, without
 from webapp.memories.store.forgetting import being_forgotten
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 
 
 def init_digest_forgetting() -> None:
@@ -27,7 +27,7 @@ def init_digest_forgetting() -> None:
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
     """A digest without what its user has forgotten, if it is in the same words."""
-    forbids = graveyard(user_id).forbids
+    forbids = tombstone_set(user_id).forbids
     observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
     return ConversationMemoryData(
         main_topics=[item for item in data.main_topics if not forbids(item, quote=item)],
@@ -53,7 +53,7 @@ def _forget(
     )
     gone = {
         number
-        for number, conversation_id, data in a_few_at_a_time(versions)
+        for number, conversation_id, data in stream_rows(versions)
         if conversation_id in involved or without(data, (), texts) != data
     }
     _delete(gone)
@@ -68,7 +68,7 @@ def _delete_paraphrases(
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .where(ConversationMemory.conversation_id.in_(conversation_ids))
     )
-    _delete({number for number, data in a_few_at_a_time(versions) if any(map(told.is_retold_in, _sentences(data)))})
+    _delete({number for number, data in stream_rows(versions) if any(map(told.is_retold_in, _sentences(data)))})
 
 
 def _sentences(data: dict[str, Any]) -> list[str]:

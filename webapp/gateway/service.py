@@ -22,9 +22,9 @@ from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
-from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store.copies import GONE
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices
@@ -241,14 +241,14 @@ def start(
         spans=asked.spans,
     )
     if asked.rounds:
-        yard = graveyard(user_id)
+        yard = tombstone_set(user_id)
         started = client_tool_results.parts_from_elsewhere(started, [_part(one, yard) for one in asked.rounds])
         started.reply.model = wish.model
         db.session.flush()
     return LaunchableReply(started.turn_id, started.header["conversation_id"], started)
 
 
-def _part(one: Round, yard: Graveyard) -> client_tool_results.RoundElsewhere:
+def _part(one: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere:
     """A round as a part of the reply, without what the person has forgotten."""
     records = [waiting_record(call.name[:64], call.arguments, call.id) for call in one.calls]
     calls = [
@@ -259,7 +259,7 @@ def _part(one: Round, yard: Graveyard) -> client_tool_results.RoundElsewhere:
     return client_tool_results.RoundElsewhere(yard.without_forgotten(one.text, GONE), calls, results)
 
 
-def _without_forgotten(value: Any, yard: Graveyard) -> Any:
+def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:
     if isinstance(value, dict):
         return {name: _without_forgotten(part, yard) for name, part in value.items()}
     if isinstance(value, list):

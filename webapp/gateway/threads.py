@@ -15,7 +15,7 @@ from webapp.gateway.fingerprints import TextLine, fingerprint, says_the_same
 from webapp.gateway.models import GatewayThread
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.store.copies import GONE
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.tools.client_tools import CLIENT
 
 CANDIDATES = 20
@@ -114,7 +114,7 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
     """A new conversation that begins with a history from elsewhere: no memory is extracted from that, and what the
     person has forgotten is taken out."""
-    yard = graveyard(user_id)
+    yard = tombstone_set(user_id)
     lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)

@@ -32,7 +32,7 @@ ERRORS = {
     "ValueError",
 }
 """Errors whose message is shown to people: their first argument; for `Invalid.field`, the second."""
-UNHEARD = (
+UNTRANSLATED_PATHS = (
     "webapp/llm/",
     "webapp/gateway/",
     "webapp/mcp_server/",
@@ -71,7 +71,7 @@ def all_texts() -> list[Texts]:
         place = path.relative_to(ROOT).as_posix()
         if place.startswith(FOR_TERMINALS) or place.endswith("cli.py"):
             continue
-        hears_errors = not place.startswith(UNHEARD) and not place.endswith("api.py")
+        hears_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")
         found.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
         if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies

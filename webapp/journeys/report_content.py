@@ -78,7 +78,7 @@ class ReportTexts:
         return self.unclear.replace("{text}", text)
 
     def source(self, quote: Quotation) -> str:
-        """Whose words a quotation is, and when they were said."""
+        """Return whose words a quotation is, and when they were said."""
         return self.said.replace("{said_at}", self.in_full(quote.said_at.date()))
 
 

@@ -30,7 +30,7 @@ from webapp.llm.structured import complete_items
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import OnStart, SubjectReader, init_subjects
 from webapp.memories.rules.evidence import has_substance, user_words
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.prompts.transcript_tags import TranscriptMessage
 from webapp.providers.clients import completions
 
@@ -167,7 +167,7 @@ def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
         rows = [row for row in rows if row.message_id < (streaming.reply_to_id or streaming.message_id)]
     if legacy is None or not rows:
         return None
-    yard = graveyard(conversation.user_id)
+    yard = tombstone_set(conversation.user_id)
     said = [
         TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
         for row in rows

@@ -25,7 +25,7 @@ from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.providers.clients import embedder
 from webapp.text.canonical import plain_text
 
@@ -119,7 +119,7 @@ def keep_facts(
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
-            is_forgotten=graveyard(user_id).forbids,
+            is_forgotten=tombstone_set(user_id).forbids,
         ),
         trust.policy(),
     )

@@ -18,7 +18,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.showing.responses import UsedInOut
 from webapp.memories.store.forgetting import forget as forget_memories
 from webapp.memories.store.outside_proposals import Proposal, propose
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
@@ -122,5 +122,5 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
 
 def _refuse_forgotten(user_id: int, content: str) -> None:
     """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
-    if graveyard(user_id).forbids(content):
+    if tombstone_set(user_id).forbids(content):
         raise Forbidden(_SAID["forgotten"])

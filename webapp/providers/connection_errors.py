@@ -1,4 +1,4 @@
-"""Why a connection does not work, explained to the person who set it up; pure."""
+"""The reasons why a connection does not work, explained to the person who set it up; pure."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def retrieve(question: Question, wait: float) -> Result:
 
 
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:
-    """Whose passages a user may find: checked every time, so that the end of a membership counts at once."""
+    """Return the scope of a user's look-ups: checked every time, so that the end of a membership counts at once."""
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 

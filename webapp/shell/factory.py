@@ -45,7 +45,7 @@ from webapp.summaries.service import init_summaries
 from webapp.telemetry import logs
 from webapp.telemetry.otlp import Sender
 from webapp.telemetry.request_spans import init_tracing
-from webapp.templating import Tongues
+from webapp.templating import LocalizedEnvironment
 from webapp.transfer.setup import init_transfer
 from webapp.usage.records import record_background
 from webapp.webhooks.service import init_webhooks
@@ -72,7 +72,7 @@ def build(settings: Settings | None = None) -> OpenAPI:
         static_folder=str(ROOT / "static"),
         instance_path=str(settings.var_dir.absolute()),
     )
-    app.jinja_environment = Tongues  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
+    app.jinja_environment = LocalizedEnvironment  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
     _configure(app, settings)
     _extend(app, settings)
     return app

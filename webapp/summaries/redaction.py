@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise
-from webapp.db.index_hints import a_few_at_a_time
+from webapp.db.index_hints import stream_rows
 from webapp.i18n.dates import full_date
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
 from webapp.memories.store.copies import replies_stripped, told_elsewhere
@@ -48,7 +48,7 @@ def _strip_chunks(user_id: int, told: ForgottenStatements, *where: ColumnElement
     )
     stripped = [
         (chunk_id, conversation_id, text)
-        for chunk_id, conversation_id, content in a_few_at_a_time(mine)
+        for chunk_id, conversation_id, content in stream_rows(mine)
         if (text := without_retold(content, told)) != content
     ]
     for chunk_id, _, text in stripped:

@@ -24,7 +24,7 @@ from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts,
 from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
 from webapp.memories.store.forget_check import watch
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.prompts import service as prompts
 from webapp.prompts.transcript_tags import TranscriptMessage
 from webapp.providers.clients import embedder
@@ -183,7 +183,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
     # Forgotten words are not retold: they are the user's, and stay in their message only.
-    yard = graveyard(conversation.user_id)
+    yard = tombstone_set(conversation.user_id)
     said = tuple(
         TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
         for row in rows

@@ -1,4 +1,4 @@
-"""Whose words a message is made of, by where they stand: typed by its author, or somebody else's that were put in.
+"""The provenance of a message's words, by where they stand: typed by its author, or somebody else's that were put in.
 
 Others' words are what Markdown fences and quotes, blocks in triple quotes, dashes or quotation marks, transcripts with
 speakers' labels and the heads of forwarded mail enclose, and what the composer or a program says was pasted. Only where

@@ -14,7 +14,7 @@ from testkit.people import ApiClient
 from testkit.processes import wait_until
 from webapp.chat.turns import runner
 from webapp.chat.turns.runtime import runtime
-from webapp.chat.turns.switch_interval import ALONE, FEW, TOGETHER, make_way
+from webapp.chat.turns.switch_interval import ALONE, FEW, TOGETHER, tune_switch_interval
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def interval() -> Iterator[None]:
     ("turns", "seconds"), [(0, ALONE), (1, ALONE), (FEW, ALONE), (FEW + 1, TOGETHER), (300, TOGETHER)]
 )
 def test_a_few_turns_switch_sooner(turns: int, seconds: float) -> None:
-    make_way(turns)
+    tune_switch_interval(turns)
     assert sys.getswitchinterval() == pytest.approx(seconds)
 
 
@@ -38,7 +38,7 @@ def test_the_runner_says_how_many_there_are(
     app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[int] = []
-    monkeypatch.setattr(runner, "make_way", told.append)
+    monkeypatch.setattr(runner, "tune_switch_interval", told.append)
     hold = Hold(1)
     model.script(reply=["one ", "two"], hold=hold)
     for _ in range(FEW + 1):

@@ -14,7 +14,7 @@ from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
-from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.rules.working_copy import OperationOutcome
 from webapp.text.canonical import canonical_statement
 
@@ -261,9 +261,9 @@ def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
 
 
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
-    grave = Graveyard(b"0123456789abcdef", 1)
+    grave = TombstoneSet(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
-    grave = Graveyard(b"0123456789abcdef", 1, digests)
+    grave = TombstoneSet(b"0123456789abcdef", 1, digests)
     memories = (stored(7, "Has a dog"), stored(8, "The dog is gone"))
     state = replace(known(*memories, messages=say("I no longer have a dog")), is_forgotten=grave.forbids)
     operation = op("retract", 1, "I no longer have a dog", "The dog is gone", memory_number=1, confidence=0.5)
@@ -469,9 +469,9 @@ def test_no_open_statement_stands_twice(state, batch):
 @settings(max_examples=60, deadline=None)
 @given(worlds(), batches, st.sampled_from(QUOTES), st.sampled_from(VALUES))
 def test_what_was_forgotten_is_never_stored(state, batch, content, value):
-    graveyard = Graveyard(b"0123456789abcdef", 1)
-    buried = graveyard.tombstones_for(content) | graveyard.tombstones_for("x", NAME, value)
-    grave = Graveyard(b"0123456789abcdef", 1, {tombstone.digest for tombstone in buried})
+    tombstone_set = TombstoneSet(b"0123456789abcdef", 1)
+    buried = tombstone_set.tombstones_for(content) | tombstone_set.tombstones_for("x", NAME, value)
+    grave = TombstoneSet(b"0123456789abcdef", 1, {tombstone.digest for tombstone in buried})
     plan = decide(batch, replace(state, is_forgotten=grave.forbids))
     for effect in plan.effects:
         if isinstance(effect, Insert | Revise):

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.rules.keys import earlier_fact_key
-from webapp.memories.rules.tombstones import Graveyard, TombstoneKind, person_key
+from webapp.memories.rules.tombstones import TombstoneKind, TombstoneSet, person_key
 from webapp.text.canonical import earlier_statement
 
 SECRET = b"a secret of the installation"
 
 
 def bury(*args, user_id=1, secret=SECRET, **kwargs):
-    made = Graveyard(secret, user_id).tombstones_for(*args, **kwargs)
-    return Graveyard(secret, user_id, {tombstone.digest for tombstone in made}), made
+    made = TombstoneSet(secret, user_id).tombstones_for(*args, **kwargs)
+    return TombstoneSet(secret, user_id, {tombstone.digest for tombstone in made}), made
 
 
 def test_a_forgotten_name_leaves_room_for_another():
@@ -80,19 +80,19 @@ def made_before(content, key=None, value=None, quote=None, *, whole_key=False):
 
 
 def test_what_was_forgotten_before_signs_counted_still_is():
-    grave = Graveyard(SECRET, 1, made_before("-80 kg", "skill/c++", "-80 kg", "it has to do with -80"))
+    grave = TombstoneSet(SECRET, 1, made_before("-80 kg", "skill/c++", "-80 kg", "it has to do with -80"))
     assert grave.forbids("-80 kg") and grave.forbids("80 kg") and grave.forbids("–80 kg")
     assert grave.forbids("x", "skill/C", "80 kg") and grave.forbids("x", "skill/C++", "-80 kg")
     assert grave.forbids("x", quote="it has to do with -80")
     assert grave.without_quotes("(It has to do with -80)") == "[…]"
     assert not grave.forbids("70 kg", "skill/c++", "70 kg")
-    whole = Graveyard(SECRET, 1, made_before("Knows C++", "skill/c++", "C++", whole_key=True))
+    whole = TombstoneSet(SECRET, 1, made_before("Knows C++", "skill/c++", "C++", whole_key=True))
     assert whole.forbids("Anything", "skill/c++", "well") and whole.forbids("Anything", "skill/c", "well")
 
 
 def test_a_short_secret_is_refused():
     with pytest.raises(ValueError, match="16 bytes"):
-        Graveyard(b"short", 1)
+        TombstoneSet(b"short", 1)
 
 
 def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
@@ -104,17 +104,19 @@ def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
 
 @given(st.text(max_size=200))
 def test_without_tombstones_a_text_is_left_alone(text):
-    assert Graveyard(SECRET, 1).without_quotes(text) == text
+    assert TombstoneSet(SECRET, 1).without_quotes(text) == text
     assert bury("Something else entirely")[0].without_quotes(text) == text
 
 
 def test_keys_are_rotated_without_losing_what_was_buried():
     old, new = b"the old key of an installation", b"the new key of an installation"
-    buried = {made.digest for made in Graveyard(old, 7).tombstones_for("User's name is Alex", "identity/name", "Alex")}
-    rotated = Graveyard([new, old], 7, buried)
+    buried = {
+        made.digest for made in TombstoneSet(old, 7).tombstones_for("User's name is Alex", "identity/name", "Alex")
+    }
+    rotated = TombstoneSet([new, old], 7, buried)
     assert rotated.forbids("User's name is Alex")
     assert rotated.forbids("They are called Alex", "identity/name", "Alex")
-    assert not Graveyard(new, 7, buried).forbids("User's name is Alex")
+    assert not TombstoneSet(new, 7, buried).forbids("User's name is Alex")
     made = {tombstone.digest for tombstone in rotated.tombstones_for("Lives in Porto")}
-    assert Graveyard(new, 7, made).forbids("Lives in Porto")
-    assert not Graveyard(old, 7, made).forbids("Lives in Porto")
+    assert TombstoneSet(new, 7, made).forbids("Lives in Porto")
+    assert not TombstoneSet(old, 7, made).forbids("Lives in Porto")

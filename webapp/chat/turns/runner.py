@@ -24,8 +24,8 @@ from webapp.chat.turns.consent import Asker, Consent
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.saved_progress import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.switch_interval import FEW, make_way
-from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
+from webapp.chat.turns.switch_interval import FEW, tune_switch_interval
+from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
@@ -107,9 +107,9 @@ class TurnRunner:
             return
         loop = self.start()
         self._submitted.add(turn_id)
-        make_way(self.active)
+        tune_switch_interval(self.active)
         self._hub.own(turn_id)
-        turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, consent=consent, client=client)
+        turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
         loop.call_soon_threadsafe(self._spawn, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
@@ -127,7 +127,7 @@ class TurnRunner:
                 ready = threading.Event()
                 threading.Thread(target=self._run_loop, args=(loop, ready), name="turn-runner", daemon=True).start()
                 ready.wait()
-                make_way(self.active)
+                tune_switch_interval(self.active)
                 self._loop = loop
             return self._loop
 
@@ -162,7 +162,9 @@ class TurnRunner:
             may_write=self._leases.ensure,
         )
         self._chat = self._make_chat()
-        self._shop = Workshop(self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask)
+        self._services = TurnServices(
+            self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask
+        )
         self._upkeep = [
             asyncio.create_task(self._leases.keep(), name="turn-leases"),
             asyncio.create_task(self._honour_stops(), name="turn-stops"),
@@ -181,7 +183,7 @@ class TurnRunner:
 
     def _ended(self, turn_id: int) -> None:
         self._tasks.pop(turn_id, None)
-        make_way(self.active)
+        tune_switch_interval(self.active)
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn

@@ -13,6 +13,6 @@ With 300 streams being read, 0.2 ms is spent on handing over: the 95th percentil
 1 ms, 127 to 188 at 0.2 (`bench/relay.py`, 23 November 2026)."""
 
 
-def make_way(turns: int) -> None:
+def tune_switch_interval(turns: int) -> None:
     """Set it for a process in which so many turns are running or about to run."""
     sys.setswitchinterval(ALONE if turns <= FEW else TOGETHER)

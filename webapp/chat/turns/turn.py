@@ -69,7 +69,7 @@ class Tables(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class TurnServices:
     """Services that all turns of a process share."""
 
     tables: Tables
@@ -90,7 +90,7 @@ class Turn:
 
     id: int
     header: dict[str, Any]
-    shop: Workshop
+    services: TurnServices
     is_ours: Future[bool]
     embedded: concurrent.futures.Future[Any] | None = None
     consent: Consent = "ask"
@@ -107,7 +107,7 @@ class Turn:
 
         With LOST it is left as it is: somebody else has ended it. With GONE its row is known to have been deleted.
         """
-        self.shop.writer.begin(self.id, self.header)
+        self.services.writer.begin(self.id, self.header)
         outcome = await self._outcome()
         if outcome is not None:
             self.is_ending = True
@@ -130,10 +130,10 @@ class Turn:
             assembled = self.assembled = await self._assemble()
             if not await asyncio.shield(self.is_ours):
                 log.info("turn is run elsewhere", extra={"turn_id": self.id})
-                self.shop.writer.drop(self.id)
+                self.services.writer.drop(self.id)
                 return None
             progress.is_tainted = assembled.is_tainted
-            progress.model = assembled.targets[0].model if assembled.targets else self.shop.chat.settings.chat_model
+            progress.model = assembled.targets[0].model if assembled.targets else self.services.chat.settings.chat_model
             progress.target = assembled.targets[0].id if assembled.targets else None
             await self._stream(assembled)
             return Outcome("complete", progress.text)
@@ -143,7 +143,7 @@ class Turn:
             go_on()
             if LOST in cancelled.args:
                 self.is_lost = True
-                self.shop.writer.drop(self.id)
+                self.services.writer.drop(self.id)
                 return None
             reason = cancelled.args[0] if cancelled.args and cancelled.args[0] in _WORDS else SHUTDOWN
             status, code, detail = _WORDS[reason]
@@ -169,7 +169,7 @@ class Turn:
     async def _assemble(self) -> AssembledPrompt:
         """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
         while True:
-            assembled = await self.shop.tables.assemble(self.id, self.embedded, self.client)
+            assembled = await self.services.tables.assemble(self.id, self.embedded, self.client)
             if assembled.waits_for is None:
                 return assembled
             await asyncio.sleep(WAIT_FOR_EARLIER)
@@ -181,11 +181,11 @@ class Turn:
         calling = ToolCalling(
             self.id,
             toolset,
-            self.shop.tables,
-            self.shop.writer,
+            self.services.tables,
+            self.services.writer,
             self.progress,
             tokens=assembled.tool_tokens,
-            ask=self.shop.ask,
+            ask=self.services.ask,
             consent=self.consent,
             words=assembled.words,
         )
@@ -212,10 +212,10 @@ class Turn:
         follows, begins_at = bool(progress.text), len(progress.text)
         self._announce_reading(prompt, assembled)
         trailer = Trailer() if assembled.offers else None
-        events = self.shop.chat.stream(
+        events = self.services.chat.stream(
             prompt,
             targets=self._targets(assembled),
-            max_tokens=self.shop.max_tokens,
+            max_tokens=self.services.max_tokens,
             tools=assembled.toolset.definitions or None,
             parameters=assembled.toolset.parameters,
         )
@@ -226,16 +226,16 @@ class Turn:
                     text = progress.add(shown, new_paragraph=follows)
                     if text:
                         follows = False
-                        self.shop.writer.delta(self.id, text)
+                        self.services.writer.delta(self.id, text)
                     if progress.truncated:
                         return []
                 elif isinstance(event, ReasoningDelta):
                     if thought := progress.think(event.text):
-                        self.shop.writer.think(self.id, thought)
+                        self.services.writer.think(self.id, thought)
                 elif isinstance(event, ThoughtSoFar):
                     thought = progress.withdraw(begins_at)
-                    self.shop.writer.rewrite(self.id, progress.text)
-                    self.shop.writer.think(self.id, thought)
+                    self.services.writer.rewrite(self.id, progress.text)
+                    self.services.writer.think(self.id, thought)
                 elif isinstance(event, ToolCall):
                     calls.append(event)
                 elif isinstance(event, ModelSwitched):
@@ -250,7 +250,7 @@ class Turn:
         """Tell who waits for a slow model how much it has to read first."""
         speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
         if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= LONG_READING:
-            self.shop.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
+            self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:
         """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
@@ -263,14 +263,14 @@ class Turn:
         left, offer = trailer.end()
         text = self.progress.add(left, new_paragraph=new_paragraph)
         if text:
-            self.shop.writer.delta(self.id, text)
+            self.services.writer.delta(self.id, text)
         if offer:
             self.progress.offer = offer
-            self.shop.writer.entry(self.id, "suggestions", offer.data)
+            self.services.writer.entry(self.id, "suggestions", offer.data)
 
     async def _conclude(self, outcome: Outcome) -> None:
         """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
-        tables, writer = self.shop.tables, self.shop.writer
+        tables, writer = self.services.tables, self.services.writer
         deadline = time.monotonic() + FINISH_PATIENCE
         pause = 0.2
         while True:

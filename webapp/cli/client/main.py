@@ -64,7 +64,7 @@ def login(context: click.Context, token_stdin: bool) -> None:
 
 
 def _owner(server: Server) -> str:
-    """Whose token it is. A token with few scopes is valid, too. Raises Trouble for an unknown one."""
+    """Return whose token it is. A token with few scopes is valid, too. Raises Trouble for an unknown one."""
     try:
         return str(server.get("/api/account")["email"])
     except Trouble as error:

@@ -21,7 +21,7 @@ from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, l
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.memories.store.withdrawal import hold_reached, withdraw
 from webapp.spaces.versions import touch
 
@@ -250,7 +250,7 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
             fields = change.before.fields
             places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
     holders = key_holders(user_id, places) if places else {}
-    yard = graveyard(user_id)
+    yard = tombstone_set(user_id)
     return Present(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
         key_holders={places[place]: holder for place, holder in holders.items()},

@@ -12,7 +12,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.errors import Conflict, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
-from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.service import check_key, get_memory
 from webapp.memories.store import tombstone_secrets, versions
 from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
@@ -83,7 +83,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(tombstone_secrets.graveyard(user_id), fields):
+    if is_forgotten(tombstone_secrets.tombstone_set(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
@@ -113,7 +113,7 @@ def recount(memory_ids: Iterable[int]) -> None:
     db.session.flush()
 
 
-def is_forgotten(yard: Graveyard, fields: Mapping[str, Any]) -> bool:
+def is_forgotten(yard: TombstoneSet, fields: Mapping[str, Any]) -> bool:
     """Return whether the tombstones forbid a memory with these fields."""
     return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 

@@ -33,7 +33,7 @@ from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.forget_check import watch
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -230,7 +230,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
         context=batch.call.context,
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
-        is_forgotten=graveyard(batch.user_id).forbids,
+        is_forgotten=tombstone_set(batch.user_id).forbids,
     )
 
 

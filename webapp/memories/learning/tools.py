@@ -105,7 +105,7 @@ def remember(
         embeddings=vectors,
         context=_replies(turn),
         is_tainted=is_tainted,
-        is_forgotten=tombstone_secrets.graveyard(conversation.user_id).forbids,
+        is_forgotten=tombstone_secrets.tombstone_set(conversation.user_id).forbids,
     )
     plan = decide([operation], state, policy, origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects

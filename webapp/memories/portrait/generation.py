@@ -16,7 +16,7 @@ from webapp.memories.portrait.service import digest_of, holding, known_memories,
 from webapp.memories.prompt.always_used import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars
 from webapp.memories.store import versions
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.providers.clients import completions
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def make_portrait(user_id: int) -> int | None:
     sentences = sentences_of(written, known)
     with write_transaction():
         versions.hold(user_id)  # nothing is forgotten meanwhile
-        forbids = graveyard(user_id).forbids
+        forbids = tombstone_set(user_id).forbids
         sentences = [item for item in holding(user_id, sentences) if not forbids(item["text"], quote=item["text"])]
         _store(user_id, sentences, digest, completion.model)
     log.info("portrait written", extra={"written": len(written.sentences), "kept": len(sentences)})

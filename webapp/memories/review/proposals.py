@@ -39,7 +39,9 @@ forgotten."""
 
 
 class ProposalReason(StrEnum):
-    """Why something waits: others' words may be behind it, it is uncertain, it contradicts, or it cannot be undone."""
+    """The reason why something waits: others' words may be behind it, it is uncertain, it contradicts, or it cannot
+    be undone.
+    """
 
     TAINTED = "tainted"
     DOUBT = "doubt"

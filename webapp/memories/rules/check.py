@@ -33,7 +33,7 @@ from webapp.text.quotes import Span
 
 
 class Refusal(StrEnum):
-    """Why an operation had no effect."""
+    """The reason why an operation had no effect."""
 
     UNKNOWN_MESSAGE = "unknown_message"
     NOT_THE_USER = "not_the_user"

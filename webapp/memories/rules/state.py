@@ -217,7 +217,7 @@ class State:
     `context` is what the call showed that is not evidence (assistant's replies, memories, documents), `foreign` what of
     it came from outside; `secrets` are quotes that the model calls secrets; `subject` is the name of the person that a
     legacy is about, which a statement may have without being told; `is_tainted`: others' words may explain any of it,
-    so that all of it waits for the user; `is_forgotten` is `Graveyard.forbids`.
+    so that all of it waits for the user; `is_forgotten` is `TombstoneSet.forbids`.
     """
 
     messages: tuple[SourceMessage, ...]

@@ -88,7 +88,7 @@ def key_id(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest()[:16]
 
 
-class Graveyard:
+class TombstoneSet:
     """The tombstones of one user, and how to make and look up more of them.
 
     `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and

@@ -15,7 +15,7 @@ from webapp.memories.rules.keys import canonical_fact_key
 
 
 class Obstacle(StrEnum):
-    """Why a memory cannot be put back."""
+    """The reason why a memory cannot be put back."""
 
     CHANGED_SINCE = "changed_since"
     KEY_TAKEN = "key_taken"

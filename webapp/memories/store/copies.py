@@ -16,7 +16,7 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.conversations.reply_batches import replies_of
 from webapp.db.base import db, get_or_raise
-from webapp.db.index_hints import a_few_at_a_time, batches_to_change
+from webapp.db.index_hints import batches_to_change, stream_rows
 from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
@@ -85,7 +85,7 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
     )
     return [
         message_id
-        for message_id, *values in a_few_at_a_time(statement)
+        for message_id, *values in stream_rows(statement)
         if any(_without(value, memory_ids, forms) != value for value in values)
     ]
 
@@ -113,7 +113,7 @@ def _strip_contents(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
     )
     changed = []
-    for message_id, content in a_few_at_a_time(statement):
+    for message_id, content in stream_rows(statement):
         run = _run(content)
         near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
         # A reply that repeats a text verbatim contains its words in the same order.
@@ -181,7 +181,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
     forms = _forms(texts)
     stored = select(IdempotencyKey.key, IdempotencyKey.body).where(IdempotencyKey.user_id == user_id)
     changed = {}
-    for key, sealed in a_few_at_a_time(stored):
+    for key, sealed in stream_rows(stored):
         body = open_answer(sealed)
         # A response about a message repeats the user's own words, as the message itself does.
         if not isinstance(body, dict) or "memory_id" not in body:

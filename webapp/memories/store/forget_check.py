@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from webapp.db.base import db
 from webapp.memories.models import MemoryTombstone
-from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class ForgetCheck:
     newest: datetime | None
 
 
-def burials(user_id: int) -> ForgetCheck:
+def forget_check(user_id: int) -> ForgetCheck:
     """The state of the user's tombstones; read it before reading what a model is shown."""
     return ForgetCheck(
         *db.session.execute(
@@ -38,17 +38,17 @@ def forgot_since(user_id: int, before: ForgetCheck) -> bool:
     Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
     """
     versions.lock(user_id)
-    return burials(user_id) != before
+    return forget_check(user_id) != before
 
 
 def watch(user_id: int) -> Callable[[], bool]:
     """Call this before reading what a model is shown. The function it returns is called in the transaction that stores
     the result, and tells whether nothing was forgotten in the meantime (`forgot_since`)."""
-    before = burials(user_id)
+    before = forget_check(user_id)
     return lambda: not forgot_since(user_id, before)
 
 
-def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Graveyard]:
+def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
     """The graveyards of the users who have forgotten something since then, each with only those tombstones.
 
     The clocks of two machines may differ: pass a time somewhat earlier.
@@ -59,6 +59,6 @@ def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Gravey
         )
     ).all()
     return [
-        graveyard(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
+        tombstone_set(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
         for user_id in sorted({user_id for user_id, *_ in rows})
     ]

@@ -20,7 +20,7 @@ from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reply_uses import UsedIn, Uses, uses_of
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.memories.store.withdrawal import hold_reached, reach_of
 from webapp.spaces.versions import touch
 
@@ -135,7 +135,7 @@ def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
 
 def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
     """Let the user write again what they had forgotten: its tombstones are removed."""
-    digests = graveyard(user_id).digests_of(content, fact_key, fact_value)
+    digests = tombstone_set(user_id).digests_of(content, fact_key, fact_value)
     db.session.execute(
         delete(MemoryTombstone).where(MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_(digests))
     )
@@ -180,7 +180,7 @@ def _bury(
     whole_key: bool,
 ) -> int:
     """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
-    yard = graveyard(user_id)
+    yard = tombstone_set(user_id)
     made: set[Tombstone] = set()
     for row in rows:
         quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]

@@ -14,10 +14,10 @@ from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.secrets import find_secret
-from webapp.memories.rules.tombstones import Graveyard
+from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.tombstone_secrets import graveyard
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.text.canonical import plain_text
 from webapp.text.sentences import sentences_of
 from webapp.text.words import words
@@ -70,7 +70,7 @@ def propose(
     are cut at sentence ends.
     """
     versions.hold(user_id)
-    yard = graveyard(user_id)
+    yard = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
@@ -153,7 +153,7 @@ def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _refusal(piece: str, fact: KeyedFact | None, known: set[str], yard: Graveyard) -> str:
+def _refusal(piece: str, fact: KeyedFact | None, known: set[str], yard: TombstoneSet) -> str:
     key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in known:
         return "known"

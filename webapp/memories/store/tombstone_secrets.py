@@ -14,12 +14,12 @@ from sqlalchemy import select
 
 from webapp.db.base import db
 from webapp.memories.models import MemoryTombstone, TombstoneKey
-from webapp.memories.rules.tombstones import Graveyard, key_id, person_key
+from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
 
-def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -> Graveyard:
+def tombstone_set(user_id: int, *, buried: Mapping[str, str | None] | None = None) -> TombstoneSet:
     """A user's tombstones: all of them, or those in `buried` (digests with the names of their keys)."""
     if buried is None:
         rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
@@ -27,7 +27,7 @@ def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -
     names, secrets = set(buried.values()), _secrets()
     elsewhere = names - {None} - {key_id(person_key(secret, user_id)) for secret in secrets}
     carried = list(imported_keys(user_id).values()) if elsewhere else []
-    return Graveyard(secrets, user_id, set(buried), carried=carried, is_old=None in names)
+    return TombstoneSet(secrets, user_id, set(buried), carried=carried, is_old=None in names)
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
