@@ -23,7 +23,16 @@ from webapp.config import Settings
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
 """Causes a fault; what it returns is called once it is known how long it took to serve again without it."""
-UNSAVED = {"everything_killed": int(LOSS_SECONDS / TOKEN_DELAY * len(WORDS[-1]))}
+SHOWN_AHEAD = 0.1
+"""Seconds of text that viewers in a web process may have before Redis (ADR 26)."""
+UNSAVED = {
+    name: int(seconds / TOKEN_DELAY * len(WORDS[-1])) + len(WORDS[-1])
+    for name, seconds in {
+        "everything_killed": LOSS_SECONDS,
+        "web_killed": SHOWN_AHEAD,
+        "web_process_killed": SHOWN_AHEAD,
+    }.items()
+}
 """How many characters of a reply may be lost if everything that held them dies."""
 
 

@@ -92,7 +92,10 @@ def _growth(found: Found, before: str, run: str, after: str) -> str:
             return ""
         if once >= MUCH:
             return f"more than {MUCH} s"
-        lowest = min(lowest, _work(found, before, run, after, 2 * times) / once)
+        twice = _work(found, before, run, after, 2 * times)
+        if twice >= MUCH:  # stopped, so it says nothing of how much more
+            return f"more than {MUCH} s"
+        lowest = min(lowest, twice / once)
         if lowest < GROWTH:
             return ""
         once = _work(found, before, run, after, times)
