@@ -30,6 +30,7 @@ from webapp.memories.models import (
     MemoryTombstone,
     TombstoneKey,
 )
+from webapp.memories.portrait import service as portraits
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.store.tombstone_secrets import keys_of
 from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
@@ -148,6 +149,12 @@ def _digests(user_id: int) -> Rows:
         yield dump(row) | {"versions": [dump(item) for item in versions]}
 
 
+def _portrait(user_id: int) -> Rows:
+    """Yield the portrait with the sentences that its owner can read now."""
+    for line in own_rows(Portrait, Portrait.user_id)(user_id):
+        yield line | {name: portraits.holding(user_id, line[name]) for name in ("sentences", "before")}
+
+
 def _on_points(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
@@ -208,7 +215,7 @@ PARTS: dict[str, ExportFile] = {
     "portrait.jsonl": ExportFile(
         "What is known of you in prose, each sentence with the memories it rests on.",
         Portrait,
-        own_rows(Portrait, Portrait.user_id),
+        _portrait,
         {"sentences": "array", "before": "array"},
     ),
     "schedules.jsonl": ExportFile(

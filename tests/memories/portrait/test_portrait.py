@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,11 @@ from testkit.people import ApiClient, Person, csrf_token
 from webapp.background.queues import enqueue
 from webapp.db.base import db
 from webapp.llm.errors import ModelError
-from webapp.memories.portrait import generation
+from webapp.memories.portrait import generation, service
 from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.prompt.always_used import KnownItem
+from webapp.transfer.account_tables import PARTS
 
 DAUGHTER, BOAT, WORK = "I have a daughter, Ada", "I own a boat called Kestrel", "I work as a nurse in Leeds since 2019"
 ADA, KESTREL = "You have a daughter, Ada.", "You own a boat, Kestrel."
@@ -72,6 +74,8 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
         ("You are generous and everybody admires your courage.", [1], False),
         ("   ", [1], False),
         ("You own a boat. " * 40, [2], False),
+        ("Bert has a daughter, Ada.", [1], False),
+        ("Ada is your daughter.", [1], True),
     ],
 )
 def test_a_sentence_stands_if_its_notes_say_it(text: str, notes: list[int], stands: bool) -> None:
@@ -136,23 +140,60 @@ def portrayed(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> tup
     return ids
 
 
-@pytest.mark.parametrize("change", ["forget", "correct", "archive", "end"])
+CHANGES = {
+    "correct": {"content": "I have a daughter, Eve"},
+    "archive": {"is_archived": True},
+    "end": {"valid_to": "2020-01-01T00:00:00Z"},
+}
+
+
+def stored(app: Flask, user: Person) -> str:
+    with app.app_context():
+        row = db.session.get_one(Portrait, user.user_id)
+        return str([row.sentences, row.before])
+
+
+def exported(app: Flask, user: Person) -> str:
+    with app.app_context():
+        return str(list(PARTS["portrait.jsonl"].read(user.user_id)))
+
+
+@pytest.mark.parametrize("change", ["forget", *CHANGES])
 def test_with_its_memory_a_sentence_goes_at_once(
     app: Flask, client: ApiClient, user: Person, portrayed: tuple[int, int], change: str
 ) -> None:
     ada, _ = portrayed
+    assert "Ada" in exported(app, user)
     if change == "forget":
         assert client.delete(f"/api/memories/{ada}").status_code == 200
-    elif change == "end":
-        client.put(f"/api/memories/{ada}", json={"valid_to": "2020-01-01T00:00:00Z"})
-        client.put(f"/api/memories/{ada}", json={"is_archived": True})
+        assert "Ada" not in stored(app, user)
     else:
-        fields = {"correct": {"content": "I have a daughter, Eve"}, "archive": {"is_archived": True}}[change]
-        assert client.put(f"/api/memories/{ada}", json=fields).status_code == 200
+        assert client.put(f"/api/memories/{ada}", json=CHANGES[change]).status_code == 200
     assert texts(client) == ["You own a boat, Kestrel."]
+    assert "Ada" not in exported(app, user) and KESTREL in exported(app, user)
+
+
+def test_where_nothing_is_known_any_more_no_sentence_stays(
+    app: Flask, client: ApiClient, user: Person, portrayed: tuple[int, int]
+) -> None:
+    for memory_id in portrayed:
+        client.put(f"/api/memories/{memory_id}", json={"is_archived": True})
     with app.app_context():
-        stored = str(db.session.get_one(Portrait, user.user_id).sentences)
-    assert ("Ada" in stored) == (change != "forget"), "what is forgotten is not stored either"
+        assert generation.make_portrait(user.user_id) is None
+    assert stored(app, user) == "[[], []]"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (("Du hast eine Tochter, Ada.", [1]), ("Du besitzt ein Boot, Kestrel.", [2])),
+        (("Deine Tochter ist Ada.", [1]), ("Ada ist deine Tochter.", [1])),
+    ],
+)
+def test_a_usual_first_word_is_no_name_in_any_language(lines: tuple[tuple[str, list[int]], ...]) -> None:
+    answer = WrittenPortrait.model_validate(written(*lines))
+    notes = known("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
+    assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]
 
 
 def test_what_is_forgotten_while_it_is_written_is_not_in_it(
@@ -199,6 +240,29 @@ def test_a_model_that_fails_leaves_the_old_one_and_says_so(
     assert len(found["sentences"]) == 3 and found["problem"] and not found["is_coming"]
 
 
+def test_a_first_one_that_fails_says_so_too(app: Flask, client: ApiClient, user: Person, model: ServerHandle) -> None:
+    add(client, DAUGHTER)
+    model.script(match="portrait", fault={"http_status": 500}, times=None)
+    with app.app_context(), pytest.raises(ModelError):
+        generation.make_portrait(user.user_id)
+    found = read(client)
+    assert found["sentences"] == [] and found["problem"]
+
+
+def test_a_worker_killed_before_it_stores_loses_nothing(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(client, DAUGHTER)
+    answers(model, (ADA, [1]), times=2)
+    with monkeypatch.context() as patch, app.app_context(), pytest.raises(SystemExit):
+        patch.setattr(generation, "sentences_of", lambda *_: sys.exit(9))
+        generation.make_portrait(user.user_id)
+    assert texts(client) == []
+    with app.app_context():
+        assert generation.make_portrait(user.user_id) == 1
+    assert texts(client) == [ADA]
+
+
 def test_at_night_whoever_has_changed_gets_one(
     app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable, make_user: Callable
 ) -> None:
@@ -219,6 +283,16 @@ def test_without_memory_or_a_model_nobody_is_asked(app: Flask, client: ApiClient
     with app.app_context():
         assert generation.make_portrait(client.get("/api/account").json["user_id"]) is None
     assert not model.calls()
+
+
+def test_without_a_model_it_is_refused_and_nothing_waits(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch, run_jobs: Callable
+) -> None:
+    add(client, DAUGHTER)
+    monkeypatch.setattr(service, "has_worker", lambda: False)
+    refused = client.post(PLACE)
+    assert refused.status_code == 409 and "No language model" in refused.json["detail"]
+    assert not read(client)["is_coming"]
 
 
 def test_it_is_its_owners(
