@@ -197,6 +197,8 @@ def settings(servers: Servers, model_server: ServerHandle) -> Settings:
         embedding_model=EMBEDDING_MODEL,
         model_retries=0,
         rate_limits=False,
+        embedding_query_seconds=3.0,
+        index_wait_seconds=3.0,
         log_format="text",
     )
 

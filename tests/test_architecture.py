@@ -253,6 +253,7 @@ def test_views_open_to_anybody_are_known(app):
         "openapi.page",
         "service.healthz",
         "sharing_pages.shared",
+        "schedules_pages.calendar",  # for programs that have its secret
         # Frames for a shared conversation's diagrams and images: they contain no one's data.
         "frames.diagrams",
         "frames.image",

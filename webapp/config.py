@@ -32,9 +32,8 @@ class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
 
 
-"""Where these listen by default."""
-
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
+"""Where these listen by default."""
 FIRST_TOKEN_SECONDS = 60.0
 
 
@@ -114,6 +113,7 @@ class Settings(BaseModel):
     suggestions: bool = True
     # Journeys kept beside the shipped ones, in JSON or YAML
     journeys_folder: Path | None = None
+    schedules_per_person: int = Field(50, ge=0, le=10_000)
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)

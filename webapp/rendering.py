@@ -48,13 +48,13 @@ def init_rendering(app: Flask) -> None:
     app.add_url_rule("/static/v-<version>/words/<code>.js", "words.static", _serve_words)
 
 
-def time_tag(at: datetime | None) -> Markup:
-    """A <time> in everyday words, exact on hover."""
+def time_tag(at: datetime | None, *, exact: bool = False) -> Markup:
+    """A <time> in everyday words, exact on hover; or `exact`, with day and minute."""
     if at is None:
         return Markup("")
     zone = reader_zone()
     code = language_of(this_app()).code
-    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date(), code)
+    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date(), code, exact)
 
 
 def day(on: date) -> str:
@@ -63,12 +63,13 @@ def day(on: date) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def _when(at: datetime, zone: tzinfo, today: date, code: str) -> Markup:
+def _when(at: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
     local = at.astimezone(zone)
-    return Markup(  # noqa: S704
-        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{escape(calendar.exactly(local, code))}">'
-        f"{escape(calendar.describe_moment(local, today, code))}</time>"
-    )
+    full = escape(calendar.exactly(local, code))
+    words = calendar.describe_moment(local, today, code)
+    if exact:
+        words = f"{calendar.full_date(local.date(), code)}, {local:%H:%M}"
+    return Markup(f'<time datetime="{local.isoformat(timespec="seconds")}" title="{full}">{escape(words)}</time>')  # noqa: S704
 
 
 def reader_zone() -> tzinfo:

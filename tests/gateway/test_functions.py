@@ -9,6 +9,7 @@ import pytest
 from webapp.gateway.functions import UnsupportedRequest, read_tools
 from webapp.gateway.wire import Completion, read
 from webapp.llm.events import ToolCall
+from webapp.tools.built_in import BUILT_IN
 from webapp.tools.client_tools import (
     MOST_RESULT,
     ClientTools,
@@ -19,7 +20,7 @@ from webapp.tools.client_tools import (
     rounds_as_prompt,
     with_clients,
 )
-from webapp.tools.toolset import BUILT_IN, Toolset
+from webapp.tools.toolset import Toolset
 
 
 def tool(name: str = "weather", **function: Any) -> dict[str, Any]:
@@ -88,10 +89,10 @@ def test_theirs_stand_behind_ours_and_a_clash_is_told_apart() -> None:
     theirs = ClientTools([tool("calculate"), tool("client_calculate"), tool("weather")])
     found = with_clients(ours, theirs)
     assert [one.name for one in found.tools] == [
-        *("calculate", "dates"),
+        *("calculate", "dates", "propose_schedule"),
         *("client_calculate_2", "client_calculate", "weather"),
     ]
-    assert [one.title for one in found.tools[2:]] == ["calculate", "client_calculate", "weather"]
+    assert [one.title for one in found.tools[3:]] == ["calculate", "client_calculate", "weather"]
     assert len({one.name for one in found.tools}) == len(found.tools)
     assert with_clients(ours, None) is ours
     named = {"type": "function", "function": {"name": "calculate"}}

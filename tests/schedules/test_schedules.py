@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
+from tests.journeys.rows import load, write_fixture
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
-from webapp.conversations.models import Message
+from webapp.config import Settings
+from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.schedules import runs as sending
 from webapp.schedules import service
@@ -97,7 +100,7 @@ def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient, fiel
 
 def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "custom", "rule": "FREQ=SECONDLY"}), 422)
-    monkeypatch.setattr(service, "MOST", 1)
+    monkeypatch.setattr(service, "app_settings", lambda: Settings(schedules_per_person=1))
     make(client)
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
 
@@ -373,6 +376,34 @@ def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
         assert browser.post(f"{place}/do", data={**form, "do": deed}).status_code == 303
     assert browser.post(f"{place}/do", data={**form, "do": "delete"}).status_code == 404
     assert client.get("/api/schedules").json == {"schedules": []}
+
+
+def test_it_begins_conversations_of_a_journey(
+    app: Flask, client: ApiClient, user: Person, login: Callable, run_jobs: Callable, tmp_path: Path
+) -> None:
+    load(app, write_fixture(tmp_path))
+    slug = client.get("/api/journeys").json["journeys"][0]["slug"]
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "journey": "nowhere"}), 404)
+    made = make(client, journey=slug)
+    place = f"/api/schedules/{made['schedule_id']}"
+    assert_problem(client.patch(place, json={"journey": "nowhere"}), 404)
+    assert f'value="{slug}" selected' in login(user).get(f"/schedules/{made['schedule_id']}").text
+    client.post(f"{place}/run")
+    run_jobs()
+    (run,) = runs(client, made["schedule_id"])
+    with app.app_context():
+        assert db.session.get_one(Conversation, run["conversation_id"]).journey_id
+    assert client.patch(place, json={"journey": None}).json["journey"] is None
+
+
+def test_a_saved_prompt_fills_the_form(client: ApiClient, user: Person, login: Callable) -> None:
+    saved = client.post("/api/saved_prompts", json={"name": "Plan", "content": "Plan my week"}).json
+    browser = login(user)
+    place = f"/schedules/new?saved_prompt_id={saved['saved_prompt_id']}"
+    assert place in browser.get("/prompts").text
+    page = browser.get(place).text
+    assert "Plan my week" in page and 'value="Plan"' in page
+    assert browser.get("/schedules/new?saved_prompt_id=99999").status_code == 404
 
 
 def test_old_runs_are_forgotten(

@@ -86,6 +86,7 @@ TABLE = {
         GET /api/messages/:message_id/versions
         GET /api/schedules
         GET /api/schedules/:schedule_id
+        GET /api/schedules/feed
         GET /api/schedules/:schedule_id/runs
         GET /memory/conversation/:conversation_id/points/
         GET /memory/conversation/:conversation_id/summary/download/
@@ -245,6 +246,8 @@ TABLE = {
         POST /api/account/proof
         POST /api/account/tokens
         DELETE /api/account/tokens/:token_id
+        POST /api/schedules/feed
+        DELETE /api/schedules/feed
         POST /api/tool-servers
         PATCH /api/tool-servers/:server_id
         DELETE /api/tool-servers/:server_id

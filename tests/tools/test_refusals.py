@@ -62,7 +62,7 @@ def test_it_costs_nobody_anything_else_and_its_owner_is_told(
     site: Site, open_house: None,
 ) -> None:  # fmt: skip
     site.answer = lambda asked: (200, {}, rpc({"tools": [GOOD, ODD]}, asked.json["id"]))
-    own = ["remember", "forget", "search_memories", "calculate", "dates"]
+    own = ["remember", "forget", "search_memories", "calculate", "dates", "propose_schedule"]
     path = f"/api/tool-servers/{add(client, site.url, 'echo', '工具/odd')['server_id']}"
     assert say(client, picky) == ("Hello.", [*own, "Garden_echo"])
     assert say(api(make_user()), picky) == ("Hello.", own)

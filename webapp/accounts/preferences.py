@@ -49,7 +49,9 @@ class UserSettings(BaseModel):
     memory_enabled: bool = Field(True, description="Whether replies read and create memory.")
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
-    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and work with dates.")
+    builtin_tools_enabled: bool = Field(
+        True, description="Whether replies may calculate, work with dates and propose schedules."
+    )
     last_model: ModelId = Field("", description="The model chosen last, which a new conversation starts with.")
     last_parameters: Parameters = Field(
         Parameters(), description="What was last chosen for a model, which a new conversation starts with."

@@ -139,9 +139,10 @@ def regenerate(
 
 def note_wishes(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
     """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
-    asked = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
-    started.reply.custom_payload, started.reply.model = asked or None, str(asked.get(MODEL) or "")[:200] or None
-    db.session.flush()
+    if wishes := {name: value for name, value in wishes.items() if value}:
+        asked = (started.reply.custom_payload or {}) | wishes
+        started.reply.custom_payload, started.reply.model = asked, str(asked.get(MODEL) or "")[:200] or None
+        db.session.flush()
     return started
 
 

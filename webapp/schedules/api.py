@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
 from webapp.http.views import ViewResult, api_blueprint
-from webapp.schedules import service
+from webapp.schedules import feed, service
 from webapp.schedules.schemas import (
+    FeedOut,
+    NewFeedOut,
     NewSchedule,
     RunList,
     RunOut,
@@ -40,6 +42,33 @@ def create_schedule(body: NewSchedule) -> ViewResult:
         service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
     ).model_dump(mode="json")
     return idempotency.commit(answer, 201), 201
+
+
+@blueprint.get("/schedules/feed", responses={200: FeedOut})
+@login_required
+def get_feed() -> dict[str, Any]:
+    """Return when the URL of your calendar of schedules was made."""
+    return FeedOut(created_at=feed.feed_made_at(current_user_id())).model_dump(mode="json")
+
+
+@blueprint.post("/schedules/feed", responses={201: NewFeedOut})
+@login_required
+@session_only
+def make_feed() -> ViewResult:
+    """Make the URL of a calendar (iCalendar) of your schedules; the one before opens nothing any more."""
+    url = feed.feed_url(feed.make_feed(current_user_id()))
+    db.session.commit()
+    return NewFeedOut(url=url).model_dump(mode="json"), 201
+
+
+@blueprint.delete("/schedules/feed", responses={204: None})
+@login_required
+@session_only
+def delete_feed() -> ViewResult:
+    """Withdraw the URL of your calendar."""
+    feed.delete_feed(current_user_id())
+    db.session.commit()
+    return "", 204
 
 
 @blueprint.get("/schedules/<int:schedule_id>", responses={200: ScheduleOut})

@@ -16,7 +16,8 @@ class Schedule(Base):
     """A message that is sent for its owner at a time, once or by a rule (RFC 5545) about the local time of `zone`.
 
     `next_at` is when it is due next, empty after the last time. With `conversation_id` every message goes there,
-    without it each begins a conversation. `failures` counts those in a row; `paused_why` says why it stopped by itself.
+    without it each begins a conversation, of `journey` (a slug) where one is named. `failures` counts those in a row;
+    `paused_why` says why it stopped by itself.
     `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
     """
 
@@ -33,6 +34,7 @@ class Schedule(Base):
     rule: Mapped[str] = mapped_column(String(500), default="", server_default="")
     starts_at: Mapped[datetime] = mapped_column(DateTime)
     zone: Mapped[str] = mapped_column(Key(64))
+    journey: Mapped[str | None] = mapped_column(String(100))
     is_standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     next_at: Mapped[datetime | None] = mapped_column(Timestamp)
     is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
@@ -60,3 +62,16 @@ class ScheduleRun(Base):
     message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
     problem: Mapped[str | None] = mapped_column(String(300))
     ended_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class ScheduleFeed(Base):
+    """The calendar that shows a user's schedules to whoever has its secret, of which only a digest is stored."""
+
+    __tablename__ = "schedule_feeds"
+    __table_args__ = (UniqueConstraint("digest", name="uq_schedule_feeds_digest"), Base.__table_args__)
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    digest: Mapped[str] = mapped_column(Key(64))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -6,25 +6,30 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import cookieless, current_user_id, login_required, public
 from webapp.db.base import db, now
 from webapp.errors import Invalid
+from webapp.extensions import limiter
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult
+from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
+from webapp.journeys.service import list_journeys
 from webapp.rendering import reader_zone
-from webapp.schedules import service
+from webapp.saved_prompts.service import get_prompt
+from webapp.schedules import feed, service
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import REPEATS, rule_of
 from webapp.schedules.schemas import NewSchedule, ScheduleChanges
 
 blueprint = Blueprint("schedules_pages", __name__)
+
+VISITS = "120 per minute"
 
 LABELS = N_(
     {
@@ -34,6 +39,7 @@ LABELS = N_(
         "rule": "The rule",
         "starts_at": "The first time",
         "zone": "The time zone",
+        "journey": "The journey",
     }
 )
 WORDS = N_(
@@ -48,22 +54,62 @@ WORDS = N_(
 )
 
 
+@blueprint.app_context_processor
+def _proposals() -> dict[str, Any]:
+    """Return what the page of a conversation needs under a reply that proposes schedules."""
+    return {
+        "schedules_proposed_by": lambda message: service.proposed_by(current_user_id(), message.tool_calls),
+        "schedule_words": WORDS,
+    }
+
+
 @blueprint.get("/schedules")
 @login_required
 def index() -> ViewResult:
     """The user's schedules."""
-    rows = service.list_schedules(current_user_id())
-    return render_template("schedules/index.html", rows=rows, words=WORDS, repeat_of=repeat_of)
+    return _list()
+
+
+@blueprint.get("/schedules/<secret>.ics")
+@public
+@cookieless
+@limiter.limit(VISITS)
+def calendar(secret: str) -> Response:
+    """Return the calendar of the user whose secret this is."""
+    return Response(feed.calendar_of(secret), mimetype="text/calendar", headers={"Cache-Control": "private, no-cache"})
+
+
+@blueprint.post("/schedules/calendar")
+@login_required
+def change_calendar() -> ViewResult:
+    """Make or withdraw the URL of the user's calendar; `do` says which. It is shown this once."""
+    user_id, deed = current_user_id(), request.form.get("do", "")
+    if deed == "make":
+        url = feed.feed_url(feed.make_feed(user_id))
+        db.session.commit()
+        return _list(calendar_url=url)
+    if deed != "withdraw":
+        raise Invalid.field("do", "is not a possible action")
+    feed.delete_feed(user_id)
+    db.session.commit()
+    flash(_("The link to your calendar no longer works."), "message")
+    return redirect(url_for(".index"), 303)
 
 
 @blueprint.get("/schedules/new")
 @login_required
 def new() -> ViewResult:
-    """The form for a new schedule; its message is `content`, or what was asked last in `conversation_id`."""
-    content = request.args.get("content", "")[:8_000]
+    """The form for a new schedule; its message is what was asked last in `conversation_id`, a saved prompt, or
+    `content`.
+    """
+    content, title = request.args.get("content", "")[:8_000], ""
     if (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
         content = service.last_message(current_user_id(), conversation_id)
-    return _form({"content": content})
+    elif (saved_prompt_id := parse_id(request.args.get("saved_prompt_id"))) is not None:
+        saved = get_prompt(current_user_id(), saved_prompt_id).prompt
+        content, title = saved.content, saved.name
+    times = {name: request.args[name] for name in ("starts_at", "repeat", "zone") if name in request.args}
+    return _form({"content": content, "title": title, **times})
 
 
 @blueprint.post("/schedules/new")
@@ -73,8 +119,12 @@ def create() -> ViewResult:
     try:
         row = service.create_schedule(current_user_id(), _read())
     except Invalid as error:
+        if wants_partial():
+            raise
         return _form(request.form, errors=sentences(error, LABELS)), 422
     db.session.commit()
+    if wants_partial():  # from under the reply that proposed it
+        return render_template("schedules/_proposed.html", made=row)
     flash(_("“%(title)s” is scheduled.", title=row.title), "message")
     return redirect(url_for(".index"), 303)
 
@@ -95,6 +145,7 @@ def save(schedule_id: int) -> ViewResult:
     try:
         given = _read()
         changes = given.model_dump(exclude_none=True) | {"title": given.title or service.title_of(given.content)}
+        changes["journey"] = given.journey
         service.change_schedule(current_user_id(), schedule_id, ScheduleChanges(**changes))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
@@ -122,6 +173,18 @@ def act(schedule_id: int) -> ViewResult:
     return redirect(url_for(".index"), 303)
 
 
+def _list(calendar_url: str = "") -> str:
+    user_id = current_user_id()
+    return render_template(
+        "schedules/index.html",
+        rows=service.list_schedules(user_id),
+        words=WORDS,
+        repeat_of=repeat_of,
+        calendar_url=calendar_url,
+        calendar_made_at=feed.feed_made_at(user_id),
+    )
+
+
 def repeat_of(row: Schedule) -> str:
     """Return which of the choices a schedule's rule is."""
     simple = (name for name in REPEATS if name != "custom" and rule_of(name, "", row.starts_at) == row.rule)
@@ -132,7 +195,7 @@ def _read() -> NewSchedule:
     """Return the posted form as a schedule. Raises Invalid."""
     form = request.form
     fields = {name: form.get(name, "") for name in ("content", "repeat", "rule", "starts_at")}
-    more = {name: form[name].strip() for name in ("title", "zone") if form.get(name, "").strip()}
+    more = {name: form[name].strip() for name in ("title", "zone", "journey") if form.get(name, "").strip()}
     try:
         return NewSchedule(**fields, **more, is_standing=bool(form.get("is_standing")))
     except ValidationError as error:
@@ -149,6 +212,7 @@ def _values(row: Schedule) -> dict[str, Any]:
         "starts_at": row.starts_at.strftime("%Y-%m-%dT%H:%M"),
         "zone": row.zone,
         "is_standing": row.is_standing,
+        "journey": row.journey,
     }
 
 
@@ -161,5 +225,6 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
         values={"repeat": "once", "starts_at": soon, "zone": str(zone), **values},
         errors=errors or {},
         words=WORDS,
+        journeys=list_journeys(current_user_id()),
         runs=service.list_runs(current_user_id(), row.schedule_id) if row else [],
     )

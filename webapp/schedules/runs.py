@@ -148,7 +148,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         schedule.user_id,
         schedule.content,
         conversation_id=standing,
-        new=None if standing else NewConversation(title=schedule.title),
+        new=None if standing else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
     )
     started.consent = "none"

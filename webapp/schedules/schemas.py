@@ -45,6 +45,7 @@ class NewSchedule(BaseModel):
     starts_at: Local = Field(description="The first time, local: 2026-12-06T18:00.")
     zone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
     is_standing: Flag = Field(False, description="All in one conversation, instead of a new one each time.")
+    journey: Line | None = Field(None, max_length=100, description="The journey whose conversations it begins.")
 
 
 class ScheduleChanges(BaseModel):
@@ -58,8 +59,9 @@ class ScheduleChanges(BaseModel):
     zone: TimeZone | None = None
     is_standing: Flag | None = None
     is_paused: Flag | None = None
+    journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
 
-    @field_validator("*")
+    @field_validator("content", "title", "repeat", "rule", "starts_at", "zone", "is_standing", "is_paused")
     @classmethod
     def _not_null(cls, value: object) -> object:
         if value is None:
@@ -75,6 +77,7 @@ class ScheduleOut(BaseModel):
     starts_at: Local = Field(description="Local time.")
     zone: str
     is_standing: bool
+    journey: str | None
     conversation_id: int | None
     next_at: Instant | None
     is_paused: bool
@@ -85,6 +88,14 @@ class ScheduleOut(BaseModel):
     @classmethod
     def of(cls, row: Schedule) -> ScheduleOut:
         return cls.model_validate(row, from_attributes=True)
+
+
+class FeedOut(BaseModel):
+    created_at: Instant | None = Field(description="When its URL was made; null without one.")
+
+
+class NewFeedOut(BaseModel):
+    url: str = Field(description="Shown once; whoever has it sees what is due, by its title.")
 
 
 class ScheduleList(BaseModel):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import func, select
 
 from webapp.accounts.models import User
@@ -15,13 +18,14 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany
+from webapp.extensions import app_settings
 from webapp.i18n.marks import say
+from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
-from webapp.schedules.recurrence import next_time, rule_of
+from webapp.schedules.recurrence import next_time, rule_of, to_instant
 from webapp.schedules.schemas import NewSchedule, ScheduleChanges
 
-MOST = 50
-"""Schedules of a person."""
+PROPOSAL = "propose_schedule"
 SHOWN_RUNS = 50
 TITLE_WORDS = 8
 
@@ -45,10 +49,15 @@ def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Sched
 
 
 def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None = None) -> Schedule:
-    """Add a schedule, for a program by its token. Raises Invalid for a rule or a time that has no future, TooMany."""
+    """Add a schedule, for a program by its token.
+
+    Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey, TooMany.
+    """
     owner = get_or_raise(User, user_id, lock=True)
-    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= MOST:
-        raise TooMany(say("You have %(most)s schedules already.", most=MOST))
+    most = app_settings().schedules_per_person
+    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= most:
+        raise TooMany(say("You have %(most)s schedules already.", most=most))
+    _require_journey(user_id, wanted.journey)
     zone = wanted.zone or UserSettings.of(owner.settings).timezone
     row = Schedule(
         user_id=user_id,
@@ -58,6 +67,7 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
         starts_at=wanted.starts_at,
         zone=zone,
         is_standing=wanted.is_standing,
+        journey=wanted.journey,
         token_id=token_id,
     )
     _set_next(row, now())
@@ -76,8 +86,9 @@ def change_schedule(
     row = get_schedule(user_id, schedule_id, lock=True)
     given = changes.model_dump(exclude_unset=True)
     row.token_id = token_id
+    _require_journey(user_id, given.get("journey"))
     timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
-    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused"):
+    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey"):
         if name in given:
             setattr(row, name, given[name])
     if "repeat" in given or "rule" in given:
@@ -129,6 +140,41 @@ def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | N
     return [(run, conversation_id) for run, conversation_id in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class ProposedSchedule:
+    """A schedule that a reply proposes, when it would first be due, and whether it has been made."""
+
+    fields: NewSchedule
+    at: datetime
+    is_made: bool
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the fields of the form that makes it."""
+        return self.fields.model_dump(
+            mode="json", include={"content", "starts_at", "zone", "repeat"}, exclude_none=True
+        )
+
+
+def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list[ProposedSchedule]:
+    """Return what a reply's tool calls propose to schedule."""
+    found = []
+    for call in calls or ():
+        output = call.get("output") if call.get("tool_name") == PROPOSAL else None
+        if not isinstance(output, Mapping) or output.get("status") != "proposed":
+            continue
+        try:
+            fields = NewSchedule.model_validate(output.get("schedule"))
+        except ValidationError:
+            continue  # a restored reply may hold anything
+        same = select(Schedule.schedule_id).where(
+            Schedule.user_id == user_id, Schedule.starts_at == fields.starts_at, Schedule.content == fields.content
+        )
+        at = to_instant(fields.starts_at, fields.zone or "UTC")
+        found.append(ProposedSchedule(fields, at, db.session.scalar(same.limit(1)) is not None))
+    return found
+
+
 def last_message(user_id: int, conversation_id: int) -> str:
     """Return what a user said last in a conversation, "" if nothing. Raises NotFound."""
     get_conversation(user_id, conversation_id)
@@ -140,6 +186,11 @@ def title_of(content: str) -> str:
     """Return the first words of a message."""
     words = " ".join(content.split())[:200].split(" ")
     return " ".join(words[:TITLE_WORDS])[:119] + ("…" if len(words) > TITLE_WORDS else "")
+
+
+def _require_journey(user_id: int, slug: str | None) -> None:
+    if slug is not None and visible_journey(user_id, slug) is None:
+        raise NotFound("There is no such journey.")
 
 
 def _rule(wanted: NewSchedule) -> str:

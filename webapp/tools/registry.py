@@ -6,9 +6,10 @@ from datetime import datetime
 
 from webapp.accounts.schemas import UserSettings
 from webapp.i18n import dates
+from webapp.tools.built_in import BUILT_IN
 from webapp.tools.memory import DEFINITIONS
 from webapp.tools.servers import tools_for
-from webapp.tools.toolset import BUILT_IN, Tool, Toolset
+from webapp.tools.toolset import Tool, Toolset
 from webapp.tools.web.definitions import NAMES as WEB_NAMES
 from webapp.tools.web.definitions import web_tools
 from webapp.tools.web.service import web as kept_web

@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from webapp.text.tokens import estimate_tokens
-from webapp.tools.calculator import Unanswerable, calculate
-from webapp.tools.calls import failure
-from webapp.tools.date_arithmetic import Unclear, reckon
-from webapp.tools.definitions import definition_of
 
 ROUNDS, FAR_ROUNDS = 4, 8
 """How often the model may call tools in one reply: if all of them are local, and if some reach out."""
@@ -113,42 +107,3 @@ class Toolset:
     def without(self, names: Collection[str]) -> Toolset:
         """The toolset without the tools of these names."""
         return Toolset([tool for tool in self.tools if tool.name not in names], self.now, self.parameters)
-
-
-class Calculate(BaseModel):
-    """Exact arithmetic."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    expression: str = Field(min_length=1, max_length=1_000)
-
-
-class Dates(BaseModel):
-    """Today, weekdays, days to end, add -2 weeks"""
-
-    model_config = ConfigDict(extra="ignore")
-
-    start: str = Field("", max_length=100)
-    end: str = Field("", max_length=100)
-    add: str = Field("", max_length=100)
-
-
-async def _calculate(given: dict[str, Any], _around: Surroundings) -> Output:
-    try:
-        return {**calculate(Calculate.model_validate(given).expression)}
-    except (Unanswerable, ValidationError) as error:
-        return failure(str(error) if isinstance(error, Unanswerable) else "Give one expression.")
-
-
-async def _reckon(given: dict[str, Any], around: Surroundings) -> Output:
-    try:
-        asked = Dates.model_validate({name: value for name, value in given.items() if value is not None})
-        return {**reckon(around.now.date(), asked.start, asked.end, asked.add)}
-    except (Unclear, ValidationError) as error:
-        return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
-
-
-BUILT_IN = (
-    Tool(definition_of("calculate", Calculate), "home", _calculate),
-    Tool(definition_of("dates", Dates), "home", _reckon),
-)

@@ -17,7 +17,8 @@ from webapp.files.models import File
 from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport
 from webapp.spaces.models import SpaceDocument
-from webapp.transfer.account_tables import PARTS, own_conversations, own_spaces, report_path
+from webapp.transfer.account_rows import own_conversations, own_spaces, report_path
+from webapp.transfer.account_tables import PARTS
 from webapp.transfer.export_rows import ExportFile, goes_out
 from webapp.transfer.readers.commonplace import FORMAT
 

@@ -80,6 +80,7 @@ NEVER = {
     "account_deletions",
     "saved_prompts",
     "schedules",
+    "schedule_feeds",
     "schedule_runs",
     "message_reasoning",  # tests/chat/test_reasoning.py
     "restored_rows",

@@ -139,7 +139,7 @@ def test_where_memory_is_off_nothing_of_it_is_in_the_prompt_and_nothing_owed(app
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
     reply = send(client, "I prefer green tea", **new)
     (call,) = chats(model)
-    assert call["tools"] == ["calculate", "dates"] and "bees" not in str(call["messages"])
+    assert call["tools"] == ["calculate", "dates", "propose_schedule"] and "bees" not in str(call["messages"])
     run_jobs()
     assert [call["schema"] for call in model.calls() if call["schema"]] == ["conversation_title"]
     with app.app_context():

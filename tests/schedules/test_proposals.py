@@ -1,0 +1,87 @@
+"""Schedules that a model proposes: shown under its reply, made with one click, never without."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person, csrf_token
+from tests.tools.test_turns import calls_tool, send
+from webapp.schedules import service
+
+CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}
+
+
+def proposed(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str, Any]:
+    calls_tool(model, "propose_schedule", **{**CALL, **fields})
+    reply = send(client, "Remind me on the 3rd to call the clinic")
+    (call,) = reply["tool_calls"]
+    return {**reply, "output": call["output"]}
+
+
+def test_it_is_shown_and_made_with_one_click(
+    client: ApiClient, user: Person, login: Callable, model: ServerHandle
+) -> None:
+    client.put("/api/account", json={"settings": {"timezone": "Europe/Lisbon"}})
+    reply = proposed(client, model)
+    assert reply["output"]["status"] == "proposed"
+    assert client.get("/api/schedules").json == {"schedules": []}, "nothing is made without the person"
+    browser = login(user)
+    place = f"/c/{reply['conversation_id']}"
+    page = browser.get(place).text
+    assert "Schedule this?" in page and "Call the clinic" in page
+    form = {"content": "Call the clinic", "starts_at": CALL["at"], "repeat": "once", "zone": "Europe/Lisbon"}
+    assert all(f'name="{name}" value="{value}"' in page for name, value in form.items())
+    change = "/schedules/new?content" + page.partition("/schedules/new?content")[2].partition('"')[0]
+    prefilled = browser.get(html.unescape(change)).text
+    assert "Call the clinic" in prefilled and 'value="2036-12-03T09:00"' in prefilled
+    sent = {**form, "csrf_token": csrf_token(page)}
+    answer = browser.post("/schedules/new", data=sent, headers={"HX-Request": "true"})
+    assert answer.status_code == 200 and "Scheduled: Call the clinic" in answer.text and "<form" not in answer.text
+    (made,) = client.get("/api/schedules").json["schedules"]
+    assert (made["starts_at"], made["zone"]) == (CALL["at"], "Europe/Lisbon")
+    page = browser.get(place).text
+    assert "Scheduled: Call the clinic" in page and "Schedule this?" not in page
+    late = browser.post("/schedules/new", data={**sent, "starts_at": "2020-01-01T10:00"}, headers={"HX-Request": "1"})
+    assert late.status_code == 422 and "has passed" in late.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"at": "2020-01-01T09:00"}, "That has passed. It is 20"),
+        ({"at": "tomorrow"}, "Give message, at as"),
+        ({"repeat": "hourly"}, "Give message, at as"),
+        ({"message": ""}, "Give message, at as"),
+    ],
+)
+def test_what_cannot_be_scheduled_is_explained_to_the_model(
+    client: ApiClient, model: ServerHandle, fields: dict[str, str], why: str
+) -> None:
+    output = proposed(client, model, **fields)["output"]
+    assert output["status"] == "error" and why in output["detail"]
+
+
+def test_a_time_with_a_zone_becomes_the_persons_own(client: ApiClient, model: ServerHandle) -> None:
+    client.put("/api/account", json={"settings": {"timezone": "Asia/Tokyo"}})
+    schedule = proposed(client, model, at="2036-12-03T09:00:00Z", repeat="weekly")["output"]["schedule"]
+    assert schedule == {
+        "content": "Call the clinic", "starts_at": "2036-12-03T18:00", "zone": "Asia/Tokyo", "repeat": "weekly",
+    }  # fmt: skip
+
+
+def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: Flask, user: Person) -> None:
+    calls: list[Any] = [
+        {"tool_name": "propose_schedule"},
+        {"tool_name": "propose_schedule", "output": "proposed"},
+        {"tool_name": "propose_schedule", "output": {"status": "proposed"}},
+        {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": {"content": ""}}},
+        {"tool_name": "other", "output": {"status": "proposed", "schedule": {"content": "x", "starts_at": CALL["at"]}}},
+    ]
+    with app.app_context():
+        assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)

@@ -1,0 +1,85 @@
+"""The built-in tools, which answer at once and change nothing: arithmetic, dates, and proposals of schedules; pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from webapp.i18n.dates import DAYS
+from webapp.tools.calculator import Unanswerable, calculate
+from webapp.tools.calls import failure
+from webapp.tools.date_arithmetic import Unclear, reckon
+from webapp.tools.definitions import definition_of
+from webapp.tools.toolset import Output, Surroundings, Tool
+
+
+class Calculate(BaseModel):
+    """Exact arithmetic."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    expression: str = Field(min_length=1, max_length=1_000)
+
+
+class Dates(BaseModel):
+    """Today, weekdays, days to end, add -2 weeks"""
+
+    model_config = ConfigDict(extra="ignore")
+
+    start: str = Field("", max_length=100)
+    end: str = Field("", max_length=100)
+    add: str = Field("", max_length=100)
+
+
+REPEATS = ("once", "daily", "weekdays", "weekly", "monthly")
+
+
+class ProposeSchedule(BaseModel):
+    """Offer to send a message at a time: a reminder"""
+
+    model_config = ConfigDict(extra="ignore")
+
+    message: str = Field(min_length=1, max_length=2_000)
+    at: str = Field(description="2026-12-31T09:00", max_length=40)
+    repeat: str = Field("once", description="daily, weekdays, weekly or monthly", max_length=20)
+
+
+async def _calculate(given: dict[str, Any], _around: Surroundings) -> Output:
+    try:
+        return {**calculate(Calculate.model_validate(given).expression)}
+    except (Unanswerable, ValidationError) as error:
+        return failure(str(error) if isinstance(error, Unanswerable) else "Give one expression.")
+
+
+async def _reckon(given: dict[str, Any], around: Surroundings) -> Output:
+    try:
+        asked = Dates.model_validate({name: value for name, value in given.items() if value is not None})
+        return {**reckon(around.now.date(), asked.start, asked.end, asked.add)}
+    except (Unclear, ValidationError) as error:
+        return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
+
+
+async def _propose_schedule(given: dict[str, Any], around: Surroundings) -> Output:
+    try:
+        asked = ProposeSchedule.model_validate({name: value for name, value in given.items() if value is not None})
+        at = datetime.fromisoformat(asked.at)
+        if asked.repeat not in REPEATS:
+            raise ValueError
+    except (ValueError, ValidationError):
+        return failure("Give message, at as 2026-12-31T09:00, and repeat: once, daily, weekdays, weekly or monthly.")
+    zone = around.now.tzinfo
+    at = at.replace(tzinfo=zone) if at.tzinfo is None else at.astimezone(zone)
+    if at <= around.now:
+        return failure(f"That has passed. It is {around.now:%Y-%m-%dT%H:%M}, {DAYS[around.now.weekday()]}.")
+    times = {"starts_at": f"{at:%Y-%m-%dT%H:%M}", "zone": str(zone), "repeat": asked.repeat}
+    proposal = {"content": asked.message, **times}
+    return {"status": "proposed", "detail": "Shown to the user, who decides.", "schedule": proposal}
+
+
+BUILT_IN = (
+    Tool(definition_of("calculate", Calculate), "home", _calculate),
+    Tool(definition_of("dates", Dates), "home", _reckon),
+    Tool(definition_of("propose_schedule", ProposeSchedule), "home", _propose_schedule),
+)

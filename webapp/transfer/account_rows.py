@@ -1,0 +1,194 @@
+"""The rows of an account, as an export writes them: which are whose, and what stands with a row of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, select
+
+from webapp.conversations.models import Conversation, Message, MessageReasoning
+from webapp.db.base import db
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.files.models import File, FilePage, MessageFile
+from webapp.journeys.models import (
+    ConversationPoint,
+    ConversationReport,
+    Journey,
+    JourneyVersion,
+    PointEvidence,
+    PointMemory,
+    ReportEvidence,
+)
+from webapp.memories.models import (
+    Memory,
+    MemoryTombstone,
+)
+from webapp.memories.portrait import service as portraits
+from webapp.memories.portrait.models import Portrait
+from webapp.memories.store.tombstone_secrets import keys_of
+from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
+from webapp.transfer.export_rows import Rows, dump, own_rows, walk
+from webapp.transfer.models import ImportedMessage
+
+
+def own_conversations(user_id: int) -> Select[int]:
+    """The ids of the user's conversations, without deleted and temporary ones."""
+    return select(Conversation.conversation_id).where(
+        Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
+    )
+
+
+def in_conversations(column: Any) -> Callable[[int], ColumnElement[bool]]:
+    """Return a condition for rows of the user's conversations."""
+    return lambda user_id: column.in_(own_conversations(user_id))
+
+
+def of_memories(column: Any) -> Callable[[int], ColumnElement[bool]]:
+    """Return a condition for rows of the user's memories."""
+    return lambda user_id: column.in_(select(Memory.memory_id).where(Memory.user_id == user_id))
+
+
+def of_messages(column: Any) -> Callable[[int], ColumnElement[bool]]:
+    """Return a condition for rows of messages in the user's conversations."""
+    return lambda user_id: column.in_(
+        select(Message.message_id).where(Message.conversation_id.in_(own_conversations(user_id)))
+    )
+
+
+def conversation_lines(user_id: int) -> Rows:
+    """Yield the conversations, each with its messages."""
+    journeys = dict(db.session.execute(select(Journey.journey_id, Journey.slug)).all())
+    mine = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(mine, Conversation.conversation_id):
+        where = row.conversation_id
+        said = select(Message).where(Message.conversation_id == where).order_by(Message.message_id)
+        sources = select(ImportedMessage.message_id, ImportedMessage.source_id).where(
+            ImportedMessage.conversation_id == where
+        )
+        source = dict(db.session.execute(sources).all())
+        attached: dict[int, list[dict[str, Any]]] = {}
+        files = select(MessageFile).where(MessageFile.conversation_id == where).order_by(MessageFile.file_id)
+        for file in db.session.scalars(files) if row.has_files else ():
+            attached.setdefault(file.message_id, []).append({"file_id": file.file_id, "mode": file.mode})
+        messages = []
+        rows = db.session.scalars(said).all()
+        thought = select(MessageReasoning).join(Message, Message.message_id == MessageReasoning.message_id)
+        thoughts = {
+            found.message_id: {"reasoning": found.content, "reasoning_ms": found.duration_ms}
+            for found in db.session.scalars(thought.where(Message.conversation_id == where))
+        }
+        for message in rows:
+            more: dict[str, Any] = {}
+            more |= thoughts.get(message.message_id, {})
+            if message.message_id in source:
+                more["source_id"] = source[message.message_id]
+            if message.message_id in attached:
+                more["files"] = attached[message.message_id]
+            messages.append(dump(message) | more)
+            db.session.expunge(message)
+        yield dump(row) | {"journey": journeys.get(row.journey_id or 0), "tags": row.tags, "messages": messages}
+
+
+def journey_lines(user_id: int) -> Rows:
+    """Yield the user's own journeys, each with its versions and points."""
+    for row in walk(select(Journey).where(Journey.owner_id == user_id), Journey.journey_id):
+        versions = select(JourneyVersion).where(JourneyVersion.journey_id == row.journey_id)
+        points = select(ConversationPoint).where(ConversationPoint.journey_id == row.journey_id)
+        yield dump(row) | {
+            "versions": [dump(item) for item in db.session.scalars(versions.order_by(JourneyVersion.number))],
+            "points": [dump(item) for item in db.session.scalars(points.order_by(ConversationPoint.point_id))],
+        }
+
+
+def own_spaces(user_id: int) -> Select[int]:
+    """The ids of the spaces a user owns."""
+    return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+
+
+def space_lines(user_id: int) -> Rows:
+    """Yield the spaces that the user owns, each with its documents."""
+    for row in walk(select(Space).where(Space.space_id.in_(own_spaces(user_id))), Space.space_id):
+        mine = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
+        documents = []
+        for document in db.session.scalars(mine.order_by(SpaceDocument.document_id)):
+            parts = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == document.document_id)
+            documents.append(
+                {
+                    "document_id": document.document_id,
+                    "title": document.title,
+                    "content": document.content,
+                    "pages": document.pages,
+                    "digest": document.digest,
+                    "media_type": document.media_type,
+                    "file_name": document.file_name,
+                    "created_at": document.created_at,
+                    "parts": list(db.session.scalars(parts.order_by(DocumentChunk.position))),
+                }
+            )
+        yield dump(row) | {"documents": documents}
+
+
+def file_lines(user_id: int) -> Rows:
+    """Yield the files, each with the text of its pages."""
+    for row in walk(select(File).where(File.user_id == user_id), File.file_id):
+        pages = select(FilePage.page, FilePage.text).where(FilePage.file_id == row.file_id).order_by(FilePage.page)
+        yield dump(row) | {"text": [text for _, text in db.session.execute(pages)]}
+
+
+def digest_lines(user_id: int) -> Rows:
+    """Yield the digests, each with its versions."""
+    mine = select(ConversationMemory).where(ConversationMemory.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(mine, ConversationMemory.id):
+        kept = select(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id == row.id)
+        versions = db.session.scalars(kept.order_by(ConversationMemoryVersion.version))
+        yield dump(row) | {"versions": [dump(item) for item in versions]}
+
+
+def portrait_lines(user_id: int) -> Rows:
+    """Yield the portrait with the sentences that its owner can read now."""
+    for line in own_rows(Portrait, Portrait.user_id)(user_id):
+        yield line | {name: portraits.holding(user_id, line[name]) for name in ("sentences", "before")}
+
+
+def point_lines(
+    model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
+) -> Callable[[int], Rows]:
+    """A reader of rows about points, with the slugs by which another installation can find journey and point."""
+
+    def read(user_id: int) -> Rows:
+        names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
+        slugs = {point_id: (journey, point) for point_id, point, journey in db.session.execute(names)}
+        for line in own_rows(model, key, condition)(user_id):
+            journey, point = slugs.get(line["point_id"] or 0, (None, None))
+            yield line | {"journey": journey, "point": point}
+
+    return read
+
+
+def report_lines(user_id: int) -> Rows:
+    """Yield the summaries of journeys, each with its evidence."""
+    mine = select(ConversationReport).where(ConversationReport.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(mine, ConversationReport.report_id):
+        rests = select(ReportEvidence.evidence_id).where(ReportEvidence.report_id == row.report_id)
+        evidence = list(db.session.scalars(rests.order_by(ReportEvidence.evidence_id)))
+        yield dump(row) | {"evidence": evidence, "file": report_path(row.conversation_id)}
+
+
+def tombstone_key_lines(user_id: int) -> Rows:
+    """Yield the keys that the user's tombstones were made with."""
+    used = select(MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id).distinct()
+    names = set(db.session.scalars(used))
+    for name, key in sorted(keys_of(user_id).items()):
+        if name in names:
+            yield {"key_id": name, "key": key.hex()}
+
+
+def report_path(conversation_id: int) -> str:
+    """The path in an export of the PDF summary for a conversation's journey."""
+    return f"reports/conversation-{conversation_id}.pdf"
+
+
+def own_points(user_id: int) -> ColumnElement[bool]:
+    """Return a condition for evidence of what is known for points."""
+    return PointEvidence.point_memory_id.in_(select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id))
