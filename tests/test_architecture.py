@@ -38,6 +38,7 @@ DOMAINS = [
     "journeys",
     "tools",
     "chat",
+    "push",
     "schedules",
     "arrivals",
     "sharing",

@@ -14,9 +14,15 @@ const MOST = 200;
 const NONE = { text: "", marks: [] };
 const known = new WeakMap();
 
+/** A field as it came: a text from a link, or shared by another program, is not its sender's. */
+function first(field) {
+  const text = field.defaultValue;
+  return { text, marks: field.form && $('[data-spans="given"]', field.form) ? [[0, text.length, "pasted"]] : [] };
+}
+
 /** {text, marks} of a field; a mark is [start, end, origin], in UTF-16 units. */
 export function taken(field) {
-  const state = known.get(field);
+  const state = known.get(field) ?? first(field);
   return state?.text === field.value ? { text: state.text, marks: state.marks } : { text: field.value, marks: [] };
 }
 
@@ -94,7 +100,7 @@ function merged(marks) {
 
 on("input", "textarea", (event, field) => {
   if (!field.form || !$("[data-spans]", field.form)) return;
-  const before = known.get(field) ?? { text: field.defaultValue, marks: [] };
+  const before = known.get(field) ?? first(field);
   if (before.text === field.value) return;
   const place = change(before.text, field.value, field.selectionStart);
   let marks = moved(before.marks, place);

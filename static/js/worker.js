@@ -25,6 +25,12 @@ self.addEventListener("fetch", (event) => {
   }
 });
 
+// From the server, while no page may be open: the name of a conversation, and what became of its reply.
+self.addEventListener("push", (event) => {
+  const { title, body, tag, place } = event.data.json();
+  event.waitUntil(self.registration.showNotification(title, { body, tag, data: { place } }));
+});
+
 // A notification leads back to the tab it came from, or to its conversation.
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();

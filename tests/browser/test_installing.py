@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
 from webapp.accounts import sessions
 from webapp.db.base import write_transaction
+from webapp.push.service import list_subscriptions, public_key
 
 from .conftest import DESKTOP, PHONE, held, replies, scrolls_sideways, send, serious_findings, sign_in, until
 
@@ -173,3 +176,53 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
     hold.release()
     until(page, lambda: page.evaluate("told.length === 1"), "told")
     assert page.evaluate("told[0][1]") == "The reply is done."
+
+
+def test_who_wants_notifications_is_notified_by_the_server_until_they_do_not(open_tab, user, app):
+    """The maker of a browser, which hands out addresses, is played; the key, the worker and the server are real."""
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    page.context.grant_permissions(["notifications"])
+    keys = {
+        "p256dh": "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
+        "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+    }
+    given = {"endpoint": "https://push.example.org/one", "expirationTime": None, "keys": keys}
+    page.add_init_script(
+        "Object.defineProperty(Notification, 'permission', { get: () => 'granted' });"
+        "Notification.requestPermission = () => Promise.resolve('granted');"
+        f"const given = {json.dumps(given)};"
+        "const made = { endpoint: given.endpoint, toJSON: () => given,"
+        " unsubscribe: async () => { sessionStorage.setItem('ended', 'yes'); return true; } };"
+        "PushManager.prototype.subscribe = async (options) => { window.asked = options; return made; };"
+        "PushManager.prototype.getSubscription = async () => made;"
+    )
+    tab.go("/settings")
+
+    def known():
+        with app.app_context():
+            return [row.endpoint for row in list_subscriptions(user.user_id)]
+
+    box = page.get_by_label("Notify me when a longer reply is done")
+    box.check()
+    until(page, lambda: known() == [given["endpoint"]], "subscribed")
+    with app.app_context():
+        assert page.evaluate("asked") == {"userVisibleOnly": True, "applicationServerKey": public_key()}
+    box.uncheck()
+    until(page, lambda: known() == [], "unsubscribed")
+    until(page, lambda: page.evaluate("sessionStorage.getItem('ended')") == "yes", "ended in the browser too")
+
+
+def test_a_push_shows_which_conversation_it_is_about(open_tab, user):
+    tab = open_tab(user, worker=True)
+    _ready(tab.page)
+    (worker,) = tab.page.context.service_workers
+    told = {"title": "Review", "body": "The reply is done.", "tag": "turn-7", "place": "/c/7"}
+    shown = worker.evaluate(
+        "(told) => new Promise((done) => {"
+        " self.registration.showNotification = async (...shown) => done(shown);"
+        " self.dispatchEvent(new PushEvent('push', { data: JSON.stringify(told) })); })",
+        told,
+    )
+    assert shown == ["Review", {"body": "The reply is done.", "tag": "turn-7", "data": {"place": "/c/7"}}]

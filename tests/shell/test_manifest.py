@@ -20,6 +20,8 @@ def test_the_manifest_makes_it_installable(user, anonymous):
             assert (image.status_code, image.mimetype) == (200, "image/png")
             width, height = struct.unpack(">II", image.data[16:24])
         assert icon["sizes"] == f"{width}x{height}"
+    shared = manifest["share_target"]
+    assert (shared["action"], shared["method"], set(shared["params"])) == ("/", "GET", {"title", "text", "url"})
     assert 'rel="manifest"' in anonymous.get("/login").text
 
 

@@ -27,6 +27,7 @@ TABLE = {
         GET /api/imports/:import_id/items
         GET /api/imports/:import_id/learning
         GET /api/journeys
+        GET /api/push
         GET /api/journeys/:slug
         GET /api/journeys/:slug/draft
         GET /api/journeys/:slug/export
@@ -246,6 +247,8 @@ TABLE = {
         POST /api/account/proof
         POST /api/account/tokens
         DELETE /api/account/tokens/:token_id
+        POST /api/push/subscriptions
+        DELETE /api/push/subscriptions
         POST /api/schedules/feed
         DELETE /api/schedules/feed
         POST /api/tool-servers

@@ -718,6 +718,7 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "user_identities": "sign-in of this installation",
         "oauth_codes": "secrets",
         "schedule_feeds": "secrets",
+        "push_subscriptions": "browsers that this installation notifies",
         "webhooks": "addresses that this installation calls, and secrets",
         "oauth_grants": "secrets",
         "account_mails": "links that have an end",

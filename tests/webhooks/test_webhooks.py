@@ -6,10 +6,8 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
 from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
+from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent
@@ -32,43 +31,10 @@ from webapp.webhooks.schemas import ALL, NewWebhook
 from webapp.webhooks.signatures import WAITS
 
 
-class Receiver(HTTPServer):
-    """An address that is told things, and answers as the test says."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[dict[str, str], bytes]] = []
-        self.status = 200
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
-                self.send_response(receiver.status)
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                """Nothing."""
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/hook"
-
-    def told(self) -> list[tuple[str, dict[str, Any]]]:
-        """Kind and data of everything that came."""
-        found = [json.loads(body) for _, body in self.got]
-        return [(item["type"], item["data"]) for item in found]
-
-
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    """A receiver within this network, which a setting allows."""
-    app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
-    server = Receiver()
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    app_settings.put(app, settings)
+    with receiving(app, settings) as server:
+        yield server
 
 
 def hook(client: ApiClient, url: str, **fields: Any) -> dict[str, Any]:

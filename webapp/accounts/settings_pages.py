@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,10 +21,15 @@ from webapp.errors import Invalid
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.problems import field_errors
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import ViewResult, absolute, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
+BOOKMARK = (
+    "+'?title='+encodeURIComponent(document.title)+'&url='+encodeURIComponent(location.href)"
+    "+'&text='+encodeURIComponent(String(getSelection()).slice(0,1500))"
+)
+"""The rest of a bookmark that leads to the first page: what the page it is clicked on shares."""
 PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 PROFILE_LABELS = N_({"name": "The name"})
 INSTRUCTION_LABELS = N_({"custom_instructions": "The instructions"})
@@ -203,6 +209,7 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
     account = service.get_user(current_user_id())
     return render_template(
         "accounts/settings.html",
+        bookmark=f"javascript:location={json.dumps(absolute(url_for('conversations_pages.new')))}{BOOKMARK}",
         errors=errors or {},
         name=account.name if name is None else name,
         verified=account.email_verified_at is not None,

@@ -34,6 +34,9 @@ LIST_LENGTH = 30
 LEFT = "left"
 """The cookie of an open temporary conversation, for its URL only: its id, and which page shows it."""
 UNTITLED = "New conversation"
+SHARED = ("title", "text", "url")
+"""The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
+MOST_DRAFT = 8_000
 
 
 @blueprint.app_context_processor
@@ -75,8 +78,7 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
         "at": at,
         "switched_to": None,
         "partial": wants_partial(),
-        # A question to begin with, from a link.
-        "content": request.args.get("draft", "")[:2_000],
+        **_linked_draft(),
     }
     return render_template("conversations/page.html", **{**shown, **more})
 
@@ -90,10 +92,16 @@ def render_new(**more: Any) -> str:
     shown = {
         "greeting": hello,
         "partial": wants_partial(),
-        # A beginning, from the link of a starter.
-        "content": request.args.get("draft", "")[:2_000],
+        **_linked_draft(),
     }
     return render_template("conversations/new.html", **{**shown, **more})
+
+
+def _linked_draft() -> dict[str, Any]:
+    """Return what the composer begins with from a link, or from what another program shared, its parts a line each."""
+    given = (request.args.get(name, "").strip() for name in ("draft", *SHARED))
+    draft = "\n".join(dict.fromkeys(filter(None, given)))[:MOST_DRAFT]
+    return {"content": draft, "linked_draft": bool(draft)}
 
 
 @blueprint.get("/")

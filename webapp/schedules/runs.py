@@ -184,6 +184,8 @@ def _end(run_id: int, problem: str | None) -> None:
         schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
         found.status, found.ended_at = "failed" if problem else "done", now()
         found.problem = problem[:300] if problem else None
+        if found.message_id is not None:
+            enqueue_after_commit("push", message_id=found.message_id)
         schedule.failures = schedule.failures + 1 if problem else 0
         if schedule.failures >= MOST_FAILURES and not schedule.is_paused:
             schedule.is_paused, schedule.paused_why = True, found.problem

@@ -12,6 +12,7 @@ from pathlib import Path
 from flask import Blueprint, Response, current_app, render_template, url_for
 
 from webapp.accounts.auth import public
+from webapp.conversations.pages import SHARED
 from webapp.http.compression import read_asset
 from webapp.http.views import ViewResult, static_version
 from webapp.templating import asset
@@ -47,6 +48,7 @@ def manifest() -> ViewResult:
         "background_color": "#faf7f2",
         "theme_color": "#faf7f2",
         "icons": icons,
+        "share_target": {"action": home, "method": "GET", "params": {name: name for name in SHARED}},
     }
     return _kept(Response(json.dumps(described), mimetype="application/manifest+json"), "public, max-age=3600")
 

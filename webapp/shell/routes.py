@@ -74,6 +74,7 @@ from webapp.providers.api import blueprint as models_api
 from webapp.providers.connect_pages import blueprint as connect_pages
 from webapp.providers.local_api import blueprint as local_models_api
 from webapp.providers.pages import blueprint as models_pages
+from webapp.push.api import blueprint as push_api
 from webapp.retrieval.api import blueprint as retrieval_api
 from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
@@ -132,6 +133,7 @@ APIS = (
     tasks_api,
     transfer_api,
     usage_api,
+    push_api,
     schedules_api,
     webhooks_api,
 )

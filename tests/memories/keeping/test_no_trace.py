@@ -81,6 +81,7 @@ NEVER = {
     "saved_prompts",
     "schedules",
     "schedule_feeds",
+    "push_subscriptions",
     "schedule_runs",
     "message_reasoning",  # tests/chat/test_reasoning.py
     "restored_rows",

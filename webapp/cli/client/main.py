@@ -14,6 +14,7 @@ from webapp.cli.client.errors import REFUSED, USAGE, Trouble
 from webapp.cli.client.http import Server
 from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.schedules import schedules
+from webapp.cli.client.sync import sync
 from webapp.cli.client.transfers import bring_in, write_out
 from webapp.cli.client.webhooks import events, webhooks
 
@@ -79,7 +80,7 @@ def logout() -> None:
     output.say("The token is forgotten here." if config.forget() else "There was no token here.")
 
 
-for command in (chat, search, remember, memories, schedules, bring_in, write_out, webhooks, events):
+for command in (chat, search, remember, memories, schedules, sync, bring_in, write_out, webhooks, events):
     commonplace.add_command(command)
 
 

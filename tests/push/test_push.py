@@ -1,0 +1,245 @@
+"""Notifications: whose browsers get which, encrypted, once, and when they stop."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from flask import Flask
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from testkit.people import ApiClient, Person, csrf_token
+from tests.conversations.test_api import assert_problem
+from tests.support.receiver import Receiver, receiving
+from webapp.accounts.models import User, UserSession
+from webapp.config import Settings
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now, write_transaction
+from webapp.push import delivery, service
+from webapp.push.models import PushSubscription
+
+PLACE = "/api/push/subscriptions"
+
+
+class Browser:
+    """A browser's part: its keys, and reading what it is sent (RFC 8291)."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint, self.key, self.secret = endpoint, ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+
+    @property
+    def point(self) -> bytes:
+        return self.key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+
+    def subscription(self) -> dict[str, Any]:
+        keys = {"p256dh": coded(self.point), "auth": coded(self.secret)}
+        return {"endpoint": self.endpoint, "expirationTime": None, "keys": keys}
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        salt, length = body[:16], body[20]
+        theirs, sealed = body[21 : 21 + length], body[21 + length :]
+        shared = self.key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
+        secret = derived(shared, self.secret, b"WebPush: info\0" + self.point + theirs, 32)
+        key = derived(secret, salt, b"Content-Encoding: aes128gcm\0", 16)
+        nonce = derived(secret, salt, b"Content-Encoding: nonce\0", 12)
+        return json.loads(AESGCM(key).decrypt(nonce, sealed, None).rstrip(b"\x02"))
+
+
+def coded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+    return HKDF(hashes.SHA256(), length, salt, info).derive(secret)
+
+
+@pytest.fixture
+def page(login: Callable, user: Person) -> Any:
+    return login(user)
+
+
+@pytest.fixture
+def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
+    with receiving(app, settings) as server:
+        yield server
+
+
+def subscribe(page: Any, browser: Browser, **changes: Any) -> Any:
+    token = csrf_token(page.get("/settings").text)
+    return page.post(PLACE, json={**browser.subscription(), **changes}, headers={"X-CSRFToken": token})
+
+
+def scheduled_reply(client: ApiClient, run_jobs: Callable) -> tuple[int, int]:
+    """A reply that a schedule brought: its conversation and id."""
+    body = {"content": "How was my week?", "title": "Review", "starts_at": "2036-12-01T18:00"}
+    made = client.post("/api/schedules", json=body).json
+    client.post(f"/api/schedules/{made['schedule_id']}/run")
+    run_jobs(failures=True)
+    (run,) = client.get(f"/api/schedules/{made['schedule_id']}/runs").json["runs"]
+    assert run["status"] == "done"
+    return run["conversation_id"], run["message_id"]
+
+
+def test_a_reply_that_nobody_saw_reaches_the_browser_and_tells_nothing(
+    client: ApiClient,
+    page: Any,
+    receiver: Receiver,
+    run_jobs: Callable,
+) -> None:
+    browser = Browser(receiver.url)
+    assert subscribe(page, browser).status_code == 201
+    conversation_id, reply_id = scheduled_reply(client, run_jobs)
+    ((headers, body),) = receiver.got
+    assert browser.read(body) == {
+        "title": "Review", "body": "The reply is done.", "tag": f"turn-{reply_id}", "place": f"/c/{conversation_id}",
+    }  # fmt: skip
+    assert headers["content-encoding"] == "aes128gcm" and int(headers["ttl"]) == 86_400
+    token, _, key = headers["authorization"].removeprefix("vapid t=").partition(", k=")
+    assert key == client.get("/api/push").json["public_key"]
+    claims = jwt.decode(token, ECKey.import_key(point_to_jwk(key)), algorithms=["ES256"]).claims
+    assert claims["sub"].startswith("mailto:") and claims["aud"] == "http://127.0.0.1"
+
+
+def point_to_jwk(key: str) -> dict[str, str]:
+    point = base64.urlsafe_b64decode(key + "=")
+    return {"kty": "EC", "crv": "P-256", "x": coded(point[1:33]), "y": coded(point[33:])}
+
+
+def test_what_was_seen_or_deleted_is_not_told(
+    app: Flask,
+    client: ApiClient,
+    page: Any,
+    receiver: Receiver,
+    run_jobs: Callable,
+) -> None:
+    conversation_id, reply_id = scheduled_reply(client, run_jobs)
+    subscribe(page, Browser(receiver.url))
+    with app.app_context():
+        assert delivery.notify(reply_id) == 1
+        with write_transaction():
+            db.session.get_one(Conversation, conversation_id).seen_at = now() + timedelta(seconds=1)
+        assert delivery.notify(reply_id) == 0, "it was looked at"
+        with write_transaction():
+            db.session.get_one(Conversation, conversation_id).seen_at = now() - timedelta(days=1)
+        with write_transaction():
+            db.session.get_one(Conversation, conversation_id).deleted_at = now()
+        assert delivery.notify(reply_id) == delivery.notify(999_999) == 0
+    assert len(receiver.got) == 1
+
+
+@pytest.mark.parametrize("ends", ["signed out", "expired", "password changed", "account stopped", "switched off"])
+def test_it_ends_with_the_session_in_which_it_was_asked_for(
+    app: Flask, client: ApiClient, user: Person, page: Any, receiver: Receiver,
+    run_jobs: Callable, ends: str,
+) -> None:  # fmt: skip
+    browser = Browser(receiver.url)
+    subscribe(page, browser)
+    if ends == "signed out":
+        page.post("/logout", data={"csrf_token": csrf_token(page.get("/settings").text)})
+    elif ends == "switched off":
+        token = csrf_token(page.get("/settings").text)
+        for _ in range(2):
+            gone = page.delete(PLACE, json={"endpoint": browser.endpoint}, headers={"X-CSRFToken": token})
+            assert gone.status_code == 204
+    conversation_id, reply_id = scheduled_reply(client, run_jobs) if ends != "account stopped" else (0, 0)
+    del receiver.got[:]
+    if ends == "account stopped":
+        conversation_id, reply_id = scheduled_reply(client, run_jobs)
+        del receiver.got[:]
+    with app.app_context():
+        with write_transaction():
+            row = db.session.get_one(User, user.user_id)
+            if ends == "expired":
+                db.session.query(UserSession).update({"expires_at": now() - timedelta(seconds=1)})
+            elif ends == "password changed":
+                row.auth_version += 1
+            elif ends == "account stopped":
+                row.is_active = False
+        assert delivery.notify(reply_id) == 0
+    assert receiver.got == []
+
+
+@pytest.mark.parametrize(
+    ("status", "stays"), [(201, True), (500, True), (429, True), (410, False), (404, False), (403, False)]
+)
+def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(
+    app: Flask, client: ApiClient, page: Any, receiver: Receiver,
+    run_jobs: Callable, status: int, stays: bool,
+) -> None:  # fmt: skip
+    _, reply_id = scheduled_reply(client, run_jobs)
+    subscribe(page, Browser(receiver.url))
+    receiver.status = status
+    with app.app_context():
+        if status in (429, 500):
+            with pytest.raises(delivery.PushAway):
+                delivery.notify(reply_id)
+        else:
+            assert delivery.notify(reply_id) == (status == 201)
+        assert bool(db.session.query(PushSubscription).count()) is stays
+
+
+def test_a_browser_whose_maker_does_not_answer_is_tried_again(
+    app: Flask, client: ApiClient, page: Any, receiver: Receiver, run_jobs: Callable
+) -> None:
+    _, reply_id = scheduled_reply(client, run_jobs)
+    subscribe(page, Browser("http://127.0.0.1:9/push"))
+    with app.app_context(), pytest.raises(delivery.PushAway):
+        delivery.notify(reply_id)
+
+
+def test_it_moves_with_the_browser_to_another_account(
+    client: ApiClient, page: Any, login: Callable, make_user: Callable
+) -> None:
+    browser = Browser("https://example.org/push")
+    first = subscribe(page, browser).json
+    assert [row["subscription_id"] for row in client.get("/api/push").json["subscriptions"]] == [
+        first["subscription_id"]
+    ]
+    other = login(make_user())
+    assert subscribe(other, browser).json["subscription_id"] == first["subscription_id"]
+    assert client.get("/api/push").json["subscriptions"] == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"endpoint": "not a url"},
+        {"endpoint": "http://127.0.0.1:9/push"},
+        {"endpoint": "https://router.lan/push"},
+        {"endpoint": "https://user:secret@example.org/push"},
+        {"keys": {"p256dh": "AAAA", "auth": coded(b"x" * 16)}},
+        {"keys": {"p256dh": coded(b"\4" + b"x" * 64), "auth": coded(b"x" * 16)}},
+        {"keys": {"p256dh": "é", "auth": coded(b"x" * 16)}},
+        {"keys": {}},
+    ],
+)
+def test_what_is_no_subscription_is_refused(page: Any, changes: dict[str, Any]) -> None:
+    assert_problem(subscribe(page, Browser("https://example.org/push"), **changes), 422)
+
+
+def test_a_wrong_secret_and_too_many_are_refused(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser("https://example.org/push")
+    for secret in ("AAAA", "*", "é"):
+        assert_problem(subscribe(page, browser, keys={"p256dh": coded(browser.point), "auth": secret}), 422)
+    monkeypatch.setattr(service, "MOST", 1)
+    assert subscribe(page, browser).status_code == subscribe(page, browser).status_code == 201
+    assert_problem(subscribe(page, Browser("https://example.org/another")), 429)
+
+
+def test_the_key_follows_from_the_secret(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with app.app_context():
+        first = service.public_key()
+        assert first == service.public_key() and len(base64.urlsafe_b64decode(first + "=")) == 65
+        monkeypatch.setitem(app.config, "SECRET_KEY", "another secret, also long enough")
+        assert service.public_key() != first

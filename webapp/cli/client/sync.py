@@ -1,0 +1,175 @@
+"""`commonplace sync`: the files of a folder as documents of a space."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, TypedDict
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.errors import FAILED, REFUSED, UNKNOWN, USAGE, Trouble
+from webapp.cli.client.http import Server
+from webapp.cli.client.session import as_json, server
+
+UNFIT = (413, 415, 422)
+"""A file that is too large, of an unknown kind, or without text is left out; the others go on."""
+STATE = ".commonplace-sync.json"
+IGNORE = ".commonplaceignore"
+
+
+class Synced(TypedDict):
+    """A file as it was sent last: the SHA-256 of its bytes, and its document."""
+
+    digest: str
+    document_id: int
+
+
+@click.command("sync")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--space", required=True, metavar="NAME", help="The space, by its name or id.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("-y", "--yes", is_flag=True, help="Remove all documents if the folder is empty.")
+@as_json
+@click.pass_context
+def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Keep the documents of a space like the files of FOLDER: add, replace and remove what changed.
+
+    A document is called like its path. Hidden files and what a .commonplaceignore names (a pattern a line, as *.tmp or
+    drafts/) are left out. Nothing is removed that was not added from here; .commonplace-sync.json says what was.
+    """
+    there = server(context)
+    space_id = _space_id(there, space)
+    sync_of = _Sync(there, folder, space_id)
+    if not sync_of.files and sync_of.synced and not (yes or dry_run):
+        raise Trouble("The folder is empty. Use --yes to remove all of its documents.", USAGE)
+    done: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
+    for deed, name, why in sync_of.run(dry_run):
+        done[deed].append(name)
+        if not as_json:
+            output.say(f"{deed}\t{name}" + (f"\t{why}" if why else ""))
+    if as_json:
+        output.dump(done)
+    elif not any(done.values()):
+        output.note("Nothing has changed.")
+
+
+class _Sync:
+    def __init__(self, there: Server, folder: Path, space_id: int) -> None:
+        self._there, self._folder, self._space_id = there, folder, space_id
+        self._path = folder / STATE
+        self._states: dict[str, dict[str, Synced]] = _read(self._path)
+        self.synced = self._states.setdefault(f"{there.url}#{space_id}", {})
+        self.files = _files(folder)
+
+    def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
+        """Do what there is to do and yield it: the deed, the name of a document, and why it was refused."""
+        documents = _documents(self._there, self._space_id)
+        by_title = {title: document_id for document_id, title in documents.items()}
+        for name in self.files:
+            digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()
+            known = self.synced.get(name)
+            if known is not None and known["digest"] == digest and known["document_id"] in documents:
+                continue
+            old = known["document_id"] if known and known["document_id"] in documents else by_title.get(name)
+            try:
+                made = 0 if dry_run else self._add(name)
+            except Trouble as trouble:
+                if trouble.status not in UNFIT:
+                    raise
+                yield "refused", name, trouble.format_message()
+                continue
+            yield "replaced" if old else "added", name, ""
+            if not dry_run:
+                self._remove(old)
+                self.synced[name] = {"digest": digest, "document_id": made}
+                self._save()
+        for name in sorted(set(self.synced) - set(self.files)):
+            yield "removed", name, ""
+            if not dry_run:
+                gone = self.synced[name]["document_id"]
+                self._remove(gone if gone in documents else None)
+                del self.synced[name]
+                self._save()
+
+    def _add(self, name: str) -> int:
+        path = self._folder / name
+        with path.open("rb") as file:
+            sent = self._there.upload("/api/files", path.name, file, path.stat().st_size, {})
+        try:
+            body = {"file_id": sent["file_id"], "title": name}
+            made = self._there.post(f"/api/spaces/{self._space_id}/documents/files", body)
+        finally:  # the document keeps its own
+            self._there.delete(f"/api/files/{sent['file_id']}")
+        return int(made["document_id"])
+
+    def _remove(self, document_id: int | None) -> None:
+        if document_id is not None:
+            self._there.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
+
+    def _save(self) -> None:
+        """Write what has been done so far: a sync that is interrupted goes on there."""
+        made = self._path.with_suffix(".tmp")
+        try:
+            made.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")
+            os.replace(made, self._path)
+        except OSError as error:
+            raise Trouble(f"{self._path} cannot be written: {error.strerror}.", FAILED) from None
+
+
+def _space_id(there: Server, wanted: str) -> int:
+    found = [row for row in _pages(there, "/api/spaces", "spaces") if wanted in (str(row["space_id"]), row["name"])]
+    if not found:
+        raise Trouble(f"There is no space called {wanted}.", UNKNOWN)
+    if len(found) > 1:
+        raise Trouble(f"Several spaces are called {wanted}. Give its id.", USAGE)
+    return int(found[0]["space_id"])
+
+
+def _documents(there: Server, space_id: int) -> dict[int, str]:
+    rows = _pages(there, f"/api/spaces/{space_id}/documents", "documents")
+    return {row["document_id"]: row["title"] for row in rows}
+
+
+def _pages(there: Server, path: str, name: str) -> Iterator[dict[str, Any]]:
+    cursor = None
+    while True:
+        page = there.get(path, cursor=cursor)
+        yield from page[name]
+        cursor = page["next_cursor"]
+        if not cursor:
+            return
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the files to sync, as paths within the folder; links out of it are not followed."""
+    ignore = folder / IGNORE
+    lines = ignore.read_text("utf-8", "replace").splitlines() if ignore.is_file() else []
+    patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    found = []
+    for where, folders, names in os.walk(folder):
+        within = Path(where).relative_to(folder)
+        folders[:] = sorted(one for one in folders if not _is_ignored((within / one).as_posix() + "/", patterns))
+        paths = ((within / name).as_posix() for name in sorted(names) if not (Path(where) / name).is_symlink())
+        found += [path for path in paths if not _is_ignored(path, patterns)]
+    return found
+
+
+def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
+    name = path.rstrip("/").rpartition("/")[2] + ("/" if path.endswith("/") else "")
+    return name.startswith(".") or any(fnmatch(path, one) or fnmatch(name, one) for one in patterns)
+
+
+def _read(path: Path) -> dict[str, dict[str, Synced]]:
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {str(place): dict(files) for place, files in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        raise Trouble(f"{path} cannot be read. Mend or delete it.", REFUSED) from None

@@ -1,0 +1,122 @@
+"""Notifying a user's browsers of a reply, encrypted for each; the text names the conversation, never what was said."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from io import BytesIO
+from urllib.parse import urlsplit
+
+from sqlalchemy import delete, or_, select
+
+from webapp.accounts.models import User, UserSession
+from webapp.accounts.schemas import UserSettings
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, now, write_transaction
+from webapp.extensions import app_settings
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import use_language
+from webapp.network import outbound
+from webapp.push import service
+from webapp.push.models import PushSubscription
+
+log = logging.getLogger(__name__)
+
+SEND_SECONDS = 10.0
+LASTS = timedelta(days=1)
+"""How long a browser that is away is waited for."""
+TITLE_CHARS = 200
+GONE = (403, 404, 410)
+"""The browser has ended the subscription, or made it with another key."""
+
+
+class PushAway(Exception):
+    """A browser could not be notified at the moment."""
+
+
+def notify(message_id: int) -> int:
+    """Notify the browsers of a reply's owner, unless they have seen it; returns how many.
+
+    Run again, a browser shows the same notification, not another. Raises PushAway if one should be tried again.
+    """
+    found = _letter(message_id)
+    db.session.rollback()  # nothing is held while others are asked
+    if found is None:
+        return 0
+    text, rows = found
+    statuses = {row.subscription_id: _send(row, text, message_id) for row in rows}
+    ended = [subscription_id for subscription_id, status in statuses.items() if status in GONE]
+    if ended:
+        with write_transaction():
+            db.session.execute(delete(PushSubscription).where(PushSubscription.subscription_id.in_(ended)))
+    if any(status is None or status == 429 or status >= 500 for status in statuses.values()):
+        raise PushAway
+    return sum(status is not None and 200 <= status < 300 for status in statuses.values())
+
+
+def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
+    """Return what is sent of a reply and the browsers it goes to; None if nobody waits for it."""
+    found = db.session.execute(
+        select(Message, Conversation, User)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(User, User.user_id == Conversation.user_id)
+        .where(Message.message_id == message_id, Conversation.deleted_at.is_(None), User.is_active)
+    ).one_or_none()
+    if found is None:
+        return None
+    reply, conversation, owner = found
+    if not conversation.is_unread:
+        return None
+    rows = db.session.scalars(
+        select(PushSubscription)
+        .join(UserSession, UserSession.session_id == PushSubscription.session_id)
+        .where(
+            PushSubscription.user_id == owner.user_id,
+            UserSession.auth_version == owner.auth_version,
+            or_(UserSession.expires_at.is_(None), UserSession.expires_at > now()),
+        )
+    ).all()
+    if not rows:
+        return None
+    with use_language(UserSettings.of(owner.settings).language):
+        text = {
+            "title": (conversation.title or _("New conversation"))[:TITLE_CHARS],
+            "body": _("The reply is done.") if reply.status == "complete" else _("The reply was interrupted."),
+            "tag": f"turn-{message_id}",
+            "place": f"/c/{conversation.conversation_id}",
+        }
+    return json.dumps(text, ensure_ascii=False), rows
+
+
+def _send(row: PushSubscription, text: str, message_id: int) -> int | None:
+    """Return how a browser's maker answered; None without an answer."""
+    from webpush import WebPush, WebPushSubscription  # noqa: PLC0415 - only for whoever notifies
+
+    private, public = service.key_pair()
+    sender = WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(LASTS.total_seconds()))
+    keys = {"p256dh": row.p256dh, "auth": row.auth}
+    made = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
+    headers = {**made.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
+    try:
+        answer = outbound.request(
+            "POST",
+            row.endpoint,
+            body=made.encrypted,
+            headers=headers,
+            seconds=SEND_SECONDS,
+            allowed=app_settings().outbound_allowed,
+        )
+    except outbound.RequestRefused:
+        return GONE[0]  # it has moved into this network: nobody is asked there
+    except outbound.RequestFailed as error:
+        log.warning("browser not notified", extra={"subscription_id": row.subscription_id, "error": str(error)})
+        return None
+    return answer.status
+
+
+def _contact() -> str:
+    """Return an address at which makers of browsers reach whoever runs this."""
+    settings = app_settings()
+    return settings.smtp_from or f"push@{urlsplit(settings.site_url).hostname or 'example.org'}"

@@ -1,0 +1,29 @@
+"""Browsers to notify."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+
+
+class PushSubscription(Base):
+    """A browser that takes notifications at `endpoint`, a URL of its maker, encrypted for its key `p256dh`.
+
+    It belongs to the session in which it was made, and goes with it. `digest` is of the endpoint.
+    """
+
+    __tablename__ = "push_subscriptions"
+    __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"), Base.__table_args__)
+
+    subscription_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    session_id: Mapped[int] = mapped_column(ForeignKey("user_sessions.session_id", ondelete="CASCADE"), index=True)
+    endpoint: Mapped[str] = mapped_column(Text)
+    digest: Mapped[str] = mapped_column(Key(64))
+    p256dh: Mapped[str] = mapped_column(Key(100))
+    auth: Mapped[str] = mapped_column(Key(40))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
