@@ -23,11 +23,11 @@ def extract_memories(conversation_id: int, from_start: bool = False, after: int 
     requests.goes_on(conversation_id, result, from_start)
     if result.title:
         report("title", {"title": result.title, "conversation_id": conversation_id})
-    told = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": result.summary_due}
-    report("extraction_complete", told)
+    outcome = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": result.summary_due}
+    report("extraction_complete", outcome)
     if result.summary_due:
         follow_with("journey_report", conversation_id=conversation_id)
-    return told
+    return outcome
 
 
 @job("tidy")

@@ -73,8 +73,8 @@ class WorkHorse:
     def stays(self) -> bool | None:
         """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
-            if said := self._channel.recv(_MOST_BYTES):
-                return said == _STAYS
+            if sent := self._channel.recv(_MOST_BYTES):
+                return sent == _STAYS
         self._channel.close()
         return None
 
@@ -119,13 +119,13 @@ def _next(channel: socket.socket) -> Order | None:
     """The worker's next order; None if the worker is gone, or has ordered nothing for a while."""
     channel.settimeout(IDLE_SECONDS)
     try:
-        told = channel.recv(_MOST_BYTES)
+        message = channel.recv(_MOST_BYTES)
     except TimeoutError:
         # From here on the worker cannot send. What it sent a moment ago can still be read.
         channel.shutdown(socket.SHUT_RD)
-        told = channel.recv(_MOST_BYTES)
+        message = channel.recv(_MOST_BYTES)
     channel.settimeout(None)
-    return Order(*json.loads(told)) if told else None
+    return Order(*json.loads(message)) if message else None
 
 
 def _holds_at_most(megabytes: float) -> bool:

@@ -99,8 +99,8 @@ def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any
 
     The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
     """
-    kept = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
-    return kept[0] | kept[1]
+    wishes = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
+    return wishes[0] | wishes[1]
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:

@@ -1,7 +1,6 @@
 // Notifications that a reply is done, for who asked for them in the settings: only for one that took a while, and only
-// when the tab is out of sight. A hidden tab reads no stream, so it asks the server until the reply is there. Of what a
-// schedule brings the server notifies this browser itself, through its maker (static/js/worker.js shows it).
-import { $, $$, on, store } from "./dom.js";
+// when the tab is out of sight. A hidden tab reads no stream, so it asks the server until the reply is there.
+import { $, $$, store } from "./dom.js";
 import { t } from "./words.js";
 
 const key = `notify:${document.body.dataset.user ?? ""}`;
@@ -52,58 +51,13 @@ document.addEventListener("htmx:after:settle", look);
 document.addEventListener("visibilitychange", look);
 look();
 
-const pushes = async () => (await navigator.serviceWorker?.getRegistration())?.pushManager;
-
-const send = (method, body) => fetch("/api/push/subscriptions", {
-  method,
-  headers: { "Content-Type": "application/json", "X-CSRFToken": $("[name=csrf_token]").value },
-  body: JSON.stringify(body),
-});
-
-/** Have the server notify this browser too; one whose maker offers that to nobody goes without. */
-async function subscribe() {
-  const push = await pushes();
-  if (!push) return;
-  try {
-    const { public_key } = await (await fetch("/api/push")).json();
-    const options = { userVisibleOnly: true, applicationServerKey: public_key };
-    const made = await push.subscribe(options).catch(async () => { // with the key of an installation before
-      await (await push.getSubscription())?.unsubscribe();
-      return push.subscribe(options);
-    });
-    await send("POST", made.toJSON());
-  } catch (error) {
-    console.warn("no notifications from the server", error);
-  }
+// The server forgets a browser that signs out.
+const section = can && $("[data-notifications]");
+const isNew = isWanted() && !sessionStorage[key];
+if (section || isNew) {
+  import("./push.js").then((push) => {
+    if (section) push.showChoice(section, key, isWanted());
+    if (isNew) push.subscribe();
+  });
+  if (isNew) sessionStorage[key] = "asked";
 }
-
-async function unsubscribe() {
-  const made = await (await pushes())?.getSubscription();
-  if (!made) return;
-  await send("DELETE", { endpoint: made.endpoint });
-  await made.unsubscribe();
-}
-
-// The server forgets a browser that signs out, and takes it again here, once in each session.
-if (isWanted() && !sessionStorage.getItem(key)) {
-  sessionStorage.setItem(key, "asked");
-  subscribe();
-}
-
-const section = $("[data-notifications]");
-if (section && can) {
-  section.hidden = false;
-  $("[data-notify]", section).checked = isWanted();
-}
-on("change", "[data-notify]", async (_event, box) => {
-  const isAllowed = box.checked && (await Notification.requestPermission()) === "granted";
-  $("[data-notify-refused]").hidden = !box.checked || isAllowed;
-  box.checked = isAllowed;
-  if (isAllowed) {
-    store.set(key, true);
-    await subscribe();
-  } else {
-    store.remove(key);
-    await unsubscribe();
-  }
-});

@@ -14,11 +14,9 @@ const MOST = 200;
 const NONE = { text: "", marks: [] };
 const known = new WeakMap();
 
-/** A field as it came: a text from a link, or shared by another program, is not its sender's. */
-function first(field) {
-  const text = field.defaultValue;
-  return { text, marks: field.form && $('[data-spans="given"]', field.form) ? [[0, text.length, "pasted"]] : [] };
-}
+// A text from a link is not its sender's.
+const first = ({ form, defaultValue: text }) =>
+  ({ text, marks: form && $("[data-spans=given]", form) ? [[0, text.length, "pasted"]] : [] });
 
 /** {text, marks} of a field; a mark is [start, end, origin], in UTF-16 units. */
 export function taken(field) {

@@ -329,7 +329,7 @@ def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
         assert "Error: " in done.output and "Traceback" not in done.output, (why, done.output)
         with other.app_context():
             assert backup.current_revision() == "", why
-            assert list(file_storage().kept()) == [], why
+            assert list(file_storage().entries()) == [], why
 
     for length in (0, 10, 1_000, whole.stat().st_size // 2, whole.stat().st_size - 30):
         damaged.write_bytes(whole.read_bytes()[:length])

@@ -106,7 +106,7 @@ def test_an_index_that_was_never_made(app_context: Flask) -> None:
             connection.execute(CreateIndex(gone))
             if is_mysql:
                 connection.execute(text("DROP INDEX instead ON saved_prompts"))
-    assert finding.state == "warning" and "ix_saved_prompts_space_id" in finding.said
+    assert finding.state == "warning" and "ix_saved_prompts_space_id" in finding.text
     assert finding.advice == f"Run: {make};"
     assert states(found(tables), "tables") == {"ok"}
 
@@ -118,7 +118,7 @@ def test_a_column_that_is_missing(app_context: Flask) -> None:
     finally:
         folders = db.metadata.tables["folders"]
         folders._columns.remove(folders.c.colour)  # type: ignore[attr-defined]
-    assert finding.state == "fault" and finding.said == "missing: folders.colour"
+    assert finding.state == "fault" and finding.text == "missing: folders.colour"
 
 
 def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_clocks(off: float, state: str) -> None:
     finding = clock("redis", off)
     assert finding.state == state
     assert ("NTP" in finding.advice) == (state != "ok")
-    assert ("ahead" in finding.said) == (state == "fault")
+    assert ("ahead" in finding.text) == (state == "fault")
 
 
 def test_the_clock_of_redis_is_read(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) 
 def test_that_no_model_is_connected_is_said(app_context: Flask, set_to: Callable[..., None], model: Any) -> None:
     set_to(offline_model=True)
     said = [finding for finding in found(checks.model) if finding.state == "warning"]
-    assert any("no language model is connected" in finding.said for finding in said)
+    assert any("no language model is connected" in finding.text for finding in said)
 
 
 def test_a_provider_beside_open_registration(app_context: Flask, set_to: Callable[..., None]) -> None:

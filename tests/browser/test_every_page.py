@@ -39,6 +39,7 @@ NO_PAGE = {
     "/c/<int:conversation_id>/summary/page": "there when a journey has ended",
     **dict.fromkeys(("/forgot-password", "/join", "/reset-password", "/verify-email"), "from a mail"),
     **dict.fromkeys(("/login/oidc", "/login/oidc/callback"), "of another site"),
+    "/schedules/<secret>.ics": "a calendar",
     "/deleted/<secret>": "of a closed account, in test_installing",
 }
 """Addresses that a signed-in admin does not see as a page of their own."""

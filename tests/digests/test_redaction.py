@@ -16,7 +16,7 @@ from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
-from webapp.memories.store.copies import told_elsewhere
+from webapp.memories.store.copies import statements_withdrawn
 
 SECRET = "Is allergic to peanuts"
 
@@ -120,7 +120,9 @@ def test_those_that_tell_it_go_from_every_batch(app, user, make_user, monkeypatc
         if how == "forgotten":
             redaction._forget(None, user_id=user.user_id, evidence=[], texts={SECRET})
         else:
-            told_elsewhere.send(None, user_id=user.user_id, conversation_ids=ids, told=ForgottenStatements({SECRET}))
+            statements_withdrawn.send(
+                None, user_id=user.user_id, conversation_ids=ids, statements=ForgottenStatements({SECRET})
+            )
     assert left(app, ids) == {talk: 2 for number, talk in enumerate(ids) if number not in chosen}
     assert left(app, others) == dict.fromkeys(others, 1)
     with app.app_context():

@@ -236,6 +236,6 @@ def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.
     file_storage().write(key_of(digest), data)
     for page in range(1, 6):
         pictures.draw_picture(digest, PDF, pictures.Wish(page, 100))
-    assert len(list(file_storage().kept(picture_key(digest)))) == 3
+    assert len(list(file_storage().entries(picture_key(digest)))) == 3
     file_storage().delete(key_of(digest))
-    assert not list(file_storage().kept(picture_key(digest)))
+    assert not list(file_storage().entries(picture_key(digest)))

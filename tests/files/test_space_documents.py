@@ -192,7 +192,7 @@ def test_the_page_takes_files(
 
 def _digests(app: Flask) -> set[str]:
     with app.app_context():
-        return {found for key, _ in file_storage().kept() if (found := digest_of(key))}
+        return {found for key, _ in file_storage().entries() if (found := digest_of(key))}
 
 
 def test_members_open_the_original_and_its_pages(

@@ -82,12 +82,12 @@ def test_both_places_keep_give_list_and_delete(storage: Storage, tmp_path: Path)
     assert storage.read(f"{KEY}.pictures/0-320.jpg") == b"small"
     with storage.on_disk(KEY) as path:
         assert path.read_bytes() == data
-    found = dict(storage.kept("ab/"))
+    found = dict(storage.entries("ab/"))
     assert sorted(found) == [KEY, f"{KEY}.pictures/0-320.jpg"]
     assert all(abs(written - time.time()) < 3_600 for written in found.values())
     storage.delete(KEY)
     storage.delete(KEY)
-    assert list(storage.kept()) == [] and storage.size(KEY) is None
+    assert list(storage.entries()) == [] and storage.size(KEY) is None
     for missing in (storage.pieces, storage.read):
         with pytest.raises(FileNotFoundError):
             missing(KEY)
@@ -95,7 +95,7 @@ def test_both_places_keep_give_list_and_delete(storage: Storage, tmp_path: Path)
         pass
     assert not list((tmp_path / "files" / "parts").glob("*"))
     storage.check()
-    assert list(storage.kept()) == []
+    assert list(storage.entries()) == []
 
 
 class Breaking(io.BytesIO):
@@ -110,7 +110,7 @@ class Breaking(io.BytesIO):
 def test_what_breaks_off_in_the_middle_leaves_nothing(storage: Storage, tmp_path: Path) -> None:
     with pytest.raises(ConnectionResetError), storage.take(KEY, Breaking(b"x" * 1_000_000)):
         pass
-    assert list(storage.kept()) == [] and storage.size(KEY) is None
+    assert list(storage.entries()) == [] and storage.size(KEY) is None
     assert not list((tmp_path / "files" / "parts").glob("*"))
 
 
@@ -429,7 +429,7 @@ def test_the_doctor_tries_the_bucket(
     app: Flask, stored: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with app.app_context():
-        assert [(one.state, "can be written to, read and deleted from" in one.said) for one in look_at_files()] == [
+        assert [(one.state, "can be written to, read and deleted from" in one.text) for one in look_at_files()] == [
             ("ok", True)
         ]
         Folder(tmp_path / "files").write(KEY, b"old")
@@ -437,7 +437,7 @@ def test_the_doctor_tries_the_bucket(
         told = app.test_cli_runner().invoke(args=["files", "move"])
         assert "1 files are now in files" in told.output and stored.held() == [f"commonplace/{KEY}"]
         stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Enabled"})
-        assert "keeps versions" in [one.said for one in look_at_files()][-1]
+        assert "keeps versions" in [one.text for one in look_at_files()][-1]
         stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Suspended"})
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch):
             (fault,) = look_at_files()

@@ -16,7 +16,7 @@ from webapp.conversations.models import Message, MessageReasoning
 from webapp.db import index_hints
 from webapp.db.base import db, write_transaction
 from webapp.legacies import visibility
-from webapp.memories.store.copies import replies_stripped, told_elsewhere
+from webapp.memories.store.copies import replies_stripped, statements_withdrawn
 
 TOLD = "Keeps walnuts in the old tide mill"
 HARMLESS = "Herons nest by the river."
@@ -58,7 +58,7 @@ def sent() -> Iterator[list[tuple[str, Any]]]:
     def elsewhere(_sender: Any, *, conversation_ids: Any, **_: Any) -> None:
         heard.append(("elsewhere", list(conversation_ids)))
 
-    with replies_stripped.connected_to(stripped), told_elsewhere.connected_to(elsewhere):
+    with replies_stripped.connected_to(stripped), statements_withdrawn.connected_to(elsewhere):
         yield heard
 
 

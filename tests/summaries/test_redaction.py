@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation
 from webapp.db import index_hints
 from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.memories.rules.paraphrases import ForgottenStatements
-from webapp.memories.store.copies import told_elsewhere
+from webapp.memories.store.copies import statements_withdrawn
 from webapp.retrieval.models import ConversationChunk
 from webapp.summaries import redaction
 
@@ -71,7 +71,9 @@ def test_somebody_elses_and_other_conversations_keep_theirs(
     here, mine = add_summaries(app, user.user_id, [RETOLD] * (SIZE + 1))
     _, elsewhere = add_summaries(app, user.user_id, [RETOLD] * (SIZE + 1))
     with app.app_context(), write_transaction():
-        told_elsewhere.send(None, user_id=user.user_id, conversation_ids=[here], told=ForgottenStatements({SECRET}))
+        statements_withdrawn.send(
+            None, user_id=user.user_id, conversation_ids=[here], statements=ForgottenStatements({SECRET})
+        )
     with app.app_context():
         texts = {number: get_or_raise(ConversationChunk, number).content for number in theirs + mine + elsewhere}
     assert {number for number, text in texts.items() if "peanuts" in text} == {*theirs, *elsewhere}

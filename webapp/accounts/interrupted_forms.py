@@ -20,12 +20,12 @@ def keep_form(user_id: int) -> str:
     """Keep the posted form for its user, and return the key to it; empty if it holds files or is too long."""
     fields = [(name, value) for name, value in request.form.items(multi=True) if name not in _LEFT_OUT]
     action = request.script_root + request.full_path.rstrip("?")
-    kept = json.dumps({"user": user_id, "action": action, "fields": fields})
-    if request.files or len(kept) > MOST_CHARACTERS:
+    sealed_form = json.dumps({"user": user_id, "action": action, "fields": fields})
+    if request.files or len(sealed_form) > MOST_CHARACTERS:
         return ""
     key = secrets.token_urlsafe(16)
     try:
-        redis().set(_name(key), kept, ex=KEPT_SECONDS)
+        redis().set(_name(key), sealed_form, ex=KEPT_SECONDS)
     except RedisError:
         return ""  # the form is asked for again
     return key
@@ -34,10 +34,10 @@ def keep_form(user_id: int) -> str:
 def take_form(user_id: int, key: str) -> dict[str, Any] | None:
     """Take a form that was kept: its `action` and `fields`, pairs in their order. None if it is gone or another's."""
     try:
-        kept = redis().getdel(_name(key[:100]))
+        sealed_form = redis().getdel(_name(key[:100]))
     except RedisError:
         return None
-    form: dict[str, Any] = json.loads(kept) if isinstance(kept, str | bytes) else {}
+    form: dict[str, Any] = json.loads(sealed_form) if isinstance(sealed_form, str | bytes) else {}
     return form if form.get("user") == user_id else None
 
 

@@ -162,8 +162,8 @@ def verify(token: str) -> User:
 
 def token_of(mail: AccountMail) -> str:
     """The token in the link of a mail."""
-    said = f"{mail.mail_id}|{mail.kind}|{mail.email}|{mail.auth_version}|{mail.created_at.isoformat()}"
-    digest = hmac.new(str(current_app.config["SECRET_KEY"]).encode(), b"mail|" + said.encode(), hashlib.sha256)
+    signed = f"{mail.mail_id}|{mail.kind}|{mail.email}|{mail.auth_version}|{mail.created_at.isoformat()}"
+    digest = hmac.new(str(current_app.config["SECRET_KEY"]).encode(), b"mail|" + signed.encode(), hashlib.sha256)
     return f"{mail.mail_id}.{digest.hexdigest()[:43]}"
 
 

@@ -44,8 +44,8 @@ def sign_in() -> ViewResult:
     try:
         user = service.log_in(read_form(Credentials))
     except (Unauthenticated, Invalid) as error:
-        said = {"": _("The e-mail address or the password is wrong.")}
-        return login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
+        problems = {"": _("The e-mail address or the password is wrong.")}
+        return login_form(problems, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
     auth.forgive_attempts("login", email)
     return let_in(user, auth.safe_next(request.args.get("next")))

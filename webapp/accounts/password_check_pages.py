@@ -179,14 +179,14 @@ def _remember(what: str, user: User) -> None:
 
 def _remembered_user(what: str, seconds: int) -> User | None:
     """The user of whom that was remembered within these seconds, as long as their credentials are the same."""
-    kept = session.get(what) or {}
-    if int(time.time()) - kept.get("at", 0) > seconds:
+    state = session.get(what) or {}
+    if int(time.time()) - state.get("at", 0) > seconds:
         return None
     try:
-        user = service.get_user(kept["user_id"])
+        user = service.get_user(state["user_id"])
     except NotFound:
         return None
-    return user if user.auth_version == kept["version"] and service.may_sign_in(user) else None
+    return user if user.auth_version == state["version"] and service.may_sign_in(user) else None
 
 
 def _code_form(errors: dict[str, str] | None = None) -> str:

@@ -42,21 +42,21 @@ def hash_password(password: str) -> str:
         return _HASHER.hash(_canonical(password))
 
 
-def verify_password(password: str, kept: str | None) -> bool:
+def verify_password(password: str, password_hash: str | None) -> bool:
     """Return whether the password matches the stored hash; takes as long when there is no hash at all."""
     if len(password) > MAX_PASSWORD:
         return False
     with _AT_ONCE:
         try:
-            _HASHER.verify(kept or _decoy(), _canonical(password))
+            _HASHER.verify(password_hash or _decoy(), _canonical(password))
         except (VerificationError, InvalidHashError):
             return False
-    return kept is not None
+    return password_hash is not None
 
 
-def is_outdated(kept: str) -> bool:
+def is_outdated(password_hash: str) -> bool:
     """Return whether the hash was made with weaker parameters than today's."""
-    return _HASHER.check_needs_rehash(kept)
+    return _HASHER.check_needs_rehash(password_hash)
 
 
 def _canonical(password: str) -> str:

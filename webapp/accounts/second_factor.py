@@ -82,10 +82,10 @@ def check(user_id: int, code: str) -> bool:
     if _is_current(row, code):
         return True
     digest = _digest(code)
-    found = next((kept for kept in row.recovery_hashes if hmac.compare_digest(kept, digest)), None)
+    found = next((code_hash for code_hash in row.recovery_hashes if hmac.compare_digest(code_hash, digest)), None)
     if found is None:
         return False
-    row.recovery_hashes = [kept for kept in row.recovery_hashes if kept != found]
+    row.recovery_hashes = [code_hash for code_hash in row.recovery_hashes if code_hash != found]
     db.session.flush()
     signals.note(user_id, "recovery_code_used", f"{len(row.recovery_hashes)} left")
     return True

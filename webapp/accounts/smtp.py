@@ -53,9 +53,9 @@ def send(settings: Settings, to: str, subject: str, text: str) -> None:
         refused = isinstance(error, smtplib.SMTPDataError | smtplib.SMTPSenderRefused) and error.smtp_code >= 550
         raise (MailRefused if refused else MailAway)(f"{type(error).__name__} {error.smtp_code}") from None
     except ssl.SSLCertVerificationError as error:
-        said = error.verify_message.rstrip(".")
+        reason = error.verify_message.rstrip(".")
         raise MailAway(
-            f"the certificate of {settings.smtp_host} is not trusted: {said}. SMTP_HOST must be the name it is for; "
+            f"the certificate of {settings.smtp_host} is not trusted: {reason}. SMTP_HOST must be the name it is for; "
             "SSL_CERT_FILE may name a file with your own authority"
         ) from None
     except ssl.SSLError as error:

@@ -98,10 +98,10 @@ def act(job_id: str, action: str) -> ViewResult:
     """Put back, run, cancel or delete a job."""
     if action not in DONE:
         raise NotFound("There is no such action.")
-    do, said = DONE[action]
+    do, sentence = DONE[action]
     queue = jobs.job(redis(), job_id).queue
     do(redis(), job_id)
-    flash(_(said))
+    flash(_(sentence))
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
     known = queue in {name.value for name in Queue}

@@ -98,12 +98,12 @@ def user(user_id: int) -> ViewResult:
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
-    said = (
+    message = (
         _("%(email)s is now an admin.", email=changed.email)
         if changed.is_admin
         else _("%(email)s is no longer an admin.", email=changed.email)
     )
-    return _changed(user_id, said)
+    return _changed(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/active")
@@ -112,12 +112,12 @@ def set_admin(user_id: int) -> ViewResult:
 def set_active(user_id: int) -> ViewResult:
     """Deactivate or reactivate an account."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
-    said = (
+    message = (
         _("%(email)s can sign in again.", email=changed.email)
         if changed.is_active
         else _("%(email)s has been deactivated.", email=changed.email)
     )
-    return _changed(user_id, said)
+    return _changed(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/password")
@@ -165,9 +165,9 @@ def _render_user(user: User, **more: Any) -> str:
     return render_template("admin/user.html", **{**shown, **more})
 
 
-def _changed(user_id: int, said: str) -> ViewResult:
+def _changed(user_id: int, message: str) -> ViewResult:
     db.session.commit()
-    flash(said)
+    flash(message)
     return redirect(url_for(".user", user_id=user_id), 303)
 
 

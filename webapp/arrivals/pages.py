@@ -39,14 +39,14 @@ def dismiss() -> ViewResult:
         answer = make_response(render_template("arrivals/_row.html", arrivals=arrivals_of(current_user_id(), known)))
     else:
         answer = make_response(redirect(url_for("conversations_pages.new"), 303))
-    said = urlencode({"user": current_user_id(), **known})
-    answer.set_cookie(COOKIE, said, max_age=COOKIE_SECONDS, samesite="Lax", httponly=True)
+    value = urlencode({"user": current_user_id(), **known})
+    answer.set_cookie(COOKIE, value, max_age=COOKIE_SECONDS, samesite="Lax", httponly=True)
     return answer
 
 
 def dismissed() -> dict[str, int]:
     """Return what this browser's user has dismissed: by kind, the newest of then."""
-    said = dict(parse_qsl(request.cookies.get(COOKIE, "")[:200]))
-    if parse_id(said.get("user", "")) != current_user_id():
+    value = dict(parse_qsl(request.cookies.get(COOKIE, "")[:200]))
+    if parse_id(value.get("user", "")) != current_user_id():
         return {}
-    return {kind: number for kind in KINDS if (number := parse_id(said.get(kind, "")))}
+    return {kind: number for kind in KINDS if (number := parse_id(value.get(kind, "")))}

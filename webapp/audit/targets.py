@@ -113,8 +113,8 @@ def conversation_of(action: str, what: str) -> int | None:
 
 
 def _listed(parts: list[str], forms: Forms) -> str:
-    told = [_translate(part, forms) for part in parts]
-    return gettext(", ").join(told) if all(told) else ""
+    texts = [_translate(part, forms) for part in parts]
+    return gettext(", ").join(texts) if all(texts) else ""
 
 
 def _translate(what: str, forms: Forms) -> str:

@@ -89,7 +89,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         body.content,
         conversation_id=path.conversation_id,
         model=body.model,
-        custom_payload=body.kept,
+        custom_payload=body.payload,
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.content, body.spans),
     )
@@ -109,7 +109,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         conversation_id=body.conversation_id,
         new=NewConversation(space_id=body.space_id),
         model=body.model,
-        custom_payload=body.kept,
+        custom_payload=body.payload,
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.message, body.spans),
     )

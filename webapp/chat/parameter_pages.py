@@ -72,16 +72,16 @@ def place(conversation: Conversation | None) -> str:
 
 def parameter_summary(own: Parameters) -> str:
     """Return what is chosen, in a few words; empty if nothing is."""
-    said = []
+    phrases = []
     if own.temperature is not None:
-        said.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
+        phrases.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
     if own.max_tokens is not None:
-        said.append(_("at most %(count)s tokens", count=own.max_tokens))
+        phrases.append(_("at most %(count)s tokens", count=own.max_tokens))
     if own.reasoning_effort is not None:
-        said.append(_("reasoning effort %(effort)s", effort=_(EFFORT_NAMES[own.reasoning_effort])))
+        phrases.append(_("reasoning effort %(effort)s", effort=_(EFFORT_NAMES[own.reasoning_effort])))
     if own.system:
-        said.append(_("added instructions"))
-    return ", ".join(said)
+        phrases.append(_("added instructions"))
+    return ", ".join(phrases)
 
 
 @blueprint.get("/c/<int:conversation_id>/parameters")

@@ -56,16 +56,16 @@ def redact(
     if not lost and not yards:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in lost}
-    said = {content for _, content in lost}
-    longest_first, told = sorted(said, key=len, reverse=True), ForgottenStatements(said)
+    texts = {content for _, content in lost}
+    longest_first, statements = sorted(texts, key=len, reverse=True), ForgottenStatements(texts)
 
     def cleared(whole: str) -> str:
-        whole = without_retold(replace_copies(whole, longest_first), told, GONE)
+        whole = without_retold(replace_copies(whole, longest_first), statements, GONE)
         for yard in yards:
             whole = yard.without_forgotten(whole, GONE)
         return whole
 
-    return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, said)
+    return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
 
 
 def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
@@ -75,7 +75,7 @@ def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
     return {scope.user_id, *active_members(scope.space_id)}
 
 
-def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collection[str]) -> list[dict[str, Any]]:
+def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collection[str]) -> list[dict[str, Any]]:
     """Tool calls without what was lost, and without the memories that they made or found and that are gone."""
     named = [item for call in tool_calls for item in _memories_in(call.get("output"))]
     gone = {memory_id for memory_id, _ in _forgotten_memories(named)}
@@ -86,8 +86,8 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collect
         for call in tool_calls
     ]
     found = {content for memory_id, content in named if memory_id in gone and content}
-    kept: list[dict[str, Any]] = without(stripped, {*ids, *gone}, {*said, *found})
-    return kept
+    calls: list[dict[str, Any]] = without(stripped, {*ids, *gone}, {*texts, *found})
+    return calls
 
 
 def _memories_in(value: Any) -> Iterator[tuple[int, str]]:

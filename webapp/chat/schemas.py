@@ -64,9 +64,9 @@ def spans_within(text: str, spans: Sequence[SpanFields]) -> list[tuple[int, int,
 FOR_IT = "For the replies to this message only, before what the conversation and the model set."
 
 
-def _kept(parameters: ReplyParameters | None, **said: Any) -> dict[str, Any]:
+def _payload(parameters: ReplyParameters | None, **more: Any) -> dict[str, Any]:
     chosen = parameters.given if parameters else {}
-    return {name: value for name, value in {**said, PAYLOAD: chosen}.items() if value}
+    return {name: value for name, value in {**more, PAYLOAD: chosen}.items() if value}
 
 
 class NewMessage(BaseModel):
@@ -78,9 +78,9 @@ class NewMessage(BaseModel):
     parameters: ReplyParameters | None = Field(None, description=FOR_IT)
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         """Return what is stored with the message besides its text."""
-        return _kept(self.parameters, purpose=self.purpose)
+        return _payload(self.parameters, purpose=self.purpose)
 
 
 class ChatRequest(BaseModel):
@@ -94,9 +94,9 @@ class ChatRequest(BaseModel):
     parameters: ReplyParameters | None = Field(None, description=FOR_IT)
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         """Return what is stored with the message besides its text."""
-        return _kept(self.parameters, context=self.context)
+        return _payload(self.parameters, context=self.context)
 
 
 class EditedMessage(BaseModel):

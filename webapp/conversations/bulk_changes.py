@@ -22,7 +22,7 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.i18n.marks import NN_, say, say_n
 
-SAID = {
+TEXTS = {
     "archive": NN_("Archived 1 conversation.", "Archived %(num)s conversations."),
     "unarchive": NN_("Unarchived 1 conversation.", "Unarchived %(num)s conversations."),
     "pin": NN_("Pinned 1 conversation.", "Pinned %(num)s conversations."),
@@ -40,7 +40,7 @@ class BulkResult:
     were.
     """
 
-    said: str
+    text: str
     deleted_at: datetime | None
     before: dict[int, dict[str, Any]]
 
@@ -50,10 +50,10 @@ def change_many(
 ) -> BulkResult:
     """Apply a wish to those that are the user's.
 
-    Raises Invalid for a wish that is not one of SAID, that lacks its tag or would add one too many, NotFound for a
+    Raises Invalid for a wish that is not one of TEXTS, that lacks its tag or would add one too many, NotFound for a
     folder that is not the user's.
     """
-    if wish not in SAID:
+    if wish not in TEXTS:
         raise Invalid.field("wish", "is not a possible action")
     if wish in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
         raise Invalid.field("to_tag", "must have 1 to 50 characters")
@@ -73,7 +73,7 @@ def change_many(
         if was != changes.model_dump(include=changes.model_fields_set):
             before[row.conversation_id] = was
             update_conversation(user_id, row.conversation_id, changes)
-    return BulkResult(say_n(*SAID[wish], len(rows)), at, before)
+    return BulkResult(say_n(*TEXTS[wish], len(rows)), at, before)
 
 
 def undelete_many(user_id: int, at: datetime) -> str:

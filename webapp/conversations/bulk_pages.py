@@ -53,10 +53,10 @@ def change_many() -> Any:
     """Do one thing to all that are selected."""
     ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
-    kept = _filters(_query())
+    query_filters = _filters(_query())
     if not ids:
         flash(_("Select at least one conversation."), "message")
-        return redirect(url_for(".index", **kept), 303)
+        return redirect(url_for(".index", **query_filters), 303)
     done = bulk_changes.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
@@ -65,9 +65,9 @@ def change_many() -> Any:
     if done.deleted_at:
         undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
     elif word := bulk_undo.keep(current_user_id(), done.before):
-        undo = url_for(".take_back_many", word=word, **kept)
-    flash(translate(done.said), undo)
-    return redirect(url_for(".index", **kept), 303)
+        undo = url_for(".take_back_many", word=word, **query_filters)
+    flash(translate(done.text), undo)
+    return redirect(url_for(".index", **query_filters), 303)
 
 
 @blueprint.post("/organise/undelete")
@@ -87,9 +87,9 @@ def undelete_many() -> Any:
 @login_required
 def take_back_many(word: str) -> Any:
     """Undo what was done to many conversations at once."""
-    said = bulk_undo.restore_one(current_user_id(), word)
+    sentence = bulk_undo.restore_one(current_user_id(), word)
     db.session.commit()
-    flash(translate(said), "message")
+    flash(translate(sentence), "message")
     return _to(url_for(".index", **_filters(_query())))
 
 
@@ -194,8 +194,10 @@ def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None
 
 
 def _refused(error: DomainError) -> Any:
-    said = first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
-    flash(said, "message")
+    sentence = (
+        first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
+    )
+    flash(sentence, "message")
     return redirect(url_for(".index"), 303)
 
 

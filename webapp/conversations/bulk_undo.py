@@ -41,10 +41,10 @@ def restore_one(user_id: int, word: str) -> str:
 
     Raises NotFound for a key that is unknown, somebody else's, used or expired; RedisError.
     """
-    kept = redis().getdel(_key(user_id, word))
-    if kept is None:
+    value = redis().getdel(_key(user_id, word))
+    if value is None:
         raise NotFound("This can no longer be undone.")
-    before = {number: ConversationChanges(**fields) for number, fields in json.loads(kept)}
+    before = {number: ConversationChanges(**fields) for number, fields in json.loads(value)}
     mine = owned_conversations(user_id).where(Conversation.conversation_id.in_(before))
     rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
     count = 0

@@ -25,9 +25,9 @@ def is_of(title: str, source: str) -> bool:
     """
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
-    said = words(source)
-    own = STOP_WORDS[ENGLISH].intersection(words(title)).difference(said)
-    return len(own) < 2 or language_of(said) == ENGLISH
+    source_words = words(source)
+    own = STOP_WORDS[ENGLISH].intersection(words(title)).difference(source_words)
+    return len(own) < 2 or language_of(source_words) == ENGLISH
 
 
 def tidy(title: str) -> str:

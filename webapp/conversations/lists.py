@@ -149,9 +149,9 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
     named = select(Conversation.conversation_id).where(
         Conversation.conversation_id.in_(conversation_ids), holds(Conversation.title, q)
     )
-    said = select(Message.conversation_id).where(
+    mentions = select(Message.conversation_id).where(
         Message.conversation_id.in_(conversation_ids),
         Message.superseded_by_id.is_(None),
         holds(Message.content, q),
     )
-    return union(named, said)
+    return union(named, mentions)

@@ -62,10 +62,10 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     return Page(items if forward else items[::-1], cursor)
 
 
-def messages_lost(said: Mapping[int, str]) -> bool:
+def messages_lost(texts: Mapping[int, str]) -> bool:
     """Return whether any of these messages, by id, no longer has this text, because it was withdrawn."""
-    now_said = select(Message.message_id, Message.content).where(Message.message_id.in_(said))
-    return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(said)
+    now_said = select(Message.message_id, Message.content).where(Message.message_id.in_(texts))
+    return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(texts)
 
 
 def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str, bool]]:

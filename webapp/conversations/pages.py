@@ -14,7 +14,7 @@ from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.i18n import calendar
@@ -34,9 +34,6 @@ LIST_LENGTH = 30
 LEFT = "left"
 """The cookie of an open temporary conversation, for its URL only: its id, and which page shows it."""
 UNTITLED = "New conversation"
-SHARED = ("title", "text", "url")
-"""The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
-MOST_DRAFT = 8_000
 
 
 @blueprint.app_context_processor
@@ -78,7 +75,7 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
         "at": at,
         "switched_to": None,
         "partial": wants_partial(),
-        **_linked_draft(),
+        **linked_draft(),
     }
     return render_template("conversations/page.html", **{**shown, **more})
 
@@ -92,16 +89,9 @@ def render_new(**more: Any) -> str:
     shown = {
         "greeting": hello,
         "partial": wants_partial(),
-        **_linked_draft(),
+        **linked_draft(),
     }
     return render_template("conversations/new.html", **{**shown, **more})
-
-
-def _linked_draft() -> dict[str, Any]:
-    """Return what the composer begins with from a link, or from what another program shared, its parts a line each."""
-    given = (request.args.get(name, "").strip() for name in ("draft", *SHARED))
-    draft = "\n".join(dict.fromkeys(filter(None, given)))[:MOST_DRAFT]
-    return {"content": draft, "linked_draft": bool(draft)}
 
 
 @blueprint.get("/")
@@ -163,11 +153,11 @@ def rename(conversation_id: int) -> ViewResult:
             current_user_id(), conversation_id, ConversationChanges(title=changes.title)
         )
     except Invalid as error:
-        said = first_sentence(sentences(error, TITLE_LABELS).values())
+        problem = first_sentence(sentences(error, TITLE_LABELS).values())
         if in_sidebar:
-            raise Invalid(said) from None
+            raise Invalid(problem) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
-        shown = {"conversation": conversation, "editing": True, "error": said}
+        shown = {"conversation": conversation, "editing": True, "error": problem}
         return (
             render_template("conversations/_title.html", **shown)
             if wants_partial()
@@ -185,8 +175,8 @@ def rename(conversation_id: int) -> ViewResult:
 @login_required
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
-    said = _("Archived %(title)s.", title=_archive(conversation_id, True))
-    return _done(said, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    problem = _("Archived %(title)s.", title=_archive(conversation_id, True))
+    return _done(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
@@ -207,18 +197,18 @@ def delete(conversation_id: int) -> ViewResult:
     if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
-    said = _("Deleted %(title)s.", title=_named(hidden))
+    problem = _("Deleted %(title)s.", title=_named(hidden))
     db.session.commit()
-    return _done(said, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return _done(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
-    said = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
+    problem = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
     db.session.commit()
-    return _done(said, url_for(".show", conversation_id=conversation_id))
+    return _done(problem, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -283,13 +273,13 @@ def _named(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:
+def _done(problem: str, then: str, *, undo: str | None = None) -> ViewResult:
     """Report what happened in a notice with an undo: at once for HTMX, else on the next page."""
     if not wants_partial():
-        flash(said, undo or "message")
+        flash(problem, undo or "message")
         return redirect(then, 303)
     action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
-    response = Response(render_template("errors/_toast.html", detail=said, **action))
+    response = Response(render_template("errors/_toast.html", detail=problem, **action))
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
     return response
 

@@ -41,10 +41,10 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
         for archived in (False, True)
         for row in lists.list_conversations(user_id, ConversationQuery(q=q, archived=archived, limit=limit)).items
     ][:limit]
-    said = _newest_mentions([row.conversation_id for row in rows], q)
+    mentions = _newest_mentions([row.conversation_id for row in rows], q)
     hits = []
     for row in rows:
-        message = said.get(row.conversation_id)
+        message = mentions.get(row.conversation_id)
         title = highlight(row.title or "New conversation", q)
         excerpt = highlight(_plain(message[1], q), q) if message else None
         hits.append(Hit(row.conversation_id, title, row.updated_at, message[0] if message else None, excerpt))

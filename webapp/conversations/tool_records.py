@@ -34,7 +34,7 @@ def sources_of(calls: Calls | None) -> list[Source]:
     return list(found.values())[:MOST_SOURCES]
 
 
-def heard(calls: Calls | None) -> list[str]:
+def outside_texts(calls: Calls | None) -> list[str]:
     """Return what tools returned from outside: other people's words, never evidence about the user."""
     return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
 

@@ -76,14 +76,14 @@ def make_database_file(engine: Engine) -> None:
 def connect_patiently(engine: Engine, seconds: float) -> Connection:
     """A connection to a database that may still be starting. Raises OperationalError if it does not come up in time."""
     end = time.monotonic() + seconds
-    told = False
+    is_logged = False
     while True:
         try:
             return engine.connect()
         except OperationalError as error:
             if not database_is_away(error) or time.monotonic() > end:
                 raise
-            if not told:
+            if not is_logged:
                 log.warning("the database is away; waiting for it")
-                told = True
+                is_logged = True
             time.sleep(0.5)

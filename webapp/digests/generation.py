@@ -45,7 +45,7 @@ class Source:
     as_of: datetime
     version: int
     prompt_version: str
-    said: dict[int, str]
+    texts: dict[int, str]
     still_holds: Callable[[], bool]
 
 
@@ -91,7 +91,7 @@ def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or not _wanted(conversation):
             return GenerationResult(conversation_id, None, False)
-        if not source.still_holds() or messages_lost(source.said):
+        if not source.still_holds() or messages_lost(source.texts):
             log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
             return None
         current = service.find_digest(conversation_id)
@@ -132,15 +132,15 @@ def _read(conversation_id: int) -> Source | None:
         return None
     prompt = prompts.active("digests")
     still_holds = watch(conversation.user_id)
-    text, said = _conversation(conversation_id)
+    text, texts = _conversation(conversation_id)
     digest = service.find_digest(conversation_id)
     return Source(
         messages=[{"role": "user", "content": fill(prompt.text, texts={"CONVERSATION": text})}],
-        is_empty=not said,
+        is_empty=not texts,
         as_of=conversation.updated_at,
         version=digest.version if digest else 0,
         prompt_version=prompt.label,
-        said=said,
+        texts=texts,
         still_holds=still_holds,
     )
 
@@ -152,7 +152,7 @@ def _wanted(conversation: Conversation) -> bool:
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
     """The conversation as the prompt shows it, with its present digest if there is one; what was said, by message."""
     rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
-    said = {row.message_id: row.content for row in rows}
+    texts = {row.message_id: row.content for row in rows}
     text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)
     digest = service.find_digest(conversation_id)
     if digest is not None:
@@ -165,4 +165,4 @@ def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
         by = " as corrected by the user" if source == "user" else ""
         earlier = json.dumps(digest.memory_data, ensure_ascii=False).replace("<", "\\u003c")
         text = f"Earlier digest{by}: {earlier}\n\n{text}"
-    return text, said
+    return text, texts

@@ -118,10 +118,10 @@ def _render(conversation: Conversation, **more: Any) -> str:
     return render_template(template, **{**shown, **more})
 
 
-def _done(conversation_id: int, said: str) -> ViewResult:
+def _done(conversation_id: int, message: str) -> ViewResult:
     if wants_partial():
         return _render(_own(conversation_id))
-    flash(said)
+    flash(message)
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 
 

@@ -14,7 +14,7 @@ from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
-from webapp.memories.store.copies import told_elsewhere, without
+from webapp.memories.store.copies import statements_withdrawn, without
 from webapp.memories.store.forgetting import being_forgotten
 from webapp.memories.store.tombstone_secrets import tombstone_set
 
@@ -22,7 +22,7 @@ from webapp.memories.store.tombstone_secrets import tombstone_set
 def init_digest_forgetting() -> None:
     """Listen for memories being forgotten."""
     being_forgotten.connect(_forget)
-    told_elsewhere.connect(_delete_paraphrases)
+    statements_withdrawn.connect(_delete_paraphrases)
 
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
@@ -60,7 +60,7 @@ def _forget(
 
 
 def _delete_paraphrases(
-    _sender: Any, *, conversation_ids: Collection[int], told: ForgottenStatements, **_: Any
+    _sender: Any, *, conversation_ids: Collection[int], statements: ForgottenStatements, **_: Any
 ) -> None:
     """Delete, with their history, the digests of these conversations that retell what may no longer be told."""
     versions = (
@@ -68,7 +68,7 @@ def _delete_paraphrases(
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .where(ConversationMemory.conversation_id.in_(conversation_ids))
     )
-    _delete({number for number, data in stream_rows(versions) if any(map(told.is_retold_in, _sentences(data)))})
+    _delete({number for number, data in stream_rows(versions) if any(map(statements.is_retold_in, _sentences(data)))})
 
 
 def _sentences(data: dict[str, Any]) -> list[str]:

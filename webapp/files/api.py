@@ -167,9 +167,9 @@ def send_content(file_id: int) -> Response:
 
 def send_document(space_id: int, document_id: int) -> Response:
     """The original of a document, always as a download."""
-    kept = original_of(current_user_id(), space_id, document_id)
+    original = original_of(current_user_id(), space_id, document_id)
     db.session.remove()
-    return content_of(kept.digest, kept.file_name, kept.media_type)
+    return content_of(original.digest, original.file_name, original.media_type)
 
 
 def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:

@@ -109,10 +109,10 @@ class Bucket:
     def delete(self, key: str) -> None:
         """Delete the content, then its pictures: those take a while, in which the same content may be added again."""
         self._delete(key)
-        for below in [] if key.endswith(".jpg") else [found for found, _ in self.kept(f"{key}.pictures/")]:
+        for below in [] if key.endswith(".jpg") else [found for found, _ in self.entries(f"{key}.pictures/")]:
             self._delete(below)
 
-    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+    def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """The keys with a prefix, a thousand per request, with the time at which each was written."""
         asked: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
         while True:
@@ -141,7 +141,7 @@ class Bucket:
     def check(self) -> None:
         """Write, read, list and delete something small. Raises Unavailable."""
         self.write("check/written", b"ok")
-        if self.read("check/written") != b"ok" or "check/written" not in dict(self.kept("check/")):
+        if self.read("check/written") != b"ok" or "check/written" not in dict(self.entries("check/")):
             raise Unavailable(AWAY)
         self.delete("check/written")
 

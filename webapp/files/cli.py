@@ -27,7 +27,7 @@ def move() -> None:
         raise click.ClickException("No bucket is set: name one in S3_BUCKET.")
     folder, moved = Folder(app_settings().var_dir.absolute() / "files"), 0
     try:
-        for key, _ in list(folder.kept()):
+        for key, _ in list(folder.entries()):
             if ".pictures/" in key:
                 continue  # drawn again when they are asked for
             if file_storage().size(key) is None:

@@ -34,8 +34,8 @@ def add(space_id: int) -> ViewResult:
             flash(_("“%(title)s” has been added.", title=made.title), "message")
         except DomainError as error:
             db.session.rollback()
-            said = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(said)), "error")
+            message = (error.errors or [{"msg": error.detail}])[0]["msg"]
+            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(message)), "error")
     return redirect(url_for("documents_pages.index", space_id=space_id), 303)
 
 

@@ -82,14 +82,16 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
-    kept = original_of(user_id, space_id, document_id)
-    if not _is_drawn(kept.media_type) or not 1 <= page <= kept.pages:
+    stored_original = original_of(user_id, space_id, document_id)
+    if not _is_drawn(stored_original.media_type) or not 1 <= page <= stored_original.pages:
         raise NotFound("There is no picture of this.")
-    wished = page if kept.media_type == PDF else 0
+    wished = page if stored_original.media_type == PDF else 0
     db.session.rollback()  # drawing takes a moment
     edge = pictures.THUMBNAIL if small else pictures.size_of_views()
     try:
-        return pictures.draw_picture(kept.digest, kept.media_type, pictures.Wish(wished, edge, words))
+        return pictures.draw_picture(
+            stored_original.digest, stored_original.media_type, pictures.Wish(wished, edge, words)
+        )
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
 

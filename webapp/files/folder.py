@@ -65,7 +65,7 @@ class Folder:
         if not key.endswith(".jpg"):
             shutil.rmtree(path.with_name(path.name + ".pictures"), ignore_errors=True)
 
-    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+    def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """The keys with a prefix, with the time at which each was written."""
         below = self.root / prefix.rpartition("/")[0]
         for path in below.rglob("*"):

@@ -22,7 +22,7 @@ def sweep_storage() -> int:
     """
     storage, before = file_storage(), time.time() - YOUNG_SECONDS
     dropped = storage.drop_parts(before)
-    old = ((key, digest) for key, written in storage.kept() if written < before and (digest := digest_of(key)))
+    old = ((key, digest) for key, written in storage.entries() if written < before and (digest := digest_of(key)))
     while keys := list(islice(old, AT_A_TIME)):
         named = existing_contents({digest for _, digest in keys})
         db.session.rollback()

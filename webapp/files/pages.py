@@ -100,8 +100,8 @@ def attach() -> ViewResult:
             db.session.commit()
         except DomainError as error:
             db.session.rollback()
-            said = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            problems.append((file.filename[-60:], said))
+            problem = (error.errors or [{"msg": error.detail}])[0]["msg"]
+            problems.append((file.filename[-60:], problem))
     for row in rows:
         db.session.refresh(row)
     model = _chosen_model(request.form.get("model", "")[:220])

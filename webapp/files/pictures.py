@@ -84,7 +84,7 @@ def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Messages in which pictures are named but not shown."""
 
-    def told(content: Any) -> Any:
+    def described(content: Any) -> Any:
         if not isinstance(content, list):
             return content
         return "\n".join(
@@ -93,7 +93,7 @@ def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             if item.get("text") != ""
         )
 
-    return [{**message, "content": told(message.get("content"))} for message in messages]
+    return [{**message, "content": described(message.get("content"))} for message in messages]
 
 
 def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
@@ -125,8 +125,8 @@ def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, 
 
 def _keep(digest: str, wish: Wish, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
-    kept = sorted(file_storage().kept(picture_key(digest)), key=lambda one: one[1])
-    if len(kept) >= MOST_KEPT:
-        file_storage().delete(kept[0][0])
+    views = sorted(file_storage().entries(picture_key(digest)), key=lambda one: one[1])
+    if len(views) >= MOST_KEPT:
+        file_storage().delete(views[0][0])
     file_storage().write(picture_key(digest, wish.name), data)
     return data

@@ -108,9 +108,9 @@ def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
     """Return where certain words are on a page, ignoring white space and case: boxes, with the origin at the bottom."""
     text = page.get_textpage()
     count = text.count_chars()
-    said = text.get_text_range(0, count) if count else ""
+    content = text.get_text_range(0, count) if count else ""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
-    found = re.search(pattern, said, re.IGNORECASE) if pattern else None
+    found = re.search(pattern, content, re.IGNORECASE) if pattern else None
     if found is None:
         return []
     return [text.get_rect(at) for at in range(text.count_rects(found.start(), found.end() - found.start()))]

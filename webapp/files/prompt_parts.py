@@ -32,9 +32,9 @@ class FileTexts:
     """The texts of files for the stable part and for the question, and what is stored of each."""
 
     stable: str = ""
-    stable_kept: str = ""
+    stable_record: str = ""
     excerpts: str = ""
-    excerpts_kept: str = ""
+    excerpts_record: str = ""
 
 
 def whole_room(window: int, reply: int) -> int:

@@ -56,14 +56,14 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
 def _in_few_words(chosen: list[Picture]) -> tuple[Picture, ...]:
     """The pictures, with those not shown named once per file."""
     named: set[int] = set()
-    kept = []
+    fitting = []
     for picture in chosen:
         if not picture.is_shown and picture.file_id in named:
             continue
         if not picture.is_shown:
             named.add(picture.file_id)
-        kept.append(picture)
-    return tuple(kept)
+        fitting.append(picture)
+    return tuple(fitting)
 
 
 def _scans(file_ids: list[int]) -> dict[int, list[int]]:

@@ -42,7 +42,7 @@ class Storage(Protocol):
     def delete(self, key: str) -> None:
         """Delete the content, with everything below `<key>.pictures/`; does nothing if it does not exist."""
 
-    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+    def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """The keys with a prefix, with the time at which each was written, in seconds since 1970."""
 
     def drop_parts(self, before: float) -> int:

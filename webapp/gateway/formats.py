@@ -70,9 +70,9 @@ def _named_schema(given: Any, param: str) -> dict[str, Any]:
         raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
     if not isinstance(given.get("description"), str | None):
         raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
-    kept = {field: given[field] for field in _FIELDS if given.get(field) is not None}
+    fields = {field: given[field] for field in _FIELDS if given.get(field) is not None}
     try:
-        text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
         text.encode()
     except ValueError:
         raise UnsupportedRequest(param, "A format must not contain NaN, Infinity or half a surrogate pair.") from None
@@ -80,4 +80,4 @@ def _named_schema(given: Any, param: str) -> dict[str, Any]:
         raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {MOST_SCHEMA:,} characters.")
     if depth(schema) > DEEPEST_SCHEMA:
         raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
-    return kept
+    return fields

@@ -119,16 +119,16 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
     problem = _problem(function.get("parameters"))
     if problem:
         raise UnsupportedRequest(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
-    kept = {field: function[field] for field in _FIELDS if function.get(field) is not None}
+    fields = {field: function[field] for field in _FIELDS if function.get(field) is not None}
     try:
-        json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise UnsupportedRequest(
             f"{param}.function", "A tool must not contain NaN, Infinity or half a surrogate pair."
         ) from None
-    if len(json.dumps(kept)) > MOST_DEFINITION:
+    if len(json.dumps(fields)) > MOST_DEFINITION:
         raise UnsupportedRequest(f"{param}.function", f"A tool can have at most {MOST_DEFINITION:,} characters.")
-    return {"type": "function", "function": kept}
+    return {"type": "function", "function": fields}
 
 
 def _problem(schema: Any) -> str:
@@ -176,13 +176,13 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
     return tuple(calls)
 
 
-def read_rounds(said: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
+def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
     """The rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
 
     Raises Unsupported for a call without an answer, or an answer without a call.
     """
     rounds: list[Round] = []
-    for role, text, calls, call_id in said:
+    for role, text, calls, call_id in lines:
         if role == "assistant":
             rounds.append(Round(text, calls, {}))
         elif role == "tool":

@@ -30,8 +30,8 @@ RESPONSE = "response"
 def get_reply(user_id: int, reply_id: int) -> Message:
     """The reply of a response that is kept. Raises NotFound."""
     row = messages.get_message(user_id, reply_id)
-    kept = (row.custom_payload or {}).get(RESPONSE) or {}
-    if row.role != "assistant" or kept.get("store") is False:
+    response = (row.custom_payload or {}).get(RESPONSE) or {}
+    if row.role != "assistant" or response.get("store") is False:
         raise NotFound("There is no such response.")
     return row
 
@@ -109,8 +109,8 @@ def begin_after(
 def _mark(user_id: int, reply: Message, asked: GatewayRequest) -> str:
     """The fingerprint of a request that follows a response; if that was asked for on the page, its id stands for it."""
     behind = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
-    said = [("assistant", reply.content)] if reply.content else []
-    return fingerprint("", [*said, ("user", asked.question)] if asked.question else said, behind=behind)
+    lines = [("assistant", reply.content)] if reply.content else []
+    return fingerprint("", [*lines, ("user", asked.question)] if asked.question else lines, behind=behind)
 
 
 def _agree(conversation: Conversation, wish: Wish) -> None:

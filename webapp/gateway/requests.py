@@ -134,7 +134,7 @@ def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[
     def read() -> Iterator[Iterator[str | End | None]]:
         is_open = True
 
-        def told() -> Iterator[str | End | None]:
+        def pieces() -> Iterator[str | End | None]:
             nonlocal is_open
             for piece in found:
                 is_open = not isinstance(piece, End)
@@ -142,7 +142,7 @@ def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[
             is_open = False
 
         try:
-            yield told()
+            yield pieces()
         finally:
             if is_open:
                 with app.app_context():

@@ -96,16 +96,16 @@ def list_input_items(name: str) -> ViewResult:
 
 
 def _about(reply: Message) -> About:
-    kept = (reply.custom_payload or {}).get(RESPONSE) or {}
+    stored_response = (reply.custom_payload or {}).get(RESPONSE) or {}
     return About(
         reply.message_id,
         int(reply.created_at.timestamp()),
         reply.model or "default",
-        previous=kept.get("previous"),
-        metadata=kept.get("metadata") or {},
+        previous=stored_response.get("previous"),
+        metadata=stored_response.get("metadata") or {},
         parameters=(reply.custom_payload or {}).get(PAYLOAD) or {},
-        form=kept.get("form"),
-        background=bool(kept.get("background")),
+        form=stored_response.get("form"),
+        background=bool(stored_response.get("background")),
         conversation_id=reply.conversation_id,
     )
 
@@ -123,18 +123,18 @@ def _begin(user_id: int, body: responses_input.ResponseRequest, wish: Wish) -> L
 
 
 def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
-    kept: dict[str, Any] = {}
+    stored_response: dict[str, Any] = {}
     if body.store is False:
-        kept["store"] = False
+        stored_response["store"] = False
     if body.metadata:
-        kept["metadata"] = body.metadata
+        stored_response["metadata"] = body.metadata
     if body.previous:
-        kept["previous"] = f"{responses_input.PREFIX}{body.previous}"
+        stored_response["previous"] = f"{responses_input.PREFIX}{body.previous}"
     if body.background:
-        kept["background"] = True
+        stored_response["background"] = True
     if body.form:
-        kept["form"] = body.form
-    return {RESPONSE: kept} if kept else None
+        stored_response["form"] = body.form
+    return {RESPONSE: stored_response} if stored_response else None
 
 
 def _stored(reply: Message) -> dict[str, Any]:

@@ -189,8 +189,8 @@ class Stream:
 
 
 def _text(about: About) -> Item:
-    told = {"verbosity": about.parameters["verbosity"]} if "verbosity" in about.parameters else {}
-    return {"format": flat(about.form), **told}
+    options = {"verbosity": about.parameters["verbosity"]} if "verbosity" in about.parameters else {}
+    return {"format": flat(about.form), **options}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

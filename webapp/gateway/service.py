@@ -126,10 +126,10 @@ def prepare(begun: LaunchableReply, asked: GatewayRequest, wish: Wish) -> None:
     if begun.started is not None:
         begun.started.consent = "given"  # these programs cannot answer a question in the middle of a reply
         begun.started.client = asked.tools
-        kept = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
+        payload = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
         if asked.parameters:
-            kept[PAYLOAD] = dict(asked.parameters)
-        begun.started.reply.custom_payload = {**kept, **(wish.note or {})} or None
+            payload[PAYLOAD] = dict(asked.parameters)
+        begun.started.reply.custom_payload = {**payload, **(wish.note or {})} or None
 
 
 def _noted(user_id: int, asked: GatewayRequest, wish: Wish, begun: LaunchableReply) -> LaunchableReply:

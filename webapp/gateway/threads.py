@@ -76,9 +76,9 @@ def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
 def find_part(user_id: int, asked: GatewayRequest, seed: str) -> Message | None:
     """The part of a reply that ends with the calls this request answers; None if there is none."""
     last = asked.rounds[-1]
-    said = asked.lines[:-1] if last.text else asked.lines
+    before = asked.lines[:-1] if last.text else asked.lines
     ids = {call.id for call in last.calls}
-    for reply in _candidates(user_id, fingerprint(seed, said)):
+    for reply in _candidates(user_id, fingerprint(seed, before)):
         handed = {call.get("call_id") for call in reply.tool_calls or () if call.get("by") == CLIENT}
         if ids == handed and says_the_same(reply.content, last.text, is_partial=True, gone=GONE):
             return reply

@@ -106,10 +106,12 @@ def read(request: Completion) -> GatewayRequest:
     form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
     rounds, spoken = _rounds(request.messages)
-    said = [(message.role, text_of(message)) for message in spoken]
-    instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
-    lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
-    if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
+    spoken_lines = [(message.role, text_of(message)) for message in spoken]
+    instructions = "\n\n".join(text for role, text in spoken_lines if role in ("system", "developer") and text)
+    lines: list[tuple[str, str]] = [
+        (role, text) for role, text in spoken_lines if role in ("user", "assistant") and text
+    ]
+    if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not spoken_lines[-1][1]:
         raise UnsupportedRequest("messages", "The last message has to be the user's and must not be empty.")
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE

@@ -19,6 +19,10 @@ from webapp.i18n.request_language import gettext as _
 
 M = TypeVar("M", bound=BaseModel)
 
+SHARED = ("title", "text", "url")
+"""The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
+MOST_DRAFT = 8_000
+
 _LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
 """How pydantic reports that a text is too long or too short, with and without validators of our own."""
 
@@ -68,13 +72,13 @@ def _translated(label: str, message: str) -> str:
     """The same in another language, in which the message about a field is a sentence that contains the field."""
     field = translate(label) if label else _("This")
     if found := _LENGTH.match(message):
-        said = N_(
+        sentence = N_(
             {
                 "at least": "%(field)s must have at least %(number)s characters.",
                 "at most": "%(field)s must have at most %(number)s characters.",
             }
         )
-        return _(said[found[1]], field=field, number=found[2])
+        return _(sentence[found[1]], field=field, number=found[2])
     if message == "Field required":
         return _("%(field)s is missing.", field=field)
     if message[:1].isupper():
@@ -85,3 +89,10 @@ def _translated(label: str, message: str) -> str:
 def first_sentence(errors: Iterable[str]) -> str:
     """The first of several sentences; empty without any."""
     return next(iter(errors), "")
+
+
+def linked_draft() -> dict[str, Any]:
+    """Return what the composer begins with from a link, or from what another program shared, its parts a line each."""
+    shared = dict.fromkeys(request.args.get(name, "").strip() for name in SHARED)
+    draft = "\n".join(filter(None, [request.args.get("draft", ""), *shared]))[:MOST_DRAFT]
+    return {"content": draft, "linked_draft": bool(draft)}

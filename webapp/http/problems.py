@@ -113,8 +113,8 @@ def init_retry_after(app: Flask) -> None:
 
     @app.after_request
     def _own(response: Response) -> Response:
-        if said := g.pop("retry_after", None):
-            response.headers["Retry-After"] = said
+        if seconds := g.pop("retry_after", None):
+            response.headers["Retry-After"] = seconds
         elif response.status_code not in (429, 503) and limiter.current_limits:
             response.headers.pop("Retry-After", None)
         return response

@@ -46,11 +46,11 @@ def update_catalog(known: Catalog, texts: Iterable[Texts]) -> Catalog:
     made = Catalog(locale=known.locale, fuzzy=False)
     for text in texts:
         message = known.get(text[0])
-        said: Any = message.string if message is not None else ""
+        translation: Any = message.string if message is not None else ""
         if len(text) == 1:
-            made.add(text[0], said if isinstance(said, str) else said[-1])
+            made.add(text[0], translation if isinstance(translation, str) else translation[-1])
         else:
-            forms = said if isinstance(said, tuple | list) else (said,) * made.num_plurals
+            forms = translation if isinstance(translation, tuple | list) else (translation,) * made.num_plurals
             made.add(text[:2], tuple(forms) + ("",) * (made.num_plurals - len(forms)))
     return made
 
@@ -86,8 +86,8 @@ def missing_translations(catalog: Catalog) -> list[Any]:
     """The texts that are not translated, or not in every plural form."""
     found = []
     for message in catalog:
-        said = message.string if isinstance(message.string, tuple | list) else (message.string,)
-        if message.id and not all(said):
+        translation = message.string if isinstance(message.string, tuple | list) else (message.string,)
+        if message.id and not all(translation):
             found.append(message.id if isinstance(message.id, str) else list(message.id))
     return found
 
@@ -96,14 +96,14 @@ def add(code: str, given: dict[str, Any]) -> list[str]:
     """Add translations to a catalog: a text, or a list of plural forms, by (singular) source; returns unknown ones."""
     catalog = update_catalog(read(code), all_texts())
     unknown = []
-    for text, said in given.items():
+    for text, translation in given.items():
         message = catalog.get(text)
         if message is None:
             unknown.append(text)
         elif isinstance(message.id, str):
-            message.string = said
+            message.string = translation
         else:
-            forms = [said] if isinstance(said, str) else said
+            forms = [translation] if isinstance(translation, str) else translation
             message.string = tuple((forms + [forms[-1]] * catalog.num_plurals)[: catalog.num_plurals])
     write(code, catalog)
     return unknown

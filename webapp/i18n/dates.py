@@ -79,8 +79,8 @@ def is_near(day: date, today: date) -> bool:
 
 
 def _day(day: date, today: date) -> str:
-    said = f"{day.day} {MONTHS[day.month]}"
-    return said if is_near(day, today) else f"{said} {day.year}"
+    text = f"{day.day} {MONTHS[day.month]}"
+    return text if is_near(day, today) else f"{text} {day.year}"
 
 
 def describe_duration(seconds: float) -> str:

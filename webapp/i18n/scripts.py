@@ -38,9 +38,11 @@ def script_words(code: str) -> str:
                 if len(text) == 1:
                     words[text[0]] = catalog.gettext(text[0])
                 else:
-                    said = [known[text[0], at] for at in range(6) if known.get((text[0], at))]
-                    words[text[0]] = said or list(text)
-        forms = forms[: max(len(said) for said in words.values() if isinstance(said, list))] if words else forms
+                    variants = [known[text[0], at] for at in range(6) if known.get((text[0], at))]
+                    words[text[0]] = variants or list(text)
+        forms = (
+            forms[: max(len(variants) for variants in words.values() if isinstance(variants, list))] if words else forms
+        )
     return f"globalThis.commonplaceWords = {json.dumps({'forms': forms, 'texts': words}, ensure_ascii=False)};\n"
 
 

@@ -102,8 +102,8 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
         db.session.add(_from_memory(row, memory))
         sure = memory.confidence if memory.confidence is not None else 1.0
         share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
-        said = Assessment(False, max(share, state.confidence), now())
-        merged = merge(state, said, point.confidence_threshold, rests_on=len(held.evidence) + 1)
+        judged = Assessment(False, max(share, state.confidence), now())
+        merged = merge(state, judged, point.confidence_threshold, rests_on=len(held.evidence) + 1)
         write_state(row, merged)
     row.confirmed_at = now()
     return held.done()
@@ -111,18 +111,18 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     """The memory as evidence: with the words it rests on and their date, if there are any."""
-    said = db.session.scalar(
+    judged = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
         .order_by(MemoryEvidence.said_at.desc())
         .limit(1)
     )
-    taken = said is not None and db.session.scalar(
+    taken = judged is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
             PointEvidence.point_memory_id == row.point_memory_id,
-            PointEvidence.message_id == said.message_id,
-            PointEvidence.start == said.start,
-            PointEvidence.end == said.end,
+            PointEvidence.message_id == judged.message_id,
+            PointEvidence.start == judged.start,
+            PointEvidence.end == judged.end,
         )
     )
     found = PointEvidence(
@@ -133,9 +133,9 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
         extracted_points=[memory.content],
         structured_data={},
     )
-    if said is not None and not taken:
-        found.message_id, found.quote, found.said_at = said.message_id, said.quote, said.said_at
-        found.start, found.end = said.start, said.end
+    if judged is not None and not taken:
+        found.message_id, found.quote, found.said_at = judged.message_id, judged.quote, judged.said_at
+        found.start, found.end = judged.start, judged.end
     return found
 
 
@@ -184,8 +184,8 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
             criteria=list(wrong.criteria) or None if wrong is not None else None,
         )
     )
-    said = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
-    write_state(held.row, merge(state, said, point.confidence_threshold, rests_on=left + 1))
+    judged = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
+    write_state(held.row, merge(state, judged, point.confidence_threshold, rests_on=left + 1))
     if held.row.is_addressed:
         held.row.settled_for = aims_of(point)
     return held.done()

@@ -51,9 +51,9 @@ def open_points(conversation: Conversation) -> Guided:
     if settled:
         guide = db.session.get(JourneyGuide, conversation.conversation_id)
         opened = guide.point_id if guide is not None else None
-        said = " \n".join(_unread(conversation))
-        touched = [item for item in settled if item.point.point_id == opened or _touches(said, item)]
-        if touched or any(_touches(said, item) for item in still_open):
+        unread = " \n".join(_unread(conversation))
+        touched = [item for item in settled if item.point.point_id == opened or _touches(unread, item)]
+        if touched or any(_touches(unread, item) for item in still_open):
             settled = touched
     looked_at = [*still_open, *settled]
     return Guided(
@@ -82,9 +82,9 @@ def _unread(conversation: Conversation) -> Sequence[str]:
     ).all()
 
 
-def _touches(said: str, item: PointView) -> bool:
+def _touches(unread: str, item: PointView) -> bool:
     known = " ".join([*item.extracted_points, *map(str, item.structured_data.values())])
-    return bool(keyword_count(said, item.point.semantic_keywords)) or shares_words(said, known)
+    return bool(keyword_count(unread, item.point.semantic_keywords)) or shares_words(unread, known)
 
 
 def store_assessments(
@@ -163,11 +163,11 @@ def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: Grou
 def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
     """Remove what the new words replace from what is known; returns the ids of the rows with nothing left."""
     shown = merge_texts((), (text for item in left for text in item.extracted_points))[:KNOWN_SHOWN]
-    said = found.assessment
+    unread = found.assessment
     gone = find_replaced(
-        [shown[number - 1] for number in said.corrects if number <= len(shown)],
-        said.extracted_points,
-        said.structured_data,
+        [shown[number - 1] for number in unread.corrects if number <= len(shown)],
+        unread.extracted_points,
+        unread.structured_data,
         [item.as_known for item in left if item.message_id not in {row.message_id for row in new}],
     )
     return {evidence_id for evidence_id, what in gone.items() if retire(evidence_id, what)}

@@ -36,8 +36,8 @@ def new_evidence(
             fresh.append(item)
     if not fresh:
         return []
-    said = [text for item in known if item.retired_at is None for text in item.extracted_points]
-    statements = merge_texts(said, found.assessment.extracted_points)[len(merge_texts((), said)) :]
+    earlier = [text for item in known if item.retired_at is None for text in item.extracted_points]
+    statements = merge_texts(earlier, found.assessment.extracted_points)[len(merge_texts((), earlier)) :]
     quotes = [item.quote for item in fresh]
     point = db.session.get_one(ConversationPoint, row.point_id)
     return [

@@ -16,8 +16,8 @@ def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in quotes]
     held = [_terms(quote) for quote in quotes]
     for statement in statements if quotes else ():
-        said = _terms(statement)
-        best = max(range(len(quotes)), key=lambda place: (len(said & held[place]), -place))
+        terms = _terms(statement)
+        best = max(range(len(quotes)), key=lambda place: (len(terms & held[place]), -place))
         found[best].append(statement)
     return found
 

@@ -17,10 +17,10 @@ ELSEWHERE = 6
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """The guide's section of a prompt; `kept` is what stays on record, without what was known about the user."""
+    """The guide's section of a prompt; `record` is what stays on record, without what was known about the user."""
 
     text: str
-    kept: str
+    record: str
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
@@ -86,11 +86,11 @@ def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
 def _related_knowledge(current: PointView, view: JourneyView) -> list[str]:
     """Return what other points and the user's memories say that is relevant to a point."""
     keywords = current.point.semantic_keywords
-    said = [
+    statements = [
         f"{item.point.title}: {text}"
         for item in view.points
         if item is not current
         for text in item.extracted_points
         if keyword_count(text, keywords)
     ]
-    return [*said[:ELSEWHERE], *(f"from memory: {item.content}" for item in current.prefilled)]
+    return [*statements[:ELSEWHERE], *(f"from memory: {item.content}" for item in current.prefilled)]

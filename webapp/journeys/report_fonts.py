@@ -70,9 +70,9 @@ def printable(text: str) -> str:
     """
     composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
     known = _everything()
-    kept = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
-    shown = "".join(kept)
-    while len(kept) != len(composed) and "  " in shown:
+    chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
+    shown = "".join(chars)
+    while len(chars) != len(composed) and "  " in shown:
         shown = shown.replace("  ", " ")
     return shown
 

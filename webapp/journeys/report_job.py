@@ -94,7 +94,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
             db.session.add(row)
             db.session.flush()
             events.note(conversation.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": conversation_id})
-            kept = set(
+            ids = set(
                 db.session.scalars(
                     select(PointEvidence.evidence_id)
                     .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
@@ -103,7 +103,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
                     )
                 )
             )
-            db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(kept))
+            db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(ids))
     except IntegrityError:
         return False
     return True

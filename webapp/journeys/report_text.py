@@ -55,9 +55,9 @@ def as_data(report: Report, day: date) -> dict[str, Any]:
 def _short(answers: Sequence[Answer]) -> str:
     lines = []
     for answer in answers:
-        said = [*answer.statements, *(f"{name}: {value}" for name, value in answer.values)]
-        if said:
-            lines.append(f"- **{_line(answer.title)}**: {_line('; '.join(said))}")
+        points = [*answer.statements, *(f"{name}: {value}" for name, value in answer.values)]
+        if points:
+            lines.append(f"- **{_line(answer.title)}**: {_line('; '.join(points))}")
     return "\n".join(lines)
 
 

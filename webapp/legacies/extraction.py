@@ -41,12 +41,12 @@ TEMPERATURE = 0.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The next messages of a conversation to be read, `said`; `ids` has the empty ones, too."""
+    """The next messages of a conversation to be read, `messages`; `ids` has the empty ones, too."""
 
     user_id: int
     space_id: int
     name: str
-    said: tuple[TranscriptMessage, ...]
+    messages: tuple[TranscriptMessage, ...]
     ids: tuple[int, ...]
     known: KnownFacts
     more: bool
@@ -54,7 +54,9 @@ class Batch:
     @property
     def is_telling(self) -> bool:
         """Return whether the user says anything that could be a fact."""
-        return any(item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.said)
+        return any(
+            item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.messages
+        )
 
 
 def init_legacy_reading(app: Flask) -> None:
@@ -93,9 +95,9 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
         try:
             items, through = _ask(batch)
         except CutOffAnswer:
-            if len(batch.said) == 1:
+            if len(batch.messages) == 1:
                 return Result(read=True, more=batch.more, through=batch.ids[-1], calls=1, unreadable=1)
-            most = len(batch.said) // 2
+            most = len(batch.messages) // 2
             continue
         more = batch.more or through != batch.ids[-1]
         with suppress(OutOfDate):
@@ -104,19 +106,19 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
-    messages = build_messages(batch.said, batch.name, batch.known.text)
+    messages = build_messages(batch.messages, batch.name, batch.known.text)
     try:
         answer, _ = completions().complete_structured(
-            messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.said), temperature=TEMPERATURE
+            messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.messages), temperature=TEMPERATURE
         )
     except CutOffAnswer as cut:
         items = complete_items(cut.text, "facts")
         numbers = [fact.message for fact in readable_facts(items) if fact.message is not None]
-        reached = max((number for number in numbers if 1 <= number <= len(batch.said)), default=None)
+        reached = max((number for number in numbers if 1 <= number <= len(batch.messages)), default=None)
         if reached is None:
             raise
         # The message it was cut off in is read again, unless it is the first: it would be cut off at the same place.
-        return items, batch.said[max(reached - 2, 0)].id
+        return items, batch.messages[max(reached - 2, 0)].id
     return answer.facts, batch.ids[-1]
 
 
@@ -132,19 +134,19 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
         held = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
         if len(db.session.scalars(held).all()) != len(batch.ids):
             raise OutOfDate
-        kept = keep_facts(
+        outcome = keep_facts(
             batch.user_id,
             batch.space_id,
             conversation_id,
             batch.name,
             proposed,
-            [item.id for item in batch.said],
+            [item.id for item in batch.messages],
             vectors,
             batch.known,
             cause="extraction",
         )
-    counts = {name: kept.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
-    return Result(kept.change_set_id, counts, dict(kept.reasons), read=True)
+    counts = {name: outcome.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
+    return Result(outcome.change_set_id, counts, dict(outcome.reasons), read=True)
 
 
 def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
@@ -168,13 +170,13 @@ def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
     if legacy is None or not rows:
         return None
     yard = tombstone_set(conversation.user_id)
-    said = [
+    transcript = [
         TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip()
     ]
-    batch = first_batch(said, most)
-    whole = len(batch) == len(said)
+    batch = first_batch(transcript, most)
+    whole = len(batch) == len(transcript)
     through = rows[-1].message_id if whole else batch[-1].id
     return Batch(
         conversation.user_id,

@@ -48,9 +48,9 @@ def ground(
         return None
     best: tuple[float, Grounds] | None = None
     for message in ordered:
-        said = user_words(message.content)
-        for place in sentences_of(said):
-            sentence = said[place.start : place.end]
+        own_words = user_words(message.content)
+        for place in sentences_of(own_words):
+            sentence = own_words[place.start : place.end]
             share = len(wanted & _telling(sentence)) / len(wanted)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
                 best = share, Grounds(message.number, sentence)

@@ -25,16 +25,16 @@ IS_SHARED = Memory.visibility == "shared"
 
 def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     """Return what will happen, in words; counts only the member's own things."""
-    told = (
+    texts = (
         select(func.count())
         .select_from(Conversation)
         .where(
             Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
         )
     )
-    kept = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
-    conversations, memories = db.session.scalar(told) or 0, db.session.scalar(kept) or 0
-    shared = db.session.scalar(kept.where(IS_SHARED)) or 0
+    mine = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
+    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(mine) or 0
+    shared = db.session.scalar(mine.where(IS_SHARED)) or 0
     return [
         Consequence(
             "conversations",

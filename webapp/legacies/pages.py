@@ -71,8 +71,8 @@ def add(space_id: int) -> ViewResult:
         facts.add_fact(user_id, space_id, fields.category, fields.content, shared=fields.visibility == "shared")
     except Invalid as error:
         db.session.rollback()
-        told = sentences(error, LABELS, otherwise="content")
-        return _index(space_id, errors=told, values=request.form), 422
+        problems = sentences(error, LABELS, otherwise="content")
+        return _index(space_id, errors=problems, values=request.form), 422
     db.session.commit()
     return redirect(url_for(".index", space_id=space_id), 303)
 

@@ -19,7 +19,13 @@ from webapp.db.index_hints import batches_to_change
 from webapp.memories.models import Memory
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
 from webapp.memories.rules.tombstones import is_telling
-from webapp.memories.store.copies import replace_copies, replies_stripped, strip_beside, strip_thoughts, told_elsewhere
+from webapp.memories.store.copies import (
+    replace_copies,
+    replies_stripped,
+    statements_withdrawn,
+    strip_beside,
+    strip_thoughts,
+)
 from webapp.memories.store.forgetting import being_forgotten, drop_streams
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.withdrawal import Reach, being_withdrawn, reach_asked
@@ -112,7 +118,7 @@ def _take_from(
         changed += strip_thoughts(thoughts, exact, told, WITHDRAWN)
     changed = list(dict.fromkeys(changed))
     db.session.flush()
-    told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
+    statements_withdrawn.send(None, user_id=user_id, conversation_ids=conversation_ids, statements=told)
     if changed:
         replies_stripped.send(None, user_id=user_id, message_ids=changed)
         drop_streams(changed)

@@ -146,8 +146,8 @@ class Capabilities:
 def tool_fingerprint(definition: Mapping[str, Any]) -> str:
     """Return what identifies a tool as a server sees it, whatever name it has among others."""
     function = definition.get("function") or {}
-    told = json.dumps([function.get("description"), function.get("parameters")], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    text = json.dumps([function.get("description"), function.get("parameters")], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def _key(base_url: str, model: str) -> str:

@@ -16,8 +16,8 @@ _SAYS = " The model server says: “"
 
 def split_reason(detail: str) -> tuple[str, str]:
     """Return a detail without the reason at its end, and the reason; empty if there is none."""
-    said, _, reason = detail.partition(_SAYS)
-    return said, reason.removesuffix("”")
+    before, _, reason = detail.partition(_SAYS)
+    return before, reason.removesuffix("”")
 
 
 class ModelError(Exception):

@@ -225,8 +225,8 @@ class StreamDecoder:
                     self._texts.append(text)
                 else:
                     self._thoughts += _thoughts_of_parts(text)
-                    if said := text_of_parts(text):
-                        self._texts.append(said)
+                    if reasoning_text := text_of_parts(text):
+                        self._texts.append(reasoning_text)
             elif isinstance(delta.get("refusal"), str):
                 self._texts.append(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text

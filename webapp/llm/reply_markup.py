@@ -200,8 +200,8 @@ class ReplyMarkup:
                 self._thought.clear()
                 self._strips = not self._line.strip()
         else:
-            kept = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opened))
-            yield from self._think(len(low) - kept)
+            overlap = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opened))
+            yield from self._think(len(low) - overlap)
 
     def _think(self, size: int) -> Iterator[Event]:
         thought, self._held = self._held[:size], self._held[size:]
@@ -269,10 +269,10 @@ def _overlap(text: str, mark: str) -> int:
 
 def answer_text(text: str) -> str:
     """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    markup, said = ReplyMarkup(), ""
+    markup, reply = ReplyMarkup(), ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):
-            said += event.text
+            reply += event.text
         elif isinstance(event, ThoughtSoFar):
-            said = ""
-    return said
+            reply = ""
+    return reply

@@ -65,8 +65,8 @@ def read(body: Any, headers: Mapping[str, str]) -> Call:
         raise ProtocolError(INVALID_REQUEST, "id has to be a string or a number.")
     given = params.get("_meta")
     meta: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    said = headers.get("mcp-protocol-version", "")
-    is_stateless = VERSION_KEY in meta or (bool(said) and said not in HANDSHAKE)
+    requested = headers.get("mcp-protocol-version", "")
+    is_stateless = VERSION_KEY in meta or (bool(requested) and requested not in HANDSHAKE)
     call = Call(number, body["method"], params, is_stateless)
     if is_stateless and number is not None:
         _check(call, meta, headers)
@@ -84,8 +84,8 @@ def answer(call: Call, result: dict[str, Any]) -> dict[str, Any]:
 
 def error(number: str | int | None, code: int, message: str, data: Any = None) -> dict[str, Any]:
     """An error in its envelope."""
-    said = {"code": code, "message": message, **({"data": data} if data is not None else {})}
-    return {"jsonrpc": "2.0", "id": number, "error": said}
+    requested = {"code": code, "message": message, **({"data": data} if data is not None else {})}
+    return {"jsonrpc": "2.0", "id": number, "error": requested}
 
 
 def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,8 +84,8 @@ TOOLS: dict[str, tuple[type[Arguments], str, dict[str, Any]]] = {
 def tool_list() -> list[dict[str, Any]]:
     """The tools with the schemas of their arguments."""
     return [
-        {"name": name, "description": said, "inputSchema": _schema(model), "annotations": hints}
-        for name, (model, said, hints) in TOOLS.items()
+        {"name": name, "description": about, "inputSchema": _schema(model), "annotations": hints}
+        for name, (model, about, hints) in TOOLS.items()
     ]
 
 

@@ -58,8 +58,8 @@ def reextract(email: str, conversation_id: int | None) -> None:
             failed += 1
             click.echo(f"conversation {found}: {error.detail}", err=True)
             continue
-        said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in result.counts.items() if count)
-        click.echo(f"conversation {found}: {said or 'nothing new'}")
+        summary = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in result.counts.items() if count)
+        click.echo(f"conversation {found}: {summary or 'nothing new'}")
     if failed:
         raise click.ClickException(f"{failed} of {len(ids)} could not be read; run it again later.")
 

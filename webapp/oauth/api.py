@@ -66,15 +66,15 @@ def metadata() -> ViewResult:
 def register() -> ViewResult:
     """Register a program (RFC 7591)."""
     try:
-        said = Metadata.model_validate(_sent())
+        wanted = Metadata.model_validate(_sent())
     except ValidationError as error:
         found = problems.field_errors(error)[0]
         where = ".".join(found["loc"]) or "body"
         code = "invalid_redirect_uri" if where.startswith("redirect_uris") else "invalid_client_metadata"
         return {"error": code, "error_description": f"{where}: {found['msg']}"}, 400
-    row, secret = registry.register(said)
+    row, secret = registry.register(wanted)
     more = {"client_secret": secret, "client_secret_expires_at": 0} if secret else {}
-    answer = clients.answer(row.client_id, said, client_id_issued_at=int(row.created_at.timestamp()), **more)
+    answer = clients.answer(row.client_id, wanted, client_id_issued_at=int(row.created_at.timestamp()), **more)
     db.session.commit()
     return answer, 201
 

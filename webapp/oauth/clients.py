@@ -124,15 +124,15 @@ def is_document_id(client_id: str) -> bool:
     )
 
 
-def answer(client_id: str, said: Metadata, **more: Any) -> dict[str, Any]:
+def answer(client_id: str, metadata: Metadata, **more: Any) -> dict[str, Any]:
     """The response to a program that has registered."""
     return {
         "client_id": client_id,
-        "client_name": said.name,
-        "redirect_uris": said.redirect_uris,
+        "client_name": metadata.name,
+        "redirect_uris": metadata.redirect_uris,
         "grant_types": list(GRANT_TYPES),
         "response_types": ["code"],
-        "token_endpoint_auth_method": said.token_endpoint_auth_method,
+        "token_endpoint_auth_method": metadata.token_endpoint_auth_method,
         **more,
     }
 

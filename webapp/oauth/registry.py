@@ -25,16 +25,16 @@ DOCUMENT_BYTES, DOCUMENT_SECONDS = 32_768, 5.0
 MAX_CLIENTS = 10_000
 
 
-def register(said: Metadata) -> tuple[OAuthClient, str]:
+def register(metadata: Metadata) -> tuple[OAuthClient, str]:
     """A new program and, if it wants one, its secret. Raises TooMany if there are too many programs."""
     if (db.session.scalar(select(func.count()).select_from(OAuthClient)) or 0) >= MAX_CLIENTS:
         raise TooMany("Too many programs have registered lately.", retry_after=3_600)
-    secret = "" if said.token_endpoint_auth_method == "none" else secrets.token_urlsafe(32)  # noqa: S105
+    secret = "" if metadata.token_endpoint_auth_method == "none" else secrets.token_urlsafe(32)  # noqa: S105
     row = OAuthClient(
         client_id=secrets.token_urlsafe(16),
-        name=said.name,
-        redirect_uris=said.redirect_uris,
-        auth_method=said.token_endpoint_auth_method,
+        name=metadata.name,
+        redirect_uris=metadata.redirect_uris,
+        auth_method=metadata.token_endpoint_auth_method,
         secret_hash=digest(secret) if secret else None,
     )
     db.session.add(row)
@@ -58,12 +58,12 @@ def meet_client(client_id: str) -> OAuthClient | None:
     if row is not None and row.fetched_at is not None and row.fetched_at > now() - DOCUMENT_FRESH:
         return row
     db.session.rollback()  # no connection is held while the program's own server is called
-    said = _document(client_id)
+    metadata = _document(client_id)
     row = find_client(client_id)
     if row is None:
         row = OAuthClient(client_id=client_id)
         db.session.add(row)
-    row.name, row.redirect_uris, row.auth_method, row.fetched_at = said.name, said.redirect_uris, "none", now()
+    row.name, row.redirect_uris, row.auth_method, row.fetched_at = metadata.name, metadata.redirect_uris, "none", now()
     db.session.flush()
     return row
 
@@ -95,7 +95,7 @@ def _document(client_id: str) -> Metadata:
     except ValidationError as error:
         found = field_errors(error)[0]
         why = f"{'.'.join(found['loc'])} {found['msg']}"
-        said = say("The program's description cannot be used: %(reason)s.", reason=why)
-        raise Invalid.field("client_id", said) from None
+        metadata = say("The program's description cannot be used: %(reason)s.", reason=why)
+        raise Invalid.field("client_id", metadata) from None
     except (ValueError, RecursionError):
         raise Invalid.field("client_id", "The program's description is not JSON.") from None

@@ -133,8 +133,8 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
     if streams and method == "get":
         parameters.append(_LAST_EVENT_ID)
     possible = _possible(method, operation) | facts.problems
-    kept = {status: answer for status, answer in answers.items() if status.startswith("2")}
-    for status, answer in kept.items():
+    successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
+    for status, answer in successes.items():
         if "text/event-stream" in answer.get("content", {}):
             answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": STREAM}
         if status == "202" and method == "get":
@@ -144,7 +144,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
         for status, (name, _) in PROBLEMS.items()
         if status in possible
     }
-    operation["responses"] = {**dict(sorted(kept.items())), **problems}
+    operation["responses"] = {**dict(sorted(successes.items())), **problems}
     if not parameters:
         del operation["parameters"]
 

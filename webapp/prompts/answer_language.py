@@ -28,9 +28,9 @@ _JAPANESE, _KOREAN, _CHINESE = (
 )
 
 
-def summary_line(said: Iterable[str]) -> str:
+def summary_line(texts: Iterable[str]) -> str:
     """The request for a summary in the language of what the user said; empty for English, which the prompt is in."""
-    text = " ".join(said)
+    text = " ".join(texts)
     least = len(text) // 4  # names and quotes in it may be in another script
     if len(_KOREAN.findall(text)) > least:
         return "요약은 한국어로 써 주세요."

@@ -129,8 +129,8 @@ def snippet(
 
 
 def _sentence(values: Mapping[str, Any]) -> str:
-    said = ", ".join(f'`{key}` is "{_escape(_value(value))}"' for key, value in values.items())
-    return f"{LEAD} {said}."
+    listing = ", ".join(f'`{key}` is "{_escape(_value(value))}"' for key, value in values.items())
+    return f"{LEAD} {listing}."
 
 
 def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -19,12 +19,12 @@ class TranscriptMessage:
     at: datetime
 
 
-def numbered_lines(said: Sequence[TranscriptMessage], limit: int) -> list[str]:
+def numbered_lines(messages: Sequence[TranscriptMessage], limit: int) -> list[str]:
     """The messages by number; one longer than `limit` characters loses its middle."""
     return [
         f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
         f"{escape_block(without_middle(item.content, limit))}</message>"
-        for number, item in enumerate(said, 1)
+        for number, item in enumerate(messages, 1)
     ]
 
 

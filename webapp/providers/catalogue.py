@@ -152,8 +152,8 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
     settings = app_settings()
     if not settings.offline_model:
         return []
-    told = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
-    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": told})]
+    about = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
+    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": about})]
 
 
 def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:

@@ -166,8 +166,8 @@ def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = N
     provider = PROVIDERS.get(chosen)
     here = _local() if chosen == LOCAL else {"servers": [] if errors else _servers()}
     typed = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
-    kept = unseal((values or {}).get("sealed"))
-    key = (values or {}).get("api_key", "").strip() or kept.api_key
+    secrets = unseal((values or {}).get("sealed"))
+    key = (values or {}).get("api_key", "").strip() or secrets.api_key
     return render_template(
         "models/connect.html",
         tiles=PROVIDERS.values(),

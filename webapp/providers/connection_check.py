@@ -120,7 +120,7 @@ def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
     return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
 
 
-def _try(work: Callable[[], Any], said: Callable[[Exception], str] = error_text) -> dict[str, Any]:
+def _try(work: Callable[[], Any], describe: Callable[[Exception], str] = error_text) -> dict[str, Any]:
     """Return whether something works, and if not, why; `count` is added if the work returns a number."""
     try:
         found = work()
@@ -128,7 +128,7 @@ def _try(work: Callable[[], Any], said: Callable[[Exception], str] = error_text)
             return {"ok": True, "detail": "", "count": found}
         return {"ok": True, "detail": str(found or "")[:200]}
     except Exception as error:  # a third-party server may answer anything
-        return {"ok": False, "detail": said(error)}
+        return {"ok": False, "detail": describe(error)}
 
 
 def _square() -> str:

@@ -46,36 +46,36 @@ class DeletedConnection:
 def delete_connection(connection_id: int) -> None:
     """Delete a connection with its models. Raises NotFound."""
     row = service.get_connection(connection_id)
-    kept = {
+    rows = {
         "row": {name: getattr(row, name) for name in _COLUMNS},
         "tested_at": row.tested_at.isoformat() if row.tested_at else None,
         "offers": [offer.model_dump(mode="json") for offer in service.fields_of_offers(connection_id)],
     }
     service.delete_connection(connection_id)
     try:
-        redis().set(_key(connection_id), json.dumps(kept), ex=SECONDS)
+        redis().set(_key(connection_id), json.dumps(rows), ex=SECONDS)
     except RedisError as error:
         log.warning("a deleted connection cannot be brought back", extra={"error": type(error).__name__})
 
 
 def find_deleted(connection_id: int) -> DeletedConnection | None:
     """Return a connection that was deleted less than SECONDS ago."""
-    kept = _read_deleted(connection_id)
-    return DeletedConnection(connection_id, kept["row"]["name"]) if kept else None
+    rows = _read_deleted(connection_id)
+    return DeletedConnection(connection_id, rows["row"]["name"]) if rows else None
 
 
 def undo_deletion(connection_id: int) -> ModelConnection:
     """Bring a connection back under its id, so that conversations find its models again. Raises NotFound."""
-    kept = _read_deleted(connection_id)
-    if kept is None:
+    rows = _read_deleted(connection_id)
+    if rows is None:
         raise NotFound("It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
         return row  # undone twice
     after_commit(lambda: _forget(connection_id))
-    tested_at = datetime.fromisoformat(kept["tested_at"]) if kept["tested_at"] else None
+    tested_at = datetime.fromisoformat(rows["tested_at"]) if rows["tested_at"] else None
     return service.bring_back(
-        ModelConnection(connection_id=connection_id, tested_at=tested_at, **kept["row"]),
-        [OfferFields.model_validate(offer) for offer in kept["offers"]],
+        ModelConnection(connection_id=connection_id, tested_at=tested_at, **rows["row"]),
+        [OfferFields.model_validate(offer) for offer in rows["offers"]],
     )
 
 

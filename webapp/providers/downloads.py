@@ -152,11 +152,11 @@ class _Refusals(urllib.request.HTTPErrorProcessor):
         return response
 
 
-def _problem(told: str) -> str:
+def _problem(text: str) -> str:
     """Return what Ollama's error means: its texts are the operating system's and the library's."""
-    if "no space left" in told:
+    if "no space left" in text:
         return "disk_full"
-    if "file does not exist" in told or "not found" in told or "invalid model name" in told:
+    if "file does not exist" in text or "not found" in text or "invalid model name" in text:
         return "unknown_model"
     return "refused"
 

@@ -67,8 +67,8 @@ def like(wish: str, *, likes: bool) -> None:
     known = _settings().favourite_models
     if likes and not any(offered.target.id == wish for offered in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
-    kept = [name for name in known if name != wish]
-    _change(SettingsChanges(favourite_models=[*kept, wish][-50:] if likes else kept))
+    names = [name for name in known if name != wish]
+    _change(SettingsChanges(favourite_models=[*names, wish][-50:] if likes else names))
 
 
 def _settings() -> UserSettings:

@@ -123,9 +123,9 @@ def change(connection_id: int) -> ViewResult:
 def offer(connection_id: int) -> ViewResult:
     """Set which models of a connection people can choose."""
     try:
-        kept = {row.model: row.parameters for row in service.offers_of(connection_id)}
+        by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
         names = [name.strip() for name in request.form.getlist("model") if name.strip()]
-        models = [_offer(name, kept.get(name, {})) for name in names]
+        models = [_offer(name, by_model.get(name, {})) for name in names]
         service.update_connection(connection_id, ConnectionChanges(models=models))
     except ValidationError:
         return _connection(
@@ -192,7 +192,7 @@ def restore(connection_id: int) -> ViewResult:
     return redirect(url_for(".index"), 303)
 
 
-def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
+def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
     """A model from the form, keeping parameters that only the API can set."""
     form = request.form
 
@@ -210,7 +210,7 @@ def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
             "audience": value("audience") or "everyone",
             "group_ids": form.getlist(f"group:{name}"),
             "context_window": value("window"),
-            "parameters": Parameters.model_validate(kept | given),
+            "parameters": Parameters.model_validate(by_model | given),
             "input_price": value("input"),
             "output_price": value("output"),
             "is_default": form.get("default") == name,

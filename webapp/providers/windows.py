@@ -21,8 +21,8 @@ def window_told(row: Mapping[str, Any]) -> int | None:
     servers report the model's window and, beside it, how much of that they serve."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
     found = [place.get(name) for place in places for name in _NAMES]
-    told = [value for value in found if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST]
-    return min(*told, MOST) if told else None
+    sizes = [value for value in found if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST]
+    return min(*sizes, MOST) if sizes else None
 
 
 def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:

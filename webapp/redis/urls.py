@@ -35,8 +35,8 @@ class SentinelAddress:
             raise ValueError("is not redis+sentinel://host:port,host:port/name-of-the-master")
         if db and not db.isdecimal():
             raise ValueError("has no number of a database after the name of the master")
-        said = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        if unknown := said.keys() - {"sentinel_user", "sentinel_password"}:
+        options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        if unknown := options.keys() - {"sentinel_user", "sentinel_password"}:
             raise ValueError(f"has parameters that are not known: {', '.join(sorted(unknown))}")
         return cls(
             unquote(service),
@@ -44,8 +44,8 @@ class SentinelAddress:
             int(db or 0),
             unquote(user),
             unquote(password),
-            said.get("sentinel_user", ""),
-            said.get("sentinel_password", ""),
+            options.get("sentinel_user", ""),
+            options.get("sentinel_password", ""),
             parts.scheme == "rediss+sentinel",
         )
 

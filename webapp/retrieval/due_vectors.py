@@ -18,7 +18,7 @@ EMBEDDING_MODEL = "embedding_model"
 
 def users_awaiting_vectors(limit: int = 200) -> list[int]:
     """Users to whom vectors are owed: for messages, or for changed memories."""
-    said = db.session.scalars(
+    messages = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())
         .group_by(Conversation.user_id)
@@ -30,7 +30,7 @@ def users_awaiting_vectors(limit: int = 200) -> list[int]:
         .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
         .limit(limit)
     ).all()
-    return list(dict.fromkeys([*said, *changed]))
+    return list(dict.fromkeys([*messages, *changed]))
 
 
 def owe_all() -> int:

@@ -39,10 +39,13 @@ class Keys:
         self._by_stem: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
         self._stem_of: dict[int, str] = {}
 
-    def named_by(self, said: frozenset[str]) -> list[int]:
+    def named_by(self, query_words: frozenset[str]) -> list[int]:
         """The facts whose stems were all said, oldest first."""
         return sorted(
-            memory_id for stem in said for memory_id, wanted in self._by_stem.get(stem, {}).items() if wanted <= said
+            memory_id
+            for stem in query_words
+            for memory_id, wanted in self._by_stem.get(stem, {}).items()
+            if wanted <= query_words
         )
 
     def put(self, memory_id: int, fact_key: str) -> None:
@@ -76,10 +79,10 @@ def exact_facts(text: str, scope: Scope, at: Position) -> list[FoundPassage]:
 
     `at` is the position of the user's memory, read before: the keys are brought up to it, change by change.
     """
-    said = frozenset(stems(words(text[:2_000])))
+    query_words = frozenset(stems(words(text[:2_000])))
     held = _fact_keys_of(scope.user_id)
     with held.lock:
-        ids = _current(held, scope.user_id, at.memory_version).named_by(said)
+        ids = _current(held, scope.user_id, at.memory_version).named_by(query_words)
     if not ids:
         return []
     named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))

@@ -111,11 +111,11 @@ class QueryVectors:
         """Return when the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
-            kept = self._kept.get((model, text))
-            if kept is not None:
+            known = self._kept.get((model, text))
+            if known is not None:
                 self._kept.move_to_end((model, text))
                 ready: Future[Vector] = Future()
-                ready.set_result(kept)
+                ready.set_result(known)
                 return now, ready
             if (asked := self._asked.get((model, text))) is not None:
                 return asked

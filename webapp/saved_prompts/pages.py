@@ -218,7 +218,7 @@ def _filled(saved_prompt_id: int, variables: list[Variable]) -> str:
 
 
 def _account(imported: int, skipped: int) -> str:
-    said: str = ngettext("%(num)s prompt imported.", "%(num)s prompts imported.", imported)
+    sentence: str = ngettext("%(num)s prompt imported.", "%(num)s prompts imported.", imported)
     if skipped:
-        said += " " + ngettext("%(num)s was already here.", "%(num)s were already here.", skipped)
-    return said
+        sentence += " " + ngettext("%(num)s was already here.", "%(num)s were already here.", skipped)
+    return sentence

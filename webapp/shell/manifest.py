@@ -12,8 +12,8 @@ from pathlib import Path
 from flask import Blueprint, Response, current_app, render_template, url_for
 
 from webapp.accounts.auth import public
-from webapp.conversations.pages import SHARED
 from webapp.http.compression import read_asset
+from webapp.http.forms import SHARED
 from webapp.http.views import ViewResult, static_version
 from webapp.templating import asset
 

@@ -43,8 +43,8 @@ def add(space_id: int) -> ViewResult:
         made = documents.add_document(current_user_id(), space_id, _given())
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        told = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
-        return _index(space_id, errors=told or {"content": error.detail}, values=request.form), 422
+        problems = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
+        return _index(space_id, errors=problems or {"content": error.detail}, values=request.form), 422
     db.session.commit()
     flash(_("“%(title)s” has been added.", title=made.title), "message")
     return redirect(url_for(".index", space_id=space_id), 303)

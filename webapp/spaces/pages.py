@@ -70,8 +70,8 @@ def create() -> ViewResult:
         space = service.create_space(current_user_id(), read_form(NewSpace))
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        told = sentences(error, LABELS, otherwise="name") if isinstance(error, Invalid) else {"name": error.detail}
-        return _index(errors=told, values=request.form), 422
+        problems = sentences(error, LABELS, otherwise="name") if isinstance(error, Invalid) else {"name": error.detail}
+        return _index(errors=problems, values=request.form), 422
     db.session.commit()
     answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
     return current_space.remember_choice(answer, space.space_id)
@@ -133,8 +133,10 @@ def invite(space_id: int) -> ViewResult:
         members.invite(current_user_id(), space_id, email)
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        told = sentences(error, N_({"email": "This"}), otherwise="email")["email"] if isinstance(error, Invalid) else ""
-        return _people(space_id, errors={"email": told or error.detail}, email=request.form.get("email", "")), 422
+        problems = (
+            sentences(error, N_({"email": "This"}), otherwise="email")["email"] if isinstance(error, Invalid) else ""
+        )
+        return _people(space_id, errors={"email": problems or error.detail}, email=request.form.get("email", "")), 422
     db.session.commit()
     flash(
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),

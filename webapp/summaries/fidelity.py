@@ -35,13 +35,13 @@ def particulars(text: str) -> dict[str, str]:
     return found
 
 
-def restore_details(summary: str, said: Iterable[str], limit: int) -> str:
+def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
     """A summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
-    kept = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
+    present = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
     missing: dict[str, None] = {}
-    for text in said:
+    for text in texts:
         for word, sentence in particulars(text).items():
-            if not all(term in kept for term in words(word)) and len(sentence) <= MOST_CHARS:
+            if not all(term in present for term in words(word)) and len(sentence) <= MOST_CHARS:
                 missing.setdefault(sentence)
     room = limit - len(summary) - len(ALSO) - 2
     added: list[str] = []

@@ -25,19 +25,19 @@ APPENDED = 3
 
 
 def ask(
-    said: Sequence[TranscriptMessage], earlier: str, instructions: str, *, with_facts: bool
+    transcript: Sequence[TranscriptMessage], earlier: str, instructions: str, *, with_facts: bool
 ) -> tuple[ConversationSummary, str]:
     """The summary of these messages, in a legacy with its facts, and the model's name; no connection may be held.
 
     Raises ModelError with nothing half-done.
     """
-    messages = build_messages(said, earlier, instructions=instructions)
+    messages = build_messages(transcript, earlier, instructions=instructions)
     shape = LegacySummary if with_facts else ConversationSummary
     model = ""
     answer: ConversationSummary
     try:
         answer, completion = completions().complete_structured(
-            messages, shape, NAME, max_tokens=answer_tokens(said, with_facts), temperature=TEMPERATURE
+            messages, shape, NAME, max_tokens=answer_tokens(transcript, with_facts), temperature=TEMPERATURE
         )
         model = completion.model
     except CutOffAnswer as cut:
@@ -48,8 +48,8 @@ def ask(
     text = tidy(answer.summary)
     if not text:
         raise MalformedOutput
-    own = [item.content for item in said if item.role == "user"]
+    own = [item.content for item in transcript if item.role == "user"]
     # A summary must stay shorter than what it covers, however much has to be restored.
-    room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in said))
+    room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in transcript))
     whole = restore_details(text, own, min(SUMMARY_CHARS, room))
     return answer.model_copy(update={"summary": whole}), model

@@ -46,7 +46,7 @@ class Parts:
     chunks: tuple[tuple[int, str], ...]
     start: int
     end: int
-    said: tuple[TranscriptMessage, ...]
+    messages: tuple[TranscriptMessage, ...]
     still_holds: Callable[[], bool]
 
 
@@ -60,7 +60,7 @@ def make_overview(conversation_id: int) -> bool:
     db.session.remove()
     if parts is None:
         return False
-    answer, model = ask(parts.said, "", instructions + TASK, with_facts=False)
+    answer, model = ask(parts.messages, "", instructions + TASK, with_facts=False)
     with suppress(OutOfDate), write_transaction():
         return _store(conversation_id, parts, answer.summary, model)
     return False

@@ -46,15 +46,15 @@ class LegacySummary(ConversationSummary):
 
 
 def build_messages(
-    said: Sequence[TranscriptMessage], earlier: str = "", *, instructions: str = INSTRUCTIONS
+    transcript: Sequence[TranscriptMessage], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
     """The messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
-    limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
+    limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(transcript)))
     parts = []
     if earlier:
         parts.append(f"<earlier_summary>\n{escape_block(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
-    parts += numbered_lines(said, limit)
-    if line := summary_line(item.content for item in said if item.role == "user"):
+    parts += numbered_lines(transcript, limit)
+    if line := summary_line(item.content for item in transcript if item.role == "user"):
         parts.append(f"\n{line}")
     return [
         {"role": "system", "content": instructions},
@@ -62,11 +62,11 @@ def build_messages(
     ]
 
 
-def answer_tokens(said: Sequence[TranscriptMessage], with_facts: bool) -> int:
+def answer_tokens(transcript: Sequence[TranscriptMessage], with_facts: bool) -> int:
     """Return how long the answer may be: the summary and, in a legacy, a fact or two for every message of the
     user's.
     """
-    return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in said) if with_facts else 0)
+    return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in transcript) if with_facts else 0)
 
 
 def salvage(text: str, with_facts: bool) -> ConversationSummary | None:

@@ -13,7 +13,7 @@ from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import stream_rows
 from webapp.i18n.dates import full_date
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
-from webapp.memories.store.copies import replies_stripped, told_elsewhere
+from webapp.memories.store.copies import replies_stripped, statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten, drop_streams
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -25,23 +25,23 @@ def init_summary_forgetting() -> None:
     """Listen for memories being forgotten."""
     being_forgotten.connect(_forget)
     replies_stripped.connect(_replies_stripped)
-    told_elsewhere.connect(_redact_paraphrases)
+    statements_withdrawn.connect(_redact_paraphrases)
 
 
 def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
-    told = ForgottenStatements(texts)
-    _strip_chunks(user_id, told)
-    _replace_titles(user_id, told)
+    statements = ForgottenStatements(texts)
+    _strip_chunks(user_id, statements)
+    _replace_titles(user_id, statements)
 
 
 def _redact_paraphrases(
-    _sender: Any, *, user_id: int, conversation_ids: Collection[int], told: ForgottenStatements
+    _sender: Any, *, user_id: int, conversation_ids: Collection[int], statements: ForgottenStatements
 ) -> None:
-    _strip_chunks(user_id, told, ConversationChunk.conversation_id.in_(conversation_ids))
-    _replace_titles(user_id, told, Conversation.conversation_id.in_(conversation_ids))
+    _strip_chunks(user_id, statements, ConversationChunk.conversation_id.in_(conversation_ids))
+    _replace_titles(user_id, statements, Conversation.conversation_id.in_(conversation_ids))
 
 
-def _strip_chunks(user_id: int, told: ForgottenStatements, *where: ColumnElement[bool]) -> None:
+def _strip_chunks(user_id: int, statements: ForgottenStatements, *where: ColumnElement[bool]) -> None:
     """Remove what retells it from the user's summaries; their vectors are then made again."""
     mine = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
         ConversationChunk.user_id == user_id, *where
@@ -49,7 +49,7 @@ def _strip_chunks(user_id: int, told: ForgottenStatements, *where: ColumnElement
     stripped = [
         (chunk_id, conversation_id, text)
         for chunk_id, conversation_id, content in stream_rows(mine)
-        if (text := without_retold(content, told)) != content
+        if (text := without_retold(content, statements)) != content
     ]
     for chunk_id, _, text in stripped:
         db.session.execute(
@@ -60,7 +60,7 @@ def _strip_chunks(user_id: int, told: ForgottenStatements, *where: ColumnElement
     _index_again(user_id, {conversation_id: CHUNKS_ONLY for _, conversation_id, _ in stripped})
 
 
-def _replace_titles(user_id: int, told: ForgottenStatements, *where: ColumnElement[bool]) -> None:
+def _replace_titles(user_id: int, statements: ForgottenStatements, *where: ColumnElement[bool]) -> None:
     """Give conversations with a telltale title that was not the user's own a title with nothing but the date."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
@@ -71,7 +71,7 @@ def _replace_titles(user_id: int, told: ForgottenStatements, *where: ColumnEleme
         )
     ).all()
     for row in rows:
-        if not told.is_retold_in(row.title):
+        if not statements.is_retold_in(row.title):
             continue
         # Still "auto", so that no job makes a title from the same words again.
         db.session.execute(

@@ -48,7 +48,7 @@ class Open:
     start: int
     end: int
     ids: tuple[int, ...]
-    said: tuple[TranscriptMessage, ...]
+    messages: tuple[TranscriptMessage, ...]
     earlier: str
     stored: Mapping[int, str]
     still_holds: Callable[[], bool]
@@ -121,10 +121,10 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
         return None
     client = embedder()
     if not found.is_temporary:
-        client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
+        client.embed_passages([found.messages[0].content[:200] if found.messages else "summary"])
     if found.subject:
         instructions += fact_task(found.subject) + found.known.text
-    answer, model = ask(found.said, found.earlier, instructions, with_facts=bool(found.subject))
+    answer, model = ask(found.messages, found.earlier, instructions, with_facts=bool(found.subject))
     text = answer.summary
     vector = None if found.is_temporary else client.embed_passages([text])[0]
     facts = []
@@ -184,7 +184,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     before = _newest_summary(conversation_id)
     # Forgotten words are not retold: they are the user's, and stay in their message only.
     yard = tombstone_set(conversation.user_id)
-    said = tuple(
+    transcript = tuple(
         TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
@@ -196,7 +196,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         rows[0].message_id,
         rows[-1].message_id,
         tuple(row.message_id for row in rows),
-        said,
+        transcript,
         before,
         {row.message_id: row.content for row in rows},
         still_holds,
@@ -269,7 +269,7 @@ def _store(
             conversation_id,
             found.subject,
             facts,
-            [item.id for item in found.said],
+            [item.id for item in found.messages],
             vectors,
             found.known,
         )

@@ -18,8 +18,8 @@ _NUMBER = re.compile(r"[^\w\s]{0,2}\d")
 
 def plain_text(text: str) -> str:
     """`text` on one line, without control characters, in NFC: the form in which statements are stored."""
-    kept = "".join(ch if ch.isspace() or unicodedata.category(ch) not in {"Cc", "Cs"} else " " for ch in text)
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", kept)).strip()
+    clean = "".join(ch if ch.isspace() or unicodedata.category(ch) not in {"Cc", "Cs"} else " " for ch in text)
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", clean)).strip()
 
 
 def canonical_statement(text: str) -> str:
@@ -93,8 +93,8 @@ def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
     `signed` keeps symbols and what stands beside numbers: "c++", "c#", "🐙".
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
-    kept = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in folded)
-    return _SPACE.sub("_", kept)[:limit].strip("_")
+    clean = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in folded)
+    return _SPACE.sub("_", clean)[:limit].strip("_")
 
 
 def _is_symbol(char: str) -> bool:

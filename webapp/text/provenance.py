@@ -44,12 +44,12 @@ _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
 
 # All statements of a call quote the same few messages.
 @lru_cache(maxsize=64)
-def spans_of_others(text: str, said: tuple[tuple[int, int, str], ...] = ()) -> tuple[Span, ...]:
+def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) -> tuple[Span, ...]:
     """Return the spans of a text that its author did not type, merged and in order.
 
-    `said` are start, end and origin of spans as the composer or a program reported them.
+    `marked` are start, end and origin of spans as the composer or a program reported them.
     """
-    found = [Span(start, end) for start, end, origin in said if origin in OTHERS]
+    found = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
     return _merged([*found, *_blocks(text)])
 
 

@@ -42,10 +42,10 @@ def calculate(expression: str) -> dict[str, str]:
     value = reader.whole()
     if value.denominator == 1:
         return {"result": str(value.numerator)}
-    said = {"result": _decimals(value)}
-    if not reader.is_rounded and value.denominator < 1_000_000 and Fraction(said["result"]) != value:
-        said["exact"] = f"{value.numerator}/{value.denominator}"
-    return said
+    result = {"result": _decimals(value)}
+    if not reader.is_rounded and value.denominator < 1_000_000 and Fraction(result["result"]) != value:
+        result["exact"] = f"{value.numerator}/{value.denominator}"
+    return result
 
 
 def _decimals(value: Fraction) -> str:

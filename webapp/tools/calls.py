@@ -22,16 +22,16 @@ _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 class ToolRun:
     """A call as recorded with the reply, and the answer for the model as text.
 
-    `told` is the answer if it is more than the output as JSON, such as text from outside, marked as such.
+    `text` is the answer if it is more than the output as JSON, such as text from outside, marked as such.
     """
 
     record: dict[str, Any]
-    told: str | None = None
+    text: str | None = None
 
     @property
     def answer(self) -> str:
         """Return what the model is told."""
-        return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
+        return json.dumps(self.record["output"], ensure_ascii=False) if self.text is None else self.text
 
 
 def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS, repair: bool = True) -> dict[str, Any]:

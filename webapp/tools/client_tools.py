@@ -140,10 +140,10 @@ def rounds_as_prompt(
     all.
     """
     rounds = list(rounds)
-    told = [[_told(call) for call in calls] for _, _, calls in rounds]
-    most = _most([estimate_tokens(text) for texts in told for text in texts], limit)
+    calls_by_round = [[_told(call) for call in calls] for _, _, calls in rounds]
+    most = _most([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
     prompt: list[dict[str, Any]] = []
-    for (turn_id, text, calls), answers in zip(rounds, told, strict=True):
+    for (turn_id, text, calls), answers in zip(rounds, calls_by_round, strict=True):
         ids = [str(call.get("call_id") or call_id(turn_id, number)) for number, call in enumerate(calls)]
         asked: dict[str, Any] = {"role": "assistant", "content": text or None}
         if calls:

@@ -23,17 +23,17 @@ def reckon(today: date, start: str = "", end: str = "", add: str = "") -> dict[s
     Raises Unclear.
     """
     first = _day(start, today)
-    said: dict[str, str | int] = {"date": first.isoformat(), "weekday": DAYS[first.weekday()]}
+    result: dict[str, str | int] = {"date": first.isoformat(), "weekday": DAYS[first.weekday()]}
     if first != today:
-        said["today"] = today.isoformat()
+        result["today"] = today.isoformat()
     if add.strip():
         first = _later(first, add)
-        said |= {"then": first.isoformat(), "then_weekday": DAYS[first.weekday()]}
+        result |= {"then": first.isoformat(), "then_weekday": DAYS[first.weekday()]}
     if end.strip():
         last = _day(end, today)
-        said |= {"end": last.isoformat(), "end_weekday": DAYS[last.weekday()], "days": (last - first).days}
-        said |= {"in_words": _span(first, last), "working_days": _working_days(first, last)}
-    return said
+        result |= {"end": last.isoformat(), "end_weekday": DAYS[last.weekday()], "days": (last - first).days}
+        result |= {"in_words": _span(first, last), "working_days": _working_days(first, last)}
+    return result
 
 
 def _day(text: str, today: date) -> date:

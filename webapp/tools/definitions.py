@@ -28,5 +28,5 @@ def _short(value: dict[str, Any]) -> dict[str, Any]:
     """A field's schema without what is checked on each call anyway, and without the null that leaving it out means."""
     kinds = [kind for kind in value.get("anyOf", ()) if kind.get("type") != "null"]
     if len(kinds) == 1:
-        value = kinds[0] | {key: kept for key, kept in value.items() if key != "anyOf"}
-    return {key: kept for key, kept in value.items() if key not in _CHECKED_ANYWAY}
+        value = kinds[0] | {key: part for key, part in value.items() if key != "anyOf"}
+    return {key: part for key, part in value.items() if key not in _CHECKED_ANYWAY}

@@ -71,8 +71,8 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
 
 def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     """The arguments without what was forgotten, or must not be kept: the record of the call must not keep it either."""
-    kept = output.get("reason") not in (None, "secret", "forgotten")
-    return given if kept else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
+    keeps = output.get("reason") not in (None, "secret", "forgotten")
+    return given if keeps else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
 
 
 def _vectors(client: Embedder, args: toolbox.Remember) -> dict[str, np.ndarray]:

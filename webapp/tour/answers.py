@@ -69,8 +69,8 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
             return None
         for sentence in _sentences(row["text"]):
             if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
-                said = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
-                found.append({"message": row["message"], **said})
+                operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
+                found.append({"message": row["message"], **operation})
             elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
                 return None
     return found

@@ -59,9 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json({"error": {"message": str(error), "type": "invalid_request_error"}}, 400)
         wanted = body.get("response_format")
         if body.get("stream") and not wanted:
-            told = body.get("metadata") or {}
-            said = answers.reply_to(messages, told.get("language", SOURCE), is_admin="is_admin" in told)
-            return self._stream(said)
+            metadata = body.get("metadata") or {}
+            reply = answers.reply_to(messages, metadata.get("language", SOURCE), is_admin="is_admin" in metadata)
+            return self._stream(reply)
         name = wanted.get("json_schema", {}).get("name") if isinstance(wanted, dict) else ""
         statements = answers.statements_in(messages) if name == answers.READING else None
         if statements is None:
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def _stream(self, said: str) -> None:
+    def _stream(self, reply: str) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-cache")
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             time.sleep(self.server.first_delay)
-            for piece in _PIECE.findall(said):
+            for piece in _PIECE.findall(reply):
                 self.wfile.write(_event({"content": piece}))
                 time.sleep(self.server.pause)
             self.wfile.write(_event({}, "stop") + b"data: [DONE]\n\n")

@@ -145,7 +145,7 @@ def _is_kept(digest: str) -> bool:
     found = is_named(digest)
     db.session.rollback()
     storage = file_storage()
-    return not found and (storage.size(key_of(digest)) is not None or any(storage.kept(picture_key(digest))))
+    return not found and (storage.size(key_of(digest)) is not None or any(storage.entries(picture_key(digest))))
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
@@ -215,6 +215,8 @@ def _is_of(key: bytes, user_id: int) -> bool:
 def _size(_sender: object, *, user_id: int) -> int:
     """Return how many messages and memories there are; counting stops once it is more than matters."""
     most = deletion.AT_ONCE + 1
-    said = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
+    messages = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
     known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)
-    return sum(db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (said, known))
+    return sum(
+        db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (messages, known)
+    )

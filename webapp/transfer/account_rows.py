@@ -62,7 +62,7 @@ def conversation_lines(user_id: int) -> Rows:
     mine = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
     for row in walk(mine, Conversation.conversation_id):
         where = row.conversation_id
-        said = select(Message).where(Message.conversation_id == where).order_by(Message.message_id)
+        mine_messages = select(Message).where(Message.conversation_id == where).order_by(Message.message_id)
         sources = select(ImportedMessage.message_id, ImportedMessage.source_id).where(
             ImportedMessage.conversation_id == where
         )
@@ -72,7 +72,7 @@ def conversation_lines(user_id: int) -> Rows:
         for file in db.session.scalars(files) if row.has_files else ():
             attached.setdefault(file.message_id, []).append({"file_id": file.file_id, "mode": file.mode})
         messages = []
-        rows = db.session.scalars(said).all()
+        rows = db.session.scalars(mine_messages).all()
         thought = select(MessageReasoning).join(Message, Message.message_id == MessageReasoning.message_id)
         thoughts = {
             found.message_id: {"reasoning": found.content, "reasoning_ms": found.duration_ms}
@@ -140,8 +140,8 @@ def digest_lines(user_id: int) -> Rows:
     """Yield the digests, each with its versions."""
     mine = select(ConversationMemory).where(ConversationMemory.conversation_id.in_(own_conversations(user_id)))
     for row in walk(mine, ConversationMemory.id):
-        kept = select(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id == row.id)
-        versions = db.session.scalars(kept.order_by(ConversationMemoryVersion.version))
+        history = select(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id == row.id)
+        versions = db.session.scalars(history.order_by(ConversationMemoryVersion.version))
         yield dump(row) | {"versions": [dump(item) for item in versions]}
 
 

@@ -53,8 +53,8 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
             try:
                 file_id, mode = _taken(import_id, user_id, upload, file)
             except DomainError as error:
-                said = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
-                found.left_out.append(f"{file.name}: {said}")
+                problem = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
+                found.left_out.append(f"{file.name}: {problem}")
                 continue
             except (ImportRefused, OSError, KeyError) as error:
                 found.left_out.append(f"{file.name}: {error}")

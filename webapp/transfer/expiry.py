@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.db.base import after_commit, db
-from webapp.memories.store.copies import told_elsewhere
+from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
 from webapp.transfer import storage
 from webapp.transfer.models import Export
@@ -17,7 +17,7 @@ from webapp.transfer.models import Export
 def init_outdated() -> None:
     """React to what is forgotten or withdrawn."""
     being_forgotten.connect(_outdate)
-    told_elsewhere.connect(_outdate)
+    statements_withdrawn.connect(_outdate)
 
 
 def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:

@@ -138,15 +138,15 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         except NotFound:
             error = "The conversation was deleted."
     with write_transaction():
-        kept = db.session.get(Export, export_id, with_for_update=True)
-        if kept is None or kept.status != "waiting":
+        export = db.session.get(Export, export_id, with_for_update=True)
+        if export is None or export.status != "waiting":
             storage.drop(name)
-            return kept.status if kept else "gone"
-        kept.stored_as, kept.error = name, error
-        kept.status = "failed" if error else "ready"
-        kept.filename, kept.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
-        kept.size, kept.expires_at = min(size, MAX_ID), now() + KEPT
-        return kept.status
+            return export.status if export else "gone"
+        export.stored_as, export.error = name, error
+        export.status = "failed" if error else "ready"
+        export.filename, export.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
+        export.size, export.expires_at = min(size, MAX_ID), now() + KEPT
+        return export.status
 
 
 def exports_to_resume(limit: int = 50) -> list[int]:
@@ -195,7 +195,7 @@ def _account(user_id: int) -> Work[tuple[str, int]]:
 def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
     """The stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
-    said = db.session.scalars(
+    messages = db.session.scalars(
         select(Message)
         .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.content != "")
         .order_by(Message.message_id)
@@ -204,7 +204,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
     talk = conversations.ExportedConversation(
         row.title or wording.untitled,
         row.created_at,
-        [conversations.ExportedMessage(m.role, m.content, m.created_at, m.model) for m in said],
+        [conversations.ExportedMessage(m.role, m.content, m.created_at, m.model) for m in messages],
         wording,
     )
     writers: dict[str, Callable[[conversations.ExportedConversation], str | bytes]] = {
@@ -235,7 +235,7 @@ def _memories(user_id: int, form: str) -> bytes:
         select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(mine))
     ):
         quotes.setdefault(memory_id, []).append(quote)
-    kept = [
+    export = [
         memories.WrittenMemory(
             row.memory_id,
             row.memory_type,
@@ -255,10 +255,10 @@ def _memories(user_id: int, form: str) -> bytes:
         stones = db.session.execute(
             select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
         )
-        return memories.as_bundle(kept, [(digest, at) for digest, at in stones])
+        return memories.as_bundle(export, [(digest, at) for digest, at in stones])
     if form == "markdown":
-        return memories.as_markdown(kept, memory_wording_for(user_id)).encode()
-    return (memories.as_text(kept) if form == "text" else memories.as_json(kept)).encode()
+        return memories.as_markdown(export, memory_wording_for(user_id)).encode()
+    return (memories.as_text(export) if form == "text" else memories.as_json(export)).encode()
 
 
 def _owned(user_id: int) -> Select[Export]:

@@ -62,8 +62,8 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     try:
         status = time_slices.advance(key, taking, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
-        said = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
-        return _end(import_id, "failed", said)
+        why = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
+        return _end(import_id, "failed", why)
     if status is None:
         return go_on(import_id, "import")
     return _end(import_id, "done") if status == "done" else status

@@ -89,8 +89,8 @@ def create_import() -> ViewResult:
         else:
             return _page(error=N_("Choose a file, or paste a list of memories.")), 422
     except DomainError as error:
-        said = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
-        return _page(error=said[:1].upper() + said[1:]), error.status
+        problem = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
+        return _page(error=problem[:1].upper() + problem[1:]), error.status
     db.session.commit()
     return redirect(url_for(".show_import", import_id=row.import_id), 303)
 

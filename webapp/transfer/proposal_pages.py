@@ -48,12 +48,12 @@ def decide(import_id: int) -> ViewResult:
             break
         last_id = some.last_id
     group = proposals.group_of(service.get_import(user_id, import_id))
-    said = ngettext("%(num)s memory kept.", "%(num)s memories kept.", done)
+    sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", done)
     if decision == Decision.REJECT.value:
-        said = ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", done)
+        sentence = ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", done)
     if left:
-        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
+        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
     if group.count > left:
-        said += " " + ngettext("%(num)s is still waiting.", "%(num)s are still waiting.", group.count - left)
-    flash(said, "message")
+        sentence += " " + ngettext("%(num)s is still waiting.", "%(num)s are still waiting.", group.count - left)
+    flash(sentence, "message")
     return redirect(group.place if group.count else url_for("memory_activity.review"), 303)

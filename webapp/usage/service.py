@@ -65,9 +65,9 @@ def require_room(user_id: int) -> None:
         over_tokens = state.tokens is not None and state.tokens_used >= state.tokens
         if over_tokens or (state.dollars is not None and state.dollars_used >= state.dollars):
             ends = _ends(state.period)
-            said = _SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH
+            phrase = _SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH
             raise TooMany(
-                say(said, day=f"{ends:%d %B}"),
+                say(phrase, day=f"{ends:%d %B}"),
                 retry_after=max(1, int((ends - now()).total_seconds())),
             )
 
@@ -87,10 +87,10 @@ def limit_notice(user_id: int) -> str:
     """
     if not _quotas[1]:
         return ""
-    told = [(state.share, state.period) for state in states(user_id) if state.share >= NEAR]
-    if not told:
+    near = [(state.share, state.period) for state in states(user_id) if state.share >= NEAR]
+    if not near:
         return ""
-    share, period = max(told)
+    share, period = max(near)
     return _(_NEAR[period], share=min(100, int(share * 100)))
 
 

@@ -30,8 +30,8 @@ class Weights:
         """Return how many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
         if not characters:
             return round(estimated * USUAL)
-        told = self.estimate * estimated + self.character * characters
-        return round(min(1.3 * estimated, max(0.4 * estimated, told)))
+        price = self.estimate * estimated + self.character * characters
+        return round(min(1.3 * estimated, max(0.4 * estimated, price)))
 
 
 def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
@@ -63,7 +63,7 @@ def weights_of(user_id: int) -> Weights:
             seen.input_tokens > 0,
         )
         found = db.session.execute(counted.order_by(seen.usage_id.desc()).limit(LAST))
-        rows = [(given, told or 0, length or 0) for given, told, length in found]
+        rows = [(given, price or 0, length or 0) for given, price, length in found]
         if rows:
             return fit_weights(rows)
     return Weights()

@@ -56,23 +56,23 @@ def due_webhooks() -> Sequence[int]:
 def deliver(webhook_id: int) -> int:
     """Deliver what is due, oldest first, until one fails or the slice is over; returns how many. Safe to run twice at
     the same time."""
-    told, turn = 0, Slice()
+    delivered, turn = 0, Slice()
     while True:
         with write_transaction():
             letter = _claim(webhook_id)
         if letter is None:
-            return told
+            return delivered
         outcome = _send(letter)
         with write_transaction():
             _note(webhook_id, letter, outcome)
             if outcome.status != "delivered":
-                return told
-            told += 1
+                return delivered
+            delivered += 1
             is_over = not turn.goes_on()
             if is_over:
                 enqueue_after_commit("deliver", webhook_id=webhook_id)
         if is_over:
-            return told
+            return delivered
 
 
 def _claim(webhook_id: int) -> _Letter | None:
@@ -183,8 +183,8 @@ def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
     if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)
     elif hook.with_content and "message_id" in data:
-        said = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        data["content"] = db.session.scalar(_own(said, hook).where(Message.message_id == data["message_id"]))
+        latest = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        data["content"] = db.session.scalar(_own(latest, hook).where(Message.message_id == data["message_id"]))
     elif hook.with_content and "conversation_id" in data and row.kind != Kind.CONVERSATION_DELETED:
         named = _own(select(Conversation.title), hook)
         data["title"] = db.session.scalar(named.where(Conversation.conversation_id == data["conversation_id"]))

@@ -30,8 +30,8 @@ return id
 def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
     """Tell those who are listening; while Redis is away, nobody is."""
     try:
-        told = json.dumps(dict(data), separators=(",", ":"))
-        redis().eval(_ADD, 2, *_keys(user_id), KEPT, kind, told, HEARD_SECONDS)
+        text = json.dumps(dict(data), separators=(",", ":"))
+        redis().eval(_ADD, 2, *_keys(user_id), KEPT, kind, text, HEARD_SECONDS)
     except RedisError as error:
         log.warning("event not told", extra={"error": type(error).__name__})
 

@@ -92,7 +92,7 @@ def _page(
 ) -> str:
     rows = service.list_webhooks(current_user_id())
     chosen = parse_id(request.args.get("show", "")) or fresh
-    told = service.list_deliveries(current_user_id(), chosen) if any(r.webhook_id == chosen for r in rows) else []
+    deliveries = service.list_deliveries(current_user_id(), chosen) if any(r.webhook_id == chosen for r in rows) else []
     return render_template(
         "webhooks/page.html",
         rows=rows,
@@ -104,7 +104,7 @@ def _page(
         secret=secret,
         fresh=fresh,
         chosen=chosen,
-        told=told,
+        deliveries=deliveries,
     )
 
 

@@ -18,7 +18,7 @@ def account(**what) -> str:
     source = ContextInput(**{"prompt": "Be kind.", "messages": [Message(8, "user", "When?")], **what})
     context = build_context(source)
     assert SECRET in rendered(context)
-    kept = str(context.kept())
+    kept = str(context.record())
     assert SECRET not in kept
     return kept
 
@@ -43,7 +43,7 @@ def test_messages_of_the_conversation_are_named_shortened_ones_too():
     long = f"{SECRET}. " + "More words. " * 4_000
     context = build_context(ContextInput(prompt="P", messages=[Message(1, "user", "Hello"), Message(2, "user", long)]))
     assert SECRET in rendered(context)
-    _, first, last = context.kept()
+    _, first, last = context.record()
     assert first == {"role": "user", "message_id": 1}
     assert last.pop("shortened_to") > 100
     assert last == {"role": "user", "message_id": 2}
@@ -52,8 +52,8 @@ def test_messages_of_the_conversation_are_named_shortened_ones_too():
 def test_of_a_memory_that_repeats_what_others_say_only_its_own_place_is_masked():
     """Search and replace took the words wherever they stood."""
     context = build_context(ContextInput(prompt="- Be kind\nalways", known=[KnownMemory(1, "Be kind")]))
-    assert [message["content"] for message in context.kept()][0] == "- Be kind\nalways"
-    assert "- [[memory 1 revision 1]]\n</known>" in context.kept()[1]["content"]
+    assert [message["content"] for message in context.record()][0] == "- Be kind\nalways"
+    assert "- [[memory 1 revision 1]]\n</known>" in context.record()[1]["content"]
 
 
 def test_a_placeholder_is_kept_as_it_was_written():
@@ -64,13 +64,13 @@ def test_a_placeholder_is_kept_as_it_was_written():
 
 
 def test_a_directive_is_kept_without_what_was_known():
-    assert "Ask about school." in account(directive=f"Ask about school. {SECRET}", directive_kept="Ask about school.")
+    assert "Ask about school." in account(directive=f"Ask about school. {SECRET}", directive_record="Ask about school.")
 
 
 @given(inputs())
 def test_sent_and_kept_have_the_same_messages(source):
     context = build_context(source)
-    kept = context.kept()
+    kept = context.record()
     assert [message["role"] for message in kept] == [message["role"] for message in context.messages]
     for stored, real in zip(kept, context.messages, strict=True):
         if "message_id" in stored:

@@ -35,8 +35,8 @@ class BackupError(Exception):
 
 def reason(error: Exception) -> str:
     """Return what a file, a disk or a database says is wrong, on one line."""
-    said = str(getattr(error, "orig", None) or error) or type(error).__name__
-    return said.partition("\n")[0].rstrip(".")
+    detail = str(getattr(error, "orig", None) or error) or type(error).__name__
+    return detail.partition("\n")[0].rstrip(".")
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
             rows = _select(connection, table.name, columns)
             counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
         next_ids = _next_ids(connection)
-    kept = sum(_add_file(archive, key) for key, _ in file_storage().kept() if is_attachment(f"files/{key}"))
+    kept = sum(_add_file(archive, key) for key, _ in file_storage().entries() if is_attachment(f"files/{key}"))
     if not app_settings().secret_key:
         archive.writestr("secret_key", str(current_app.config["SECRET_KEY"]))
     manifest = Manifest(

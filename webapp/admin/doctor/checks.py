@@ -93,8 +93,8 @@ def data() -> Iterator[Finding]:
     else:
         yield ok("data", f"{folder} is accessible to its owner only")
     free = shutil.disk_usage(folder).free
-    said = f"{free / 1024**3:.1f} GB free in {folder}"
-    yield (ok("disk", said) if free >= LITTLE_DISK else warning("disk", said, "Make room: SQLite needs some."))
+    sentence = f"{free / 1024**3:.1f} GB free in {folder}"
+    yield (ok("disk", sentence) if free >= LITTLE_DISK else warning("disk", sentence, "Make room: SQLite needs some."))
 
 
 def files() -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def files() -> Iterator[Finding]:
             "Switch versioning off, or let old versions expire at once: people are told that what they delete is gone."
         )
         yield warning("files", f"{place} keeps versions of what is deleted", advice)
-    left = sum(1 for _ in islice(Folder(settings.var_dir.absolute() / "files").kept(), 1_000))
+    left = sum(1 for _ in islice(Folder(settings.var_dir.absolute() / "files").entries(), 1_000))
     if left:
         advice = "Run `flask --app wsgi files move`, which takes them into the bucket."
         yield warning(

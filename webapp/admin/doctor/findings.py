@@ -19,39 +19,39 @@ class Finding:
 
     part: str
     state: State
-    said: str
+    text: str
     advice: str = ""
 
 
-def ok(part: str, said: str) -> Finding:
+def ok(part: str, text: str) -> Finding:
     """All is well."""
-    return Finding(part, "ok", said)
+    return Finding(part, "ok", text)
 
 
-def warning(part: str, said: str, advice: str) -> Finding:
+def warning(part: str, text: str, advice: str) -> Finding:
     """It works, but may not go on working."""
-    return Finding(part, "warning", said, advice)
+    return Finding(part, "warning", text, advice)
 
 
-def fault(part: str, said: str, advice: str) -> Finding:
+def fault(part: str, text: str, advice: str) -> Finding:
     """It does not work, or lets in people it should not."""
-    return Finding(part, "fault", said, advice)
+    return Finding(part, "fault", text, advice)
 
 
 def clock(part: str, off: float) -> Finding:
     """The finding about a clock that is off by so many seconds."""
-    said = f"its clock is {abs(off):.1f} s {'ahead of' if off > 0 else 'behind'} ours"
+    difference = f"its clock is {abs(off):.1f} s {'ahead of' if off > 0 else 'behind'} ours"
     advice = "Set every machine's clock by NTP (systemd-timesyncd, chrony): sessions, leases and codes rest on it."
     if abs(off) >= CLOCK_FAULT:
-        return fault(part, said, advice)
-    return warning(part, said, advice) if abs(off) >= CLOCK_WARNING else ok(part, "its clock agrees with ours")
+        return fault(part, difference, advice)
+    return warning(part, difference, advice) if abs(off) >= CLOCK_WARNING else ok(part, "its clock agrees with ours")
 
 
 def in_lines(findings: Iterable[Finding]) -> list[str]:
     """The findings as lines for a terminal, each with its advice below."""
     lines = []
     for finding in findings:
-        lines.append(f"{MARKS[finding.state]}  {finding.part}: {finding.said}")
+        lines.append(f"{MARKS[finding.state]}  {finding.part}: {finding.text}")
         if finding.advice:
             lines.append(f"{' ' * len(MARKS[finding.state])}  → {finding.advice}")
     return lines

@@ -174,5 +174,5 @@ def _account(context: Context) -> dict[str, Any]:
         "budget": context.budget,
         "sections": [asdict(section) for section in context.sections],
         "left_out": [asdict(item) for item in context.left_out],
-        "prompt": context.kept(),
+        "prompt": context.record(),
     }

@@ -76,7 +76,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
-    task = Segment(directive, source.directive_kept)
+    task = Segment(directive, source.directive_record)
     stable = [instructions, standing, known, facts, fit_files(source, count), summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD

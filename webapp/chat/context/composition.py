@@ -125,7 +125,7 @@ def compose(
             filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
-        directive_kept=_directive(about_request(request), task.kept) if task else None,
+        directive_record=_directive(about_request(request), task.record) if task else None,
         custom_instructions=custom,
         messages=history,
         standing=place.standing,
@@ -134,8 +134,8 @@ def compose(
         facts_heading=place.facts_heading,
         chunks=chunks,
         retrieved=[*changes_since_beginning(place), *excerpt_candidates(found)],
-        files=Segment(files.stable, files.stable_kept),
-        file_pages=Segment(files.excerpts, files.excerpts_kept),
+        files=Segment(files.stable, files.stable_record),
+        file_pages=Segment(files.excerpts, files.excerpts_record),
         limits=limits,
     )
     context = build_context(source)
@@ -165,13 +165,13 @@ def _question(
     conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
-    said = [message.content for message in history if message.role == "user"]
+    questions = [message.content for message in history if message.role == "user"]
     wished = UserSettings.of(owner.settings)
     elsewhere = wished.past_conversations_enabled and not conversation.is_temporary
     return Question(
         user_id=owner.user_id,
-        text=said[-1] if said else "",
-        before=said[-2] if len(said) > 1 else "",
+        text=questions[-1] if questions else "",
+        before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
         verbatim_from=closed + 1,
         memories=remembers,

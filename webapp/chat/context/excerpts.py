@@ -28,18 +28,24 @@ class Excerpt:
     def line(self, number: int) -> Line:
         """The item of a prompt. Its source is not kept: a conversation's title is deleted with the conversation."""
         first = self.parts[0]
-        said: Sequence[Segment]
+        sentences: Sequence[Segment]
         if first.group:
-            said = join_segments("\n", (_said(part) for part in _merged(self.parts)))
-            return [Segment("<said"), Segment(f' on="{attribute(first.source)}"', ""), Segment(">"), *said, _SAID_END]
+            sentences = join_segments("\n", (_said(part) for part in _merged(self.parts)))
+            return [
+                Segment("<said"),
+                Segment(f' on="{attribute(first.source)}"', ""),
+                Segment(">"),
+                *sentences,
+                _SAID_END,
+            ]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
-        said = _said(first) if first.kind == "message" else _whole(first)
+        sentences = _said(first) if first.kind == "message" else _whole(first)
         return [
             Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
             Segment(source, None if is_memory else ""),
             Segment(">"),
-            *said,
+            *sentences,
             Segment("</item>"),
         ]
 
@@ -68,13 +74,13 @@ def pack(
     there, packed, left = set(present), PackedExcerpts(), budget
     taken: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
-    said: set[str] = set()
+    sentences: set[str] = set()
     for rank, item in enumerate(found):
         words = " ".join(item.content.split()).casefold()
         shown = item if rank < IN_FULL or left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, shown, count) if left >= LEAST else left + 1
-        is_present = (item.kind, item.id) in there or words in said
+        is_present = (item.kind, item.id) in there or words in sentences
         reason = PRESENT if is_present else NO_ROOM if price > left else ""
         packed.reasons.append(reason)
         packed.tokens.append(price)
@@ -83,7 +89,7 @@ def pack(
             continue
         if item.kind != "message":
             there.add((item.kind, item.id))
-        said.add(words)
+        sentences.add(words)
         left -= price
         if excerpt is None:
             excerpt = Excerpt()

@@ -30,11 +30,11 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
         lines = _grouped(shown)
         if len(shown) < len(ordered):
             lines.append([Segment(_MORE.format(len(ordered) - len(shown)))])
-    kept = {fact.id for fact in shown}
+    ids = {fact.id for fact in shown}
     for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
-        tokens = count(fact.said) + 1
+        tokens = count(fact.statement) + 1
         item = KnownMemory(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
-        part.account(item, rank, tokens, "" if fact.id in kept else "over the section's budget")
+        part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
     if lines and shown:
         part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")], count)
     return part
@@ -61,7 +61,7 @@ def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
 def _line(fact: Fact) -> Line:
     return [
         Segment(escape(fact.before)),
-        Segment(escape(fact.said), memory_mark(fact.id, fact.revision)),
+        Segment(escape(fact.statement), memory_mark(fact.id, fact.revision)),
         Segment(escape(fact.after)),
     ]
 
@@ -71,6 +71,8 @@ def _grouped(facts: Sequence[Fact]) -> list[Line]:
     alike = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []
     for (before, after), group in groupby(alike, key=lambda fact: (fact.before, fact.after)):
-        said = [[Segment(escape(fact.said.rstrip(" .")), memory_mark(fact.id, fact.revision))] for fact in group]
-        lines.append([Segment(escape(before)), *join_segments("; ", said), Segment(escape(after))])
+        statements = [
+            [Segment(escape(fact.statement.rstrip(" .")), memory_mark(fact.id, fact.revision))] for fact in group
+        ]
+        lines.append([Segment(escape(before)), *join_segments("; ", statements), Segment(escape(after))])
     return lines

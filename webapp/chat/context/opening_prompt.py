@@ -17,12 +17,12 @@ from webapp.prompts.values import fill_for
 class Opening:
     """The task of a turn that opens a point.
 
-    `text` goes to the model; `kept` is what stays on record, without what was known about the user; `about` is what
+    `text` goes to the model; `record` is what stays on record, without what was known about the user; `about` is what
     to retrieve for; `label` names the version of the prompt.
     """
 
     text: str
-    kept: str
+    record: str
     about: str
     label: str
 
@@ -40,7 +40,7 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
     guide = view.guide
     return Opening(
         text=_filled(conversation, prompt.text, directive(guide, profile)),
-        kept=_filled(conversation, prompt.text, directive(_unknowing(guide))),
+        record=_filled(conversation, prompt.text, directive(_unknowing(guide))),
         about=" ".join([guide.title, guide.description]),
         label=prompt.label,
     )

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.conversations.models import Message
-from webapp.conversations.tool_records import heard
+from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.client_tools import CLIENT, rounds_as_prompt
@@ -53,7 +53,7 @@ class Earlier:
             for number, text, calls in self.rows
         ]
         sent = rounds_as_prompt(rows, int(window * RESULTS_SHARE))
-        is_tainted = any(heard(calls) for _, _, calls in self.rows)
+        is_tainted = any(outside_texts(calls) for _, _, calls in self.rows)
         return Tail(sent, sum(estimate_tokens(str(message)) for message in sent), is_tainted)
 
 

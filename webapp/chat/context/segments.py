@@ -86,7 +86,7 @@ class PromptMessage:
         """Its tokens."""
         return count(model_text(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
 
-    def kept(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The message as it is stored: one of the conversation's is named by its id."""
         stored: dict[str, Any] = {"role": self.role}
         if self.message_id is not None:

@@ -36,7 +36,7 @@ class _KnownAtVersion:
     asked: datetime | None = None
 
 
-_kept = PerVersion[_KnownAtVersion]()
+_per_version = PerVersion[_KnownAtVersion]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ def place_of(
         version = current_version(user_id)
     standing = _standing(conversation, space, version)
     if space is None:
-        kept = _kept.get(user_id, version, lambda _user_id: _KnownAtVersion())
-        kept.asked = since
-        return Place(known=_known(kept, user_id, since), standing=standing)
+        lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion())
+        lookups.asked = since
+        return Place(known=_known(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
         known = _made(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=known, standing=standing)
@@ -125,33 +125,33 @@ def _standing(conversation: Conversation | Spot, space: Space | None, version: i
 def read_ahead(user_id: int, version: int) -> None:
     """Read what prompts at this version of a user's memory contain, if this process has made one before: that of a new
     conversation, and the next one of the conversation it made the last one for."""
-    before = _kept.held(user_id)
+    before = _per_version.last(user_id)
     if before is None:
         return
     standing_instructions(user_id, version, 0)
-    kept = _kept.get(user_id, version, lambda _user_id: _KnownAtVersion(asked=before.asked))
-    for since in (now(), kept.asked):
-        _known(kept, user_id, since)
+    lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion(asked=before.asked))
+    for since in (now(), lookups.asked):
+        _known(lookups, user_id, since)
 
 
-def _known(kept: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
+def _known(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
     """Return what is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
     """
-    if since is not None and (kept.quiet_since is None or since < kept.quiet_since):
-        if since in kept.by_instant:
-            return kept.by_instant[since]
+    if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
+        if since in lookups.by_instant:
+            return lookups.by_instant[since]
         if new := _made(new_memories(user_id, since=since)):
             known = _made(lasting_memories(user_id, until=since)) + new
-            while len(kept.by_instant) >= MOST_INSTANTS:
-                kept.by_instant.pop(next(iter(kept.by_instant)), None)
-            kept.by_instant[since] = known
+            while len(lookups.by_instant) >= MOST_INSTANTS:
+                lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
+            lookups.by_instant[since] = known
             return known
-        kept.quiet_since = since
-    if kept.everything is None:
-        kept.everything = _made(lasting_memories(user_id))
-    return kept.everything
+        lookups.quiet_since = since
+    if lookups.everything is None:
+        lookups.everything = _made(lasting_memories(user_id))
+    return lookups.everything
 
 
 def _made(items: Iterable[KnownItem]) -> list[KnownMemory]:

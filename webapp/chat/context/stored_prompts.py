@@ -35,7 +35,7 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
     Inserted text is not scanned again: a mark that occurs in somebody's words stays as it is.
     """
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
-    said = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
+    contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
     whole = []
     for message in prompt:
         shown = dict(message)
@@ -43,7 +43,7 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
         if isinstance(shown.get("content"), str):
             shown["content"] = _MARK.sub(fill, shown["content"])
         if "message_id" in shown:
-            text = said.get(shown["message_id"], DELETED)
+            text = contents.get(shown["message_id"], DELETED)
             shown["content"] = (shown.get("content") or "") + (shorten(text, limit) if limit else text)
         whole.append(shown)
     return whole

@@ -61,7 +61,7 @@ class Fact:
 
     id: int
     before: str
-    said: str
+    statement: str
     after: str
     revision: int = 1
     content: str = ""
@@ -112,7 +112,7 @@ class RetrievedPassage:
 class ContextInput:
     """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
 
-    If set, `directive_kept` is stored instead of the directive. `files` is in the stable part, `file_pages` with the
+    If set, `directive_record` is stored instead of the directive. `files` is in the stable part, `file_pages` with the
     question.
     """
 
@@ -127,7 +127,7 @@ class ContextInput:
     chunks: Sequence[Chunk] = ()
     retrieved: Sequence[RetrievedPassage] = ()
     directive: str = ""
-    directive_kept: str | None = None
+    directive_record: str | None = None
     files: Segment = Segment("")
     file_pages: Segment = Segment("")
     limits: Limits = field(default_factory=Limits)
@@ -188,9 +188,9 @@ class Context:
     tokens: int
     budget: int
 
-    def kept(self) -> list[dict[str, Any]]:
+    def record(self) -> list[dict[str, Any]]:
         """The messages with marks in place of what is stored elsewhere."""
-        return [message.kept() for message in self.made_of]
+        return [message.record() for message in self.made_of]
 
 
 @dataclass(frozen=True, slots=True)

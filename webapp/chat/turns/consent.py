@@ -41,13 +41,13 @@ class Asker:
         while time.monotonic() - began < ASK_SECONDS:
             try:
                 found = await self._client.getdel(key)
-                said = found.decode() if isinstance(found, bytes) else found
+                answer = found.decode() if isinstance(found, bytes) else found
                 heard = time.monotonic()
             except RedisError:
-                said = None
+                answer = None
                 if time.monotonic() - heard > AWAY_SECONDS:
                     return AWAY
-            if said in _WORDS:
-                return str(said)
+            if answer in _WORDS:
+                return str(answer)
             await asyncio.sleep(POLL)
         return SILENCE

@@ -104,7 +104,7 @@ def _stored_turn(app: Flask, turn_id: int, started: float, patience: float | Non
 
     A viewer that already has some of the text goes by the offsets.
     """
-    length, told, heard = 0, False, time.monotonic()
+    length, has_begun, last = 0, False, time.monotonic()
     while patience is None or time.monotonic() - started < patience:
         try:
             found = _so_far(app, turn_id)
@@ -113,18 +113,18 @@ def _stored_turn(app: Flask, turn_id: int, started: float, patience: float | Non
             found = None
         if found is not None:
             first, text, end = found
-            if not told:
+            if not has_begun:
                 yield Entry("0-1", "turn", first)
-                told = True
+                has_begun = True
             if len(text) > length:
                 yield Entry("0-2", "delta", {"text": text[length:]}, length)
-                length, heard = len(text), time.monotonic()
+                length, last = len(text), time.monotonic()
             if end is not None:
                 yield end
                 return
-        if time.monotonic() - heard >= HEARTBEAT_SECONDS:
+        if time.monotonic() - last >= HEARTBEAT_SECONDS:
             yield None
-            heard = time.monotonic()
+            last = time.monotonic()
         time.sleep(POLL_SECONDS)
 
 

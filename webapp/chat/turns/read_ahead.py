@@ -58,28 +58,28 @@ class ReadAhead:
         # Connecting writes to 2 MB of pages that idle processes share.
         while index_cache.of(self._app).is_empty:
             time.sleep(BEGIN_SECONDS)
-        said = ""
+        last_error = ""
         while True:
             try:
-                with self._client.pubsub(ignore_subscribe_messages=True) as told:  # type: ignore[no-untyped-call]
-                    told.subscribe(*CHANNELS)
+                with self._client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
+                    subscription.subscribe(*CHANNELS)
                     while True:
-                        self.listen(told)
-                        said = ""
+                        self.listen(subscription)
+                        last_error = ""
                         self.work()
             except RedisError as error:
-                if (name := type(error).__name__) != said:  # once, however long it lasts
+                if (name := type(error).__name__) != last_error:  # once, however long it lasts
                     log.warning("changes of memory are not heard of, retrying", extra={"error": name})
-                said = name
+                last_error = name
                 time.sleep(FORBIDDEN_SECONDS if isinstance(error, NoPermissionError) else RETRY_SECONDS)
 
-    def listen(self, told: PubSub) -> None:
+    def listen(self, subscription: PubSub) -> None:
         """Wait for news, or until there may be something to do. Raises RedisError."""
         wait = LISTEN_SECONDS
         if self._changed:  # not woken by each of what may be hundreds of messages a second
             time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
             wait = 0.0
-        while (message := told.get_message(timeout=wait)) is not None:
+        while (message := subscription.get_message(timeout=wait)) is not None:
             self._changed |= dict.fromkeys(self._concerned(message))
             wait = 0.0
 

@@ -154,8 +154,8 @@ class ToolCalling:
             raise
         run = call_record(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
-        kept = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
-        said = str(kept.get("text") or kept.get("detail") or "")
+        record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
+        said = str(record_output.get("text") or record_output.get("detail") or "")
         self._progress.is_tainted |= bool(said)
         return ToolRun(run.record, mark_text(said, tool.server or tool.name))
 
@@ -187,10 +187,10 @@ class ToolCalling:
         except TimeoutError:
             output = failure(f"{tool.server or 'The other side'} did not answer in time.")
         self._seconds -= time.monotonic() - begun
-        kept = await asyncio.to_thread(bound_output, output, self._around.tokens)
-        self._tokens -= len(str(kept.get("text", ""))) // 3
-        self._around.words.append(str(kept.get("text", "")))
-        return kept
+        record_output = await asyncio.to_thread(bound_output, output, self._around.tokens)
+        self._tokens -= len(str(record_output.get("text", ""))) // 3
+        self._around.words.append(str(record_output.get("text", "")))
+        return record_output
 
     async def _carried_out(self, tool: Tool, given: dict[str, Any]) -> Output:
         assert tool.run is not None

@@ -65,11 +65,11 @@ def find(url: str | None) -> Access:
 
     A saved token goes to the URL it was saved for, and to no other.
     """
-    kept = read_config()
-    chosen = clean_url(url or os.environ.get(URL) or (kept.url if kept else DEFAULT_URL))
+    settings = read_config()
+    chosen = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
     token = os.environ.get(TOKEN, "").strip()
-    if not token and kept is not None and kept.url == chosen:
-        token = kept.token
+    if not token and settings is not None and settings.url == chosen:
+        token = settings.token
     if not token:
         raise Trouble(f"There is no token for {chosen}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
     return Access(chosen, token)

@@ -40,8 +40,8 @@ def commonplace(context: click.Context, url: str | None) -> None:
 @click.pass_context
 def login(context: click.Context, token_stdin: bool) -> None:
     """Check a token (Settings, API tokens) and keep it in a file only you can read."""
-    kept = config.read_config()
-    default = context.obj or (kept.url if kept else config.DEFAULT_URL)
+    settings = config.read_config()
+    default = context.obj or (settings.url if settings else config.DEFAULT_URL)
     url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))
     url = config.clean_url(url)
     if token_stdin:

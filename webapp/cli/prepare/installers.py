@@ -40,14 +40,14 @@ def install_file(text: str, *options: str, uv: bool = True) -> bool:
 
 
 def _install_with_uv(arguments: list[str]) -> bool:
-    told = _pip_configuration()
-    if set(told) - OPTIONS.keys() - VARIABLES.keys() - OF_NO_MATTER or not _has_uv():
+    configuration = _pip_configuration()
+    if set(configuration) - OPTIONS.keys() - VARIABLES.keys() - OF_NO_MATTER or not _has_uv():
         return False
     # pip takes the best version of all indexes, too; what is locked is held to its hash, wherever it comes from.
     command = [UV, "pip", "install", "-q", "--no-config", "--python", PYTHON, "--index-strategy", "unsafe-best-match"]
     # Copied, for what is linked to the cache would be changed there by whoever edits a package to look into it.
-    command += ["--link-mode", "copy", "--compile-bytecode", *_options(told, arguments), *arguments]
-    if run(command, env=_environment(told)):
+    command += ["--link-mode", "copy", "--compile-bytecode", *_options(configuration, arguments), *arguments]
+    if run(command, env=_environment(configuration)):
         return True
     say("uv could not install this; trying pip")
     return False
@@ -77,14 +77,14 @@ def _pip_configuration() -> dict[str, str]:
     return {name: value for section in sections.values() for name, value in section.items()}
 
 
-def _options(told: dict[str, str], arguments: list[str]) -> list[str]:
-    found = [(option, each) for name, option in OPTIONS.items() for each in told.get(name, "").split()]
+def _options(configuration: dict[str, str], arguments: list[str]) -> list[str]:
+    found = [(option, each) for name, option in OPTIONS.items() for each in configuration.get(name, "").split()]
     if "--require-hashes" in arguments:  # every version is given then, and uv would ask for hashes of these too
         found = [(option, each) for option, each in found if option != "--constraint"]
     return [word for pair in found for word in pair]
 
 
-def _environment(told: dict[str, str]) -> dict[str, str]:
+def _environment(configuration: dict[str, str]) -> dict[str, str]:
     # Without system certificates, uv trusts only the authorities it carries, not those that a company has added.
-    words = {variable: " ".join(told.get(name, "").split()) for name, variable in VARIABLES.items()}
+    words = {variable: " ".join(configuration.get(name, "").split()) for name, variable in VARIABLES.items()}
     return {"UV_SYSTEM_CERTS": "1"} | {name: value for name, value in words.items() if value and name not in os.environ}

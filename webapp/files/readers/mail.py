@@ -84,9 +84,9 @@ def _best(parts: list[Message]) -> Message:
     if plain is None:
         return other
     if other.get_content_type() == "text/html" and len(_text(plain)) < _SLIGHT:
-        said = set(re.findall(r"\w+", _text(plain).lower()))
+        plain_words = set(re.findall(r"\w+", _text(plain).lower()))
         meant = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
-        if not meant <= said and len(said & meant) * 2 < len(meant):
+        if not meant <= plain_words and len(plain_words & meant) * 2 < len(meant):
             return other
     return plain
 

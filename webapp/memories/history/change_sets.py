@@ -114,12 +114,12 @@ def _contents(
     """
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
-    told = {row.memory_id: (row.content, row.valid_to) for row in known}
-    if unknown := ids - told.keys():
+    states = {row.memory_id: (row.content, row.valid_to) for row in known}
+    if unknown := ids - states.keys():
         wanted = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
-        told |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(wanted)}
-    contents = {memory_id: content for memory_id, (content, _) in told.items() if memory_id in ids}
-    return contents, {memory_id for memory_id in contents if told[memory_id][1] is not None}
+        states |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(wanted)}
+    contents = {memory_id: content for memory_id, (content, _) in states.items() if memory_id in ids}
+    return contents, {memory_id for memory_id in contents if states[memory_id][1] is not None}
 
 
 def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:

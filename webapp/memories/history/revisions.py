@@ -120,7 +120,7 @@ def is_forgotten(yard: TombstoneSet, fields: Mapping[str, Any]) -> bool:
 
 def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
     """Set the fields of a snapshot; a reference to a memory that is gone is dropped."""
-    said = memory.content
+    wording = memory.content
     touch(memory.space_id)
     restore(memory, dict(fields))
     if memory.space_id is not None and not is_member(memory.user_id, memory.space_id):
@@ -130,7 +130,7 @@ def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
             other = getattr(memory, name)
             if other is not None and db.session.get(Memory, other) is None:
                 setattr(memory, name, None)
-    if memory.content != said:
+    if memory.content != wording:
         memory.embedding = memory.embedding_model = None
     memory.statement_hash = statement_hash(memory.content)
 

@@ -62,9 +62,9 @@ class SamePairs(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two memories that may say the same: `kept` would stay, `other` be set aside; each with its revision."""
+    """Two memories that may say the same: `kept_id` would stay, `other` be set aside; each with its revision."""
 
-    kept: int
+    kept_id: int
     other: int
     revisions: tuple[int, int]
     texts: tuple[str, str]
@@ -73,7 +73,7 @@ class Pair:
     @property
     def mark(self) -> str:
         """The key it is remembered under."""
-        return f"{self.kept}.{self.revisions[0]}:{self.other}.{self.revisions[1]}"
+        return f"{self.kept_id}.{self.revisions[0]}:{self.other}.{self.revisions[1]}"
 
 
 def tidy(user_id: int) -> int:
@@ -133,7 +133,7 @@ def _pairs(user_id: int) -> list[Pair]:
         place = (row.space_id, row.memory_type, row.embedding_model, row.visibility, row.only_conversation_id)
         groups.setdefault(place, []).append(row)
     found = [pair for group in groups.values() for pair in _similar_pairs(group)]
-    return sorted(found, key=lambda pair: (-pair.cosine, pair.kept, pair.other))
+    return sorted(found, key=lambda pair: (-pair.cosine, pair.kept_id, pair.other))
 
 
 def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
@@ -148,11 +148,11 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
         settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
         if settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
             continue
-        kept, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
+        first, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
         if not _is_own(other):
-            revisions = (kept.revision, other.revision)
+            revisions = (first.revision, other.revision)
             pairs.append(
-                Pair(kept.memory_id, other.memory_id, revisions, (_line(kept.content), _line(other.content)), cosine)
+                Pair(first.memory_id, other.memory_id, revisions, (_line(first.content), _line(other.content)), cosine)
             )
     return pairs
 
@@ -171,7 +171,7 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
     if not pairs:
         return 0
     versions.hold(user_id)
-    ids = {memory_id for pair in pairs for memory_id in (pair.kept, pair.other)}
+    ids = {memory_id for pair in pairs for memory_id in (pair.kept_id, pair.other)}
     rows = {
         row.memory_id: row
         for row in db.session.scalars(
@@ -183,9 +183,9 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
     now_known = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
     gone: set[int] = set()
     for pair in pairs:
-        wanted = ((pair.kept, pair.revisions[0]), (pair.other, pair.revisions[1]))
+        wanted = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
         unchanged = all(now_known.get(memory_id) == (revision, True) for memory_id, revision in wanted)
-        if unchanged and not {pair.kept, pair.other} & gone:
+        if unchanged and not {pair.kept_id, pair.other} & gone:
             gone.add(pair.other)
     if not gone:
         return 0

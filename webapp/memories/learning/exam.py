@@ -156,13 +156,13 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
 
     A statement that is false is not the right one that it resembles.
     """
-    said = list(_statements(call, items[:MOST]))
+    proposed = list(_statements(call, items[:MOST]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
-    made = [[s for s in said if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
+    made = [[s for s in proposed if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
     false = {s for those in made for s in those}
     right = [(message.text, known) for message in paper.messages for known in message.right]
     found = [
-        [s for s in said if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
+        [s for s in proposed if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
         for text, known in right
     ]
     given = [
@@ -178,12 +178,14 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
     )
 
 
-def _is_found(known: RightStatement, said: _AnsweredStatement) -> bool:
-    return said.about in known.about and said.has(known.says)
+def _is_found(known: RightStatement, proposed: _AnsweredStatement) -> bool:
+    return proposed.about in known.about and proposed.has(known.says)
 
 
-def _is_made(trap: WrongStatement, said: _AnsweredStatement) -> bool:
-    return said.gives(trap.key, trap.value) or ((not trap.says or said.has(trap.says)) and not said.has(trap.unless))
+def _is_made(trap: WrongStatement, proposed: _AnsweredStatement) -> bool:
+    return proposed.gives(trap.key, trap.value) or (
+        (not trap.says or proposed.has(trap.says)) and not proposed.has(trap.unless)
+    )
 
 
 def _statements(call: ExtractionCall, items: Sequence[Any]) -> Iterator[_AnsweredStatement]:

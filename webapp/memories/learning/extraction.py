@@ -182,11 +182,11 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     guide = current_guide()
     if guide is None or not batch.points:
         return False
-    said = [source for source in batch.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.points, said, len(batch.points))
+    own = [source for source in batch.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.points, own, len(batch.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
-    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in said}))
+    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in own}))
 
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:

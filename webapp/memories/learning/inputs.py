@@ -12,7 +12,7 @@ from webapp.accounts.models import User
 from webapp.conversations import titles
 from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.tool_records import heard
+from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import use_index
 from webapp.llm.call_parts import Part, instructions_of
@@ -71,15 +71,15 @@ def read(conversation_id: int, after: int | None = None, most: int | None = None
     lines = _lines(conversation_id, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
-    said = [line.content for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(user_words(text), text) for text in said)
+    own = [line.content for line in lines if line.is_new and line.role == "user"]
+    substance = any(has_substance(user_words(text), text) for text in own)
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
         profile = current_profile(user_id) if space_id is None else {}
-        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], said)
+        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], own)
     guide, guided = current_guide(), Guided()
-    if guide is not None and said:
+    if guide is not None and own:
         guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(guided.points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
@@ -136,14 +136,14 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
             row.created_at,
             row.message_id > after,
             row.provenance,
-            tuple(heard(row.tool_calls)),
+            tuple(outside_texts(row.tool_calls)),
         )
         for row in [*reversed(before), *new]
         if row.content.strip()
     ]
 
 
-def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], said: Sequence[str]) -> list[KnownMemory]:
+def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], own: Sequence[str]) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
     ids = sorted(writing.memories_with_evidence(user_id, space_id, message_ids))
     open_ones = select(Memory.memory_id).where(
@@ -156,7 +156,7 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], sai
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, said)
+        vectors = _vectors(client, own)
         if vectors is not None:
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED)
         ids += writing.important(user_id, space_id, RELATED)

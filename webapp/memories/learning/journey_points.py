@@ -107,21 +107,25 @@ def ground_assessments(
     Quotes that no user message contains are left out; an assessment of an unknown point, without any quote, or with
     a secret in it is rejected. Of two about one point, the more confident one counts.
     """
-    kept: dict[int, GroundedAssessment] = {}
+    best: dict[int, GroundedAssessment] = {}
     rejected = 0
     for assessment in assessments:
         evidence = tuple(found for quote in assessment.relevant_quotes if (found := _ground(quote, sources)))
-        said = [*assessment.extracted_points, *map(str, assessment.structured_data.values())]
-        known = kept.get(assessment.point_number)
-        if assessment.point_number > open_points or not evidence or find_secret(*said, *(e.quote for e in evidence)):
+        statements = [*assessment.extracted_points, *map(str, assessment.structured_data.values())]
+        known = best.get(assessment.point_number)
+        if (
+            assessment.point_number > open_points
+            or not evidence
+            or find_secret(*statements, *(e.quote for e in evidence))
+        ):
             rejected += 1
         elif known is None or known.assessment.confidence_score < assessment.confidence_score:
             rejected += known is not None
             grounded = assessment.model_copy(update={"relevant_quotes": [item.quote for item in evidence]})
-            kept[assessment.point_number] = GroundedAssessment(grounded, evidence)
+            best[assessment.point_number] = GroundedAssessment(grounded, evidence)
         else:
             rejected += 1
-    return [kept[number] for number in sorted(kept)], rejected
+    return [best[number] for number in sorted(best)], rejected
 
 
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:

@@ -96,8 +96,8 @@ def ask(reading: ExtractionInput) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    said = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
-    operations = tuple(as_stored(operation, said, policy) for operation in extraction.operations)
+    given = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
+    operations = tuple(as_stored(operation, given, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")

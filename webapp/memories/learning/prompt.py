@@ -56,7 +56,7 @@ class ConversationLine:
     is_new: bool = True
     spans: tuple[tuple[int, int, str], ...] = ()
     """What of it is known not to be typed."""
-    heard: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     """What tools answered from outside while a reply was written: not shown, and nobody's evidence."""
 
 
@@ -167,12 +167,12 @@ def build_extraction(
         for line in lines
         if line.message_id not in texts and (not is_partial or line.message_id < (covers_through or 0))
     ]
-    kept: set[int] = set()
+    ids: set[int] = set()
     for line in reversed(context):
         price = cost(_row(_context(line)))
         if price > left:
             break
-        kept.add(line.message_id)
+        ids.add(line.message_id)
         left -= price
 
     rows: list[str] = []
@@ -184,7 +184,7 @@ def build_extraction(
                 number = len(sources) + 1
                 rows.append(_row(_spoken(line, number, part, n > 0)))
                 sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
-        elif line.message_id in kept:
+        elif line.message_id in ids:
             rows.append(_row(_context(line)))
     body = _join(profile_rows, memory_rows, point_rows, rows)
     return ExtractionCall(
@@ -193,15 +193,15 @@ def build_extraction(
         context=tuple(
             text
             for line in lines
-            for text in ((line.content,) if line.message_id in kept and line.role != "user" else ()) + line.heard
+            for text in ((line.content,) if line.message_id in ids and line.role != "user" else ()) + line.outside
         ),
-        foreign=tuple(text for line in lines for text in line.heard),
+        foreign=tuple(text for line in lines for text in line.outside),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
         points=len(point_rows),
         covers_through=covers_through,
         is_partial=is_partial,
         shortened=tuple(shortened),
-        dropped_context=len(context) - len(kept),
+        dropped_context=len(context) - len(ids),
         dropped_memories=len(memories) - len(memory_rows),
         tokens=count_tokens(instructions) + count_tokens(body),
         evidence_tokens=sum(count_tokens(text) for text in texts.values()),

@@ -37,7 +37,7 @@ class StandingInstruction:
         return self.space_id is None or self.space_id == space_id
 
 
-_kept = PerVersion[list[StandingInstruction]]()
+_per_version = PerVersion[list[StandingInstruction]]()
 
 
 def standing_instructions(
@@ -47,7 +47,7 @@ def standing_instructions(
 
     `version` is that of the user's memory, read beforehand: they are looked up once per version.
     """
-    return [item for item in _kept.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
+    return [item for item in _per_version.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
 
 
 def _looked_up(user_id: int) -> list[StandingInstruction]:

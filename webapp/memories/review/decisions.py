@@ -44,8 +44,8 @@ class WaitingMemory:
 
 def _last_moment(row: Memory | None, evidence: Sequence[QuotedEvidence]) -> Moment | None:
     """Return when a memory was last said or written, which is what settles it, too."""
-    said = [(quoted.row.said_at, quoted.row.message_id, quoted.row.start) for quoted in evidence]
-    return latest(said, row.asserted_at) if row else None
+    moments = [(quoted.row.said_at, quoted.row.message_id, quoted.row.start) for quoted in evidence]
+    return latest(moments, row.asserted_at) if row else None
 
 
 def review_queue(

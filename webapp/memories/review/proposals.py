@@ -217,13 +217,13 @@ def _of_memories(waiting: Sequence[WaitingMemory]) -> list[Proposal]:
 def _tainted(waiting: Iterable[WaitingMemory]) -> set[int]:
     """The memories behind which others' words may be: from a tool or another program, or said in a tainted turn."""
     found = {item.memory.memory_id for item in waiting if item.memory.origin in ("tool", "import")}
-    said = {(quoted.row.message_id, quoted.row.memory_id) for item in waiting for quoted in item.evidence}
-    if not said:
+    keys = {(quoted.row.message_id, quoted.row.memory_id) for item in waiting for quoted in item.evidence}
+    if not keys:
         return found
-    numbers = {message_id for message_id, _ in said}
+    numbers = {message_id for message_id, _ in keys}
     answered = select(Message.reply_to_id).where(Message.reply_to_id.in_(numbers), Message.is_tainted)
     tainted = set(db.session.scalars(answered))
-    return found | {memory_id for message_id, memory_id in said if message_id in tainted}
+    return found | {memory_id for message_id, memory_id in keys if message_id in tainted}
 
 
 def _contradicts() -> ColumnElement[bool]:

@@ -167,8 +167,8 @@ def memory_wording(
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        kept = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
-        if kept or state.is_tainted or _is_from_others(operation.content, state):
+        stays = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
+        if stays or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
@@ -184,20 +184,20 @@ def as_stored(operation: MemoryOperation, state: State, policy: Policy) -> Memor
     return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
 
 
-def _is_secret(operation: MemoryOperation, content: str, quote: str, said: str, state: State) -> bool:
+def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: str, state: State) -> bool:
     """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
-    around = canonical_statement(said)
+    around = canonical_statement(user_text)
     secrets = filter(None, map(canonical_statement, state.secrets))
     return any(secret in around or around in secret for secret in secrets)
 
 
 def _is_from_others(content: str, state: State) -> bool:
     """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
-    said = [typed_text(message) for message in state.messages if message.role == "user"]
+    user_text = [typed_text(message) for message in state.messages if message.role == "user"]
     spoken = [text for message in state.messages for text in _words_of_others(message)]
-    return is_borrowed(content, said, [*state.context, *spoken]) or adds_from(content, said, state.foreign)
+    return is_borrowed(content, user_text, [*state.context, *spoken]) or adds_from(content, user_text, state.foreign)
 
 
 def typed_text(message: SourceMessage) -> str:

@@ -255,10 +255,10 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
 def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    said = next((text for text in texts if not board.saying(text)), None)
-    if said is None:
+    statement = next((text for text in texts if not board.saying(text)), None)
+    if statement is None:
         return Refusal.KNOWN
-    claim = replace(claim, draft=replace(claim.draft, content=plain_text(said), fact_key=None, fact_value=None))
+    claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))
     if target.is_protected or not is_usable(claim, policy):
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:

@@ -71,8 +71,8 @@ def has_substance(quote: str, message: str) -> bool:
 
 def is_whole(quote: str, message: str) -> bool:
     """Tell whether a quote is everything the user said."""
-    said = canonical_statement(quote)
-    return bool(said) and said == canonical_statement(user_words(message))
+    folded = canonical_statement(quote)
+    return bool(folded) and folded == canonical_statement(user_words(message))
 
 
 def injected_spans(message: str) -> list[Span]:

@@ -40,8 +40,8 @@ def particulars_of(statement: str) -> frozenset[str]:
 def keeps_particulars(rewording: str, texts: Iterable[str], at: datetime | None = None) -> bool:
     """Tell whether every name and number of a rewording stands in what the user wrote, or is of a month or year near
     `at`, when they wrote it: "next month" may become "May 2024"."""
-    said = _TextWords(texts)
-    added = [word for word in _particulars(rewording) if not said.has(word)]
+    known_words = _TextWords(texts)
+    added = [word for word in _particulars(rewording) if not known_words.has(word)]
     return not added or (at is not None and is_dated(at) and _are_near(added, at))
 
 
@@ -55,22 +55,22 @@ def is_grounded(value: str | None, text: str) -> bool:
 def is_borrowed(statement: str, texts: Iterable[str], others: Iterable[str]) -> bool:
     """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
     telling = set(_significant_words(statement))
-    said = _TextWords(texts)
-    if not telling or any(said.has(word) for word in telling):
+    known_words = _TextWords(texts)
+    if not telling or any(known_words.has(word) for word in telling):
         return False
     return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in others)
 
 
 def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
     """Tell whether a statement says something and at least half of the words that do stand in some texts."""
-    telling, said = _significant_words(statement), _TextWords(texts)
-    return bool(telling) and 2 * sum(said.has(word) for word in telling) >= len(telling)
+    telling, known_words = _significant_words(statement), _TextWords(texts)
+    return bool(telling) and 2 * sum(known_words.has(word) for word in telling) >= len(telling)
 
 
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
     """Tell whether a statement adds to the user's words something that stands in foreign ones."""
-    said, heard = _TextWords(texts), _TextWords(foreign)
-    return any(heard.has(word) and not said.has(word) for word in _significant_words(statement))
+    known_words, heard = _TextWords(texts), _TextWords(foreign)
+    return any(heard.has(word) and not known_words.has(word) for word in _significant_words(statement))
 
 
 def _are_near(added: list[str], at: datetime) -> bool:

@@ -44,8 +44,8 @@ class ForgottenStatements:
     out.
     """
 
-    def __init__(self, said: Iterable[str]) -> None:
-        found = {frozenset(stems(words(text))) - _ABOUT for text in said} - {frozenset()}
+    def __init__(self, wordings: Iterable[str]) -> None:
+        found = {frozenset(stems(words(text))) - _ABOUT for text in wordings} - {frozenset()}
         self._needed = [(terms, ceil(SHARE * len(terms))) for terms in found]
         self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in found]
         self._with: dict[str, list[int]] = defaultdict(list)
@@ -78,20 +78,20 @@ class ForgottenStatements:
         )
 
 
-def without_retold(text: str, told: ForgottenStatements, mark: str = "") -> str:
+def without_retold(text: str, statements: ForgottenStatements, mark: str = "") -> str:
     """A text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
-    if not told.may_be_in(text):
+    if not statements.may_be_in(text):
         return text
     lines, is_changed = [], False
     for line in text.splitlines():
         sentences = _SENTENCES.split(line)
-        kept = [mark if told.is_retold_in(sentence) else sentence for sentence in sentences]
-        if kept == sentences:
+        parts = [mark if statements.is_retold_in(sentence) else sentence for sentence in sentences]
+        if parts == sentences:
             lines.append(line)
             continue
         is_changed = True
-        if kept := [sentence for sentence in kept if sentence.strip(" -*•")]:
-            lines.append(" ".join(kept))
+        if parts := [sentence for sentence in parts if sentence.strip(" -*•")]:
+            lines.append(" ".join(parts))
     if not is_changed:
         return text
     return "\n".join(lines) if any(line.strip() for line in lines) else NOTHING_LEFT

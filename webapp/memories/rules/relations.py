@@ -53,8 +53,8 @@ def _spaced(text: str) -> str:
 
 def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
     """Return whether a claim may be about a memory: they share a word or their vectors point the same way."""
-    said = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
-    shares = not said.isdisjoint(stems(words(target.content)))
+    stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
+    shares = not stemmed.isdisjoint(stems(words(target.content)))
     return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
 
 

@@ -89,10 +89,10 @@ class Draft:
         return canonical_value(self.fact_value, self.content)
 
 
-def latest(said: Iterable[Moment], asserted_at: datetime | None) -> Moment | None:
+def latest(moments: Iterable[Moment], asserted_at: datetime | None) -> Moment | None:
     """Return when something was last said, or written by hand at `asserted_at`; None if neither is known."""
     written = [] if asserted_at is None else [(asserted_at, _LAST, 0)]
-    return max([*said, *written], default=None)
+    return max([*moments, *written], default=None)
 
 
 @dataclass(frozen=True)
@@ -254,9 +254,9 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
         memory = replace(memory, confidence=effect.confidence, needs_review=review, contradicts=contradicts)
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
-        said = {**vars(effect.draft), "origin": memory.origin}
+        moments = {**vars(effect.draft), "origin": memory.origin}
         before = memory.said_before | {canonical_statement(memory.content)}
-        memory = replace(memory, **said, said_before=before, embedding=effect.embedding)
+        memory = replace(memory, **moments, said_before=before, embedding=effect.embedding)
     elif isinstance(effect, Close):
         memory = replace(memory, valid_to=effect.at, superseded_by=effect.superseded_by)
     else:

@@ -69,16 +69,16 @@ class ChangeLine:
 def lines_of(
     changes: Sequence[Mapping[str, Any]],
     contents: Mapping[int, str],
-    said: Snapshots,
+    snapshots: Snapshots,
     closed: Collection[int] = (),
 ) -> list[ChangeLine]:
     """The lines of a change set: `changes` as it keeps them; `contents` what the memories say now, including those that
     others were overruled by; `closed` those of them that are not in use."""
-    lines = [_line(change, contents, said, closed) for change in changes]
+    lines = [_line(change, contents, snapshots, closed) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
     for change in changes:
-        after = said.get((change["memory_id"], change["after"] or 0), {})
+        after = snapshots.get((change["memory_id"], change["after"] or 0), {})
         old, new = by_id[change["memory_id"]], by_id.get(after.get("superseded_by_id") or 0)
         if old.kind == "ended" and new is not None and new.text:
             by_id[new.memory_id] = replace(new, kind="replaced", before=old.before or old.text)
@@ -87,13 +87,13 @@ def lines_of(
 
 
 def _line(
-    change: Mapping[str, Any], contents: Mapping[int, str], said: Snapshots, closed: Collection[int]
+    change: Mapping[str, Any], contents: Mapping[int, str], snapshots: Snapshots, closed: Collection[int]
 ) -> ChangeLine:
     memory_id, before, after = change["memory_id"], change["before"], change["after"]
     text = contents.get(memory_id)
     if text is None:
         return ChangeLine(memory_id, "gone")
-    then = said.get((memory_id, after or 0), {})
+    then = snapshots.get((memory_id, after or 0), {})
     if before is None and then.get("valid_to"):
         if after > 1:
             return ChangeLine(memory_id, "ended", text)  # something later in the same answer replaced it
@@ -103,7 +103,7 @@ def _line(
         return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
     if before == after:
         return ChangeLine(memory_id, "confirmed", text)
-    once = said.get((memory_id, before), {})
+    once = snapshots.get((memory_id, before), {})
     if then.get("valid_to") and not once.get("valid_to"):
         return ChangeLine(memory_id, "ended", text)
     if bool(then.get("needs_review")) != bool(once.get("needs_review")):
@@ -126,16 +126,16 @@ def label(lines: Iterable[ChangeLine]) -> str:
     No decision is left out; what was merely repeated is mentioned only if there is nothing else.
     """
     lines = list(lines)
-    told: list[str] = []
-    for kinds, said in _LABELS.items():
+    phrases: list[str] = []
+    for kinds, snapshots in _LABELS.items():
         named = [line.short for line in lines if line.kind in kinds and line.short]
-        if not named or (told and "confirmed" in kinds):
+        if not named or (phrases and "confirmed" in kinds):
             continue
         what = ", ".join(named[:MOST_NAMED])
         if len(named) > MOST_NAMED:
             what = _("%(names)s and %(count)s more", names=what, count=len(named) - MOST_NAMED)
-        told.append(_(said, what=what))
-    return " · ".join(told)
+        phrases.append(_(snapshots, what=what))
+    return " · ".join(phrases)
 
 
 def shorten_statement(statement: str) -> str:

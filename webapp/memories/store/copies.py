@@ -29,9 +29,9 @@ replies_stripped = Signal()
 """Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was removed."""
 
 
-told_elsewhere = Signal()
-"""Sent inside the transaction with `user_id`, `conversation_ids` and `told` (what somebody else forgot or no longer
-shares): nothing that was made from these conversations of the user may tell it."""
+statements_withdrawn = Signal()
+"""Sent inside the transaction with `user_id`, `conversation_ids` and `statements` (what somebody else forgot or no
+longer shares): nothing that was made from these conversations of the user may tell it."""
 
 
 def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
@@ -40,9 +40,9 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
     changed = False
     for name in ("suggested_values", "suggested_actions"):
         offered = getattr(reply, name) or []
-        kept = [item for item in offered if _without(item, memory_ids, forms) == item]
-        if len(kept) != len(offered):
-            setattr(reply, name, kept or None)
+        left = [item for item in offered if _without(item, memory_ids, forms) == item]
+        if len(left) != len(offered):
+            setattr(reply, name, left or None)
             changed = True
     stripped = _without(reply.tool_calls, memory_ids, forms)
     if stripped != reply.tool_calls:
@@ -133,20 +133,20 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id)
     )
-    told, changed = ForgottenStatements(texts), []
+    statements, changed = ForgottenStatements(texts), []
     for rows in batches_to_change(mine, MessageReasoning.message_id):
-        changed += strip_thoughts(rows, texts, told)
+        changed += strip_thoughts(rows, texts, statements)
         db.session.flush()
     return changed
 
 
 def strip_thoughts(
-    rows: Iterable[MessageReasoning], texts: Sequence[str], told: ForgottenStatements, mark: str = GONE
+    rows: Iterable[MessageReasoning], texts: Sequence[str], statements: ForgottenStatements, mark: str = GONE
 ) -> list[int]:
     """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
     changed = []
     for row in rows:
-        stripped = without_retold(replace_copies(row.content, texts, mark), told, mark)
+        stripped = without_retold(replace_copies(row.content, texts, mark), statements, mark)
         if stripped != row.content:
             row.content = stripped
             changed.append(row.message_id)
@@ -166,9 +166,9 @@ def _run(text: str) -> str:
     return f" {' '.join(_words(text))} "
 
 
-def replace_copies(text: str, said: Sequence[str], mark: str = GONE) -> str:
+def replace_copies(text: str, wordings: Sequence[str], mark: str = GONE) -> str:
     """A text with the mark in place of everything that repeats one of these, ignoring white space and case."""
-    for words in said:
+    for words in wordings:
         done = ""
         while span := find_quote(words, text):
             done, text = f"{done}{text[: span.start]}{mark}", text[span.end :]
@@ -212,8 +212,8 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
         if isinstance(part, list):
             return [strip(item, about) for item in part]
         if isinstance(part, str) and part != GONE:
-            said = canonical_statement(part)
-            if about or any(form == said or (len(form) >= _TELLING and form in said) for form in forms):
+            wordings = canonical_statement(part)
+            if about or any(form == wordings or (len(form) >= _TELLING and form in wordings) for form in forms):
                 return GONE
         return part
 

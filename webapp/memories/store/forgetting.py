@@ -81,19 +81,19 @@ def forget(
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
     quotes = {row.quote for row in evidence}
-    said = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
+    wordings = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
     reach = reach_of(
-        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
+        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
     )
     uses = uses_of()(user_id, ids)
     buried = _bury(user_id, rows, evidence, revisions, whole_key)
     report = Forgotten(
         memory_ids=ids,
         evidence=len(evidence),
-        revisions=len(revisions) + _strip_revisions(user_id, said, ids),
+        revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),
         tombstones=buried,
-        copies=_strip_copies(user_id, ids, said | quotes) + reach.replies,
+        copies=_strip_copies(user_id, ids, wordings | quotes) + reach.replies,
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
@@ -208,7 +208,7 @@ def _bury(
     return len(fresh)
 
 
-def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) -> int:
+def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:
     """Delete earlier revisions of other memories that said the same, so that nobody can restore them."""
     found = db.session.scalars(
         select(MemoryRevision.revision_id)
@@ -217,7 +217,7 @@ def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) ->
             Memory.user_id == user_id,
             Memory.memory_id.not_in(ids),
             MemoryRevision.revision < Memory.revision,
-            MemoryRevision.statement_hash.in_({statement_hash(text) for text in said}),
+            MemoryRevision.statement_hash.in_({statement_hash(text) for text in wordings}),
         )
     ).all()
     if found:

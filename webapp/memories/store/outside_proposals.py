@@ -120,14 +120,14 @@ def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact
     """
     if key := canonical_fact_key(item.key):
         return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
-    said = words(piece)
+    piece_words = words(piece)
     for fact in facts:
         held = words(fact.content)
-        start = len(os.path.commonprefix([said, held]))
+        start = len(os.path.commonprefix([piece_words, held]))
         name = words(fact.key.rpartition("/")[2].replace("_", " "))
-        tails = said[start:], held[start:]
+        tails = piece_words[start:], held[start:]
         if (
-            set(name) <= set(said[:start])
+            set(name) <= set(piece_words[:start])
             and all(tails)
             and (tails[1] == words(fact.value or "") or _similar_statement(*tails))
         ):

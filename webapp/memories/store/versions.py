@@ -12,30 +12,30 @@ from webapp.db.base import db, rows_changed
 from webapp.errors import NotFound
 from webapp.memories.models import MemoryVersion
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
-class PerVersion(Generic[Kept]):
+class PerVersion(Generic[Value]):
     """A process's look-ups of its users' memories, each until its version changes; the oldest goes first."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most
-        self._kept: dict[int, tuple[int, Kept]] = {}
+        self._entries: dict[int, tuple[int, Value]] = {}
 
-    def held(self, user_id: int) -> Kept | None:
+    def last(self, user_id: int) -> Value | None:
         """Return what was looked up last of a user, at whichever version; None if nothing is kept."""
-        found = self._kept.get(user_id)
+        found = self._entries.get(user_id)
         return found[1] if found is not None else None
 
-    def get(self, user_id: int, version: int, look_up: Callable[[int], Kept]) -> Kept:
+    def get(self, user_id: int, version: int, look_up: Callable[[int], Value]) -> Value:
         """Return what was looked up at this version, which the caller reads first: every change raises the version
         in its own transaction, so what is kept under a version is never older than it.
         """
-        found = self._kept.get(user_id)
+        found = self._entries.get(user_id)
         if found is None or found[0] != version:
-            while len(self._kept) >= self._most:
-                self._kept.pop(next(iter(self._kept)), None)
-            found = self._kept[user_id] = version, look_up(user_id)
+            while len(self._entries) >= self._most:
+                self._entries.pop(next(iter(self._entries)), None)
+            found = self._entries[user_id] = version, look_up(user_id)
         return found[1]
 
 

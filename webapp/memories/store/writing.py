@@ -55,15 +55,15 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
     evidence: dict[int, list[Evidence]] = defaultdict(list)
     for row in db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))):
         evidence[row.memory_id].append(Evidence(row.message_id, row.quote, row.start, row.end, row.said_at))
-    said: dict[int, set[str]] = defaultdict(set)
+    earlier: dict[int, set[str]] = defaultdict(set)
     for memory_id, fields in db.session.execute(
         select(MemoryRevision.memory_id, MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids))
     ):
-        said[memory_id].add(canonical_statement(fields.get("content") or ""))
-    return [_known(row, evidence[row.memory_id], said[row.memory_id]) for row in rows]
+        earlier[memory_id].add(canonical_statement(fields.get("content") or ""))
+    return [_known(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
 
 
-def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory:
+def _known(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
     return KnownMemory(
         memory_type=row.memory_type,
         content=row.content,
@@ -83,7 +83,7 @@ def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory
         superseded_by=row.superseded_by_id,
         contradicts=row.contradicts_id,
         settled_with=frozenset(row.settled_with or ()),
-        said_before=frozenset(said - {canonical_statement(row.content)}),
+        said_before=frozenset(earlier - {canonical_statement(row.content)}),
         evidence=tuple(sorted(evidence, key=lambda item: item.moment)),
         asserted_at=row.asserted_at,
         embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
@@ -103,8 +103,8 @@ def candidates(
     found |= set(
         db.session.scalars(use_index(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
     )
-    said = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
-    found |= set(db.session.scalars(use_primary_key(mine.where(Memory.memory_id.in_(said)), Memory)))
+    earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
+    found |= set(db.session.scalars(use_primary_key(mine.where(Memory.memory_id.in_(earlier)), Memory)))
     found |= memories_with_evidence(user_id, space_id, message_ids)
     # The memories that candidates refer to are needed too.
     ties = db.session.execute(

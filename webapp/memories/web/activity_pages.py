@@ -211,14 +211,14 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     report = forgetting.forget(user_id, resting.only_here, cause="conversation_deleted")
     hide_conversation(user_id, conversation_id)
     db.session.commit()
-    said = ngettext(
+    sentence = ngettext(
         "Deleted, and %(num)s memory forgotten.", "Deleted, and %(num)s memories forgotten.", len(report.memory_ids)
     )
     undo_at = url_for("conversations_pages.undelete", conversation_id=conversation_id)
     if not wants_partial():
-        flash(said, undo_at)
+        flash(sentence, undo_at)
         return redirect(url_for("conversations_pages.new"), 303)
-    shown = {"detail": said, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
+    shown = {"detail": sentence, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
     response = Response(render_template("errors/_toast.html", **shown))
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})

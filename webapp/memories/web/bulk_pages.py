@@ -89,12 +89,12 @@ def review() -> ViewResult:
         else:
             kept += 1
     db.session.commit()
-    said = ngettext("%(num)s memory kept.", "%(num)s memories kept.", kept)
+    sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", kept)
     if decision is Decision.REJECT:
-        said = _forgotten(len(forgotten))
+        sentence = _forgotten(len(forgotten))
     if left:
-        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
-    flash(said, "message")
+        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
+    flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 
 

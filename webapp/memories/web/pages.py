@@ -190,8 +190,8 @@ def save(memory_id: int) -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         card = cards.card(current_user_id(), memory_id)
-        said = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
-        shown = {"card": card, "errors": said, "values": request.form, "clash": isinstance(error, Conflict)}
+        problems = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
+        shown = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
             return render_template("memories/_edit.html", **shown), 422
         return _whole(card, editing=True, **{key: shown[key] for key in ("errors", "values", "clash")}), 422

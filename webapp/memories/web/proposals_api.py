@@ -28,15 +28,15 @@ class ProposalOut(BaseModel):
 
     @classmethod
     def of(cls, proposal: Proposal) -> ProposalOut:
-        said = proposal.evidence[-1].row if proposal.evidence else None
+        latest = proposal.evidence[-1].row if proposal.evidence else None
         return cls(
             proposal_id=proposal.key,
             kind=proposal.kind,
             why=proposal.why,
-            quote=said.quote if said else None,
+            quote=latest.quote if latest else None,
             memory=MemoryOut.of(proposal.memory),
             replaces=MemoryOut.of(proposal.replaced) if proposal.replaced else None,
-            message_id=proposal.message_id or (said.message_id if said else None),
+            message_id=proposal.message_id or (latest.message_id if latest else None),
             since=proposal.since,
         )
 

@@ -195,11 +195,11 @@ def _plain(kind: str, flat: Schema) -> Schema:
 
 def _described(flat: Schema, made: Schema) -> Schema:
     """A cleaned part with its description, to which is added what the part itself can no longer say."""
-    told = [flat.get("description")]
+    texts = [flat.get("description")]
     if (values := _values(flat)) and made.get("type") in ("string", "integer", "number") and "enum" not in made:
-        told.append("One of " + ", ".join(json.dumps(one, ensure_ascii=False) for one in values[:MOST_VALUES]))
-    told += [f"{key.capitalize()} {flat[key]}" for key in ("format", "pattern") if isinstance(flat.get(key), str)]
-    words = " ".join(word for text in told if isinstance(text, str) for word in text.split())
+        texts.append("One of " + ", ".join(json.dumps(one, ensure_ascii=False) for one in values[:MOST_VALUES]))
+    texts += [f"{key.capitalize()} {flat[key]}" for key in ("format", "pattern") if isinstance(flat.get(key), str)]
+    words = " ".join(word for text in texts if isinstance(text, str) for word in text.split())
     text = "".join(sign for sign in words if sign.isprintable())[:LONGEST_DESCRIPTION].strip()
     return {**made, "description": text} if text else made
 

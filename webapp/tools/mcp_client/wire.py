@@ -91,8 +91,8 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
     """The result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
-        said = error.get("message") if isinstance(error, Mapping) else None
-        raise ToolFailed(f"{server} refused: {_line(said, 300) or 'it does not say why'}")
+        message = error.get("message") if isinstance(error, Mapping) else None
+        raise ToolFailed(f"{server} refused: {_line(message, 300) or 'it does not say why'}")
     result = answer.get("result")
     if not isinstance(result, dict):
         raise ToolFailed(f"{server} answered in a way that is not understood.")

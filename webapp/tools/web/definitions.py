@@ -108,8 +108,8 @@ async def _as_text(data: bytes, charset: str, kind: str) -> dict[str, str]:
         *command, cwd=_ROOT, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        said, _ = await process.communicate(data)
-        page: dict[str, str] = json.loads(said)
+        output, _ = await process.communicate(data)
+        page: dict[str, str] = json.loads(output)
         return page
     except ValueError:
         raise ToolFailed("This page cannot be read.") from None

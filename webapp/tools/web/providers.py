@@ -85,8 +85,8 @@ def _hit(row: dict[str, Any], text: str) -> Hit | None:
         url = check_url(str(row.get("url") or ""))
     except UrlRejected:
         return None
-    title, said = (" ".join(text_of(str(row.get(name) or "")[:8_000]).split()) for name in ("title", text))
-    return Hit(title[:200] or url, url, said[:SNIPPET])
+    title, snippet = (" ".join(text_of(str(row.get(name) or "")[:8_000]).split()) for name in ("title", text))
+    return Hit(title[:200] or url, url, snippet[:SNIPPET])
 
 
 def result_list(query: str, found: list[Hit]) -> str:

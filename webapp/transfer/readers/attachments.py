@@ -68,11 +68,11 @@ def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
 
 def text_file(text: Any, name: Any) -> ReadFile | None:
     """The text extracted from a file, as a text file with its name; None if there is none."""
-    said = text_or_none(text)
-    if said is None:
+    words = text_or_none(text)
+    if words is None:
         return None
     title = text_or_none(name) or "attachment"
-    return ReadFile(title if title.lower().endswith((".txt", ".md", ".csv")) else f"{title}.txt", data=said.encode())
+    return ReadFile(title if title.lower().endswith((".txt", ".md", ".csv")) else f"{title}.txt", data=words.encode())
 
 
 def as_list(value: Any) -> list[Any]:

@@ -55,28 +55,28 @@ def conversations(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 def _messages(restoring: RestoreBatch, row: Conversation, line: dict[str, Any]) -> int:
     lines = [item for item in line.get("messages") or () if isinstance(item, dict)]
     made: list[Message] = []
-    for said in lines:
-        message = Message(conversation_id=row.conversation_id, **attributes(Message, said, _LINKS))
+    for entry in lines:
+        message = Message(conversation_id=row.conversation_id, **attributes(Message, entry, _LINKS))
         if message.status == "streaming":
             message.status = "interrupted"
         made.append(message)
     db.session.add_all(made)
     db.session.flush()
     new = {
-        said["message_id"]: message.message_id
-        for said, message in zip(lines, made, strict=True)
-        if is_id(said.get("message_id"))
+        entry["message_id"]: message.message_id
+        for entry, message in zip(lines, made, strict=True)
+        if is_id(entry.get("message_id"))
     }
     restoring.note("message", new.items())
-    for said, message in zip(lines, made, strict=True):
-        message.parent_id = new.get(said.get("parent_id") or 0)
-        message.reply_to_id = new.get(said.get("reply_to_id") or 0)
-        if said.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
-            message.superseded_by_id = new.get(said["superseded_by_id"], message.message_id)
+    for entry, message in zip(lines, made, strict=True):
+        message.parent_id = new.get(entry.get("parent_id") or 0)
+        message.reply_to_id = new.get(entry.get("reply_to_id") or 0)
+        if entry.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
+            message.superseded_by_id = new.get(entry["superseded_by_id"], message.message_id)
     db.session.flush()
-    for said, message in zip(lines, made, strict=True):
-        if said.get("reasoning"):
-            thought = {"content": said["reasoning"], "duration_ms": said.get("reasoning_ms") or 0}
+    for entry, message in zip(lines, made, strict=True):
+        if entry.get("reasoning"):
+            thought = {"content": entry["reasoning"], "duration_ms": entry.get("reasoning_ms") or 0}
             values = attributes(MessageReasoning, thought, {"message_id"})
             db.session.add(MessageReasoning(message_id=message.message_id, **values))
     _files(restoring, row, lines, made)
@@ -85,10 +85,10 @@ def _messages(restoring: RestoreBatch, row: Conversation, line: dict[str, Any]) 
             "message_id": message.message_id,
             "conversation_id": row.conversation_id,
             "import_id": restoring.import_id,
-            "source_id": said["source_id"][:64],
+            "source_id": entry["source_id"][:64],
         }
-        for said, message in zip(lines, made, strict=True)
-        if isinstance(said.get("source_id"), str)
+        for entry, message in zip(lines, made, strict=True)
+        if isinstance(entry.get("source_id"), str)
     ]
     if sources:
         db.session.execute(insert(ImportedMessage), sources)
@@ -104,9 +104,9 @@ def _messages(restoring: RestoreBatch, row: Conversation, line: dict[str, Any]) 
 
 def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any]], made: list[Message]) -> None:
     """Attach the files of messages again, as far as they were restored."""
-    for said, message in zip(lines, made, strict=True):
+    for entry, message in zip(lines, made, strict=True):
         attached = {}
-        for file in said.get("files") or ():
+        for file in entry.get("files") or ():
             new = restoring.new("file", file.get("file_id"))
             if new is not None:
                 attached[new] = file.get("mode") if file.get("mode") in MODES else "whole"
@@ -119,12 +119,12 @@ def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any
         row.has_files = row.has_files or bool(attached)
         named = (message.custom_payload or {}).get("files")
         if isinstance(named, list):
-            kept = [
+            rows = [
                 {**file, "file_id": new}
                 for file in named
                 if isinstance(file, dict) and (new := restoring.new("file", file.get("file_id")))
             ]
-            message.custom_payload = {**(message.custom_payload or {}), "files": kept}
+            message.custom_payload = {**(message.custom_payload or {}), "files": rows}
     db.session.flush()
 
 

@@ -39,12 +39,12 @@ def is_possible(user_id: int) -> bool:
     """Return whether an account is empty enough to receive another one's conversations and memories unchanged, and
     no import is running.
     """
-    said = select(Conversation.conversation_id).where(
+    restored = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
     known = select(Memory.memory_id).where(Memory.user_id == user_id)
     comes_in = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
-    return all(db.session.scalar(query.limit(1)) is None for query in (said, known, comes_in))
+    return all(db.session.scalar(query.limit(1)) is None for query in (restored, known, comes_in))
 
 
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
@@ -123,10 +123,10 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
                     row = take_in(user_id, str(line.get("name") or "file"), BytesIO(data))
                     row.created_at = instant(line.get("created_at")) or row.created_at
                     RestoreBatch(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
-                    kept = db.session.get(Import, import_id, with_for_update=True)
-                    if kept is not None:
-                        done = kept.counts.get("files restored", 0) + 1
-                        kept.counts, kept.updated_at = {**kept.counts, "files restored": done}, now()
+                    record = db.session.get(Import, import_id, with_for_update=True)
+                    if record is not None:
+                        done = record.counts.get("files restored", 0) + 1
+                        record.counts, record.updated_at = {**record.counts, "files restored": done}, now()
                 continue
             except DomainError as error:
                 reason = error.detail or "It is none that can be attached."

@@ -120,7 +120,7 @@ def _together(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) 
         reason = "It does not go together with something that is there."
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # whatever a file may hold
         log.info("part of a restore not readable", exc_info=True)
-        said = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
-        reason = said[:1].upper() + said[1:] + "."
+        why = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
+        reason = why[:1].upper() + why[1:] + "."
     restoring.back_to(known)
     return 0, reason

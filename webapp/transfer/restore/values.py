@@ -98,10 +98,10 @@ def moment(value: Any) -> datetime:
 def plain_json(value: Any, name: str) -> Any:
     """A JSON value of a size that can be stored. Raises ValueError."""
     try:
-        said = json.dumps(value, allow_nan=False)
+        encoded = json.dumps(value, allow_nan=False)
     except ValueError:
-        said = ""
-    if not said or len(said) > MOST_JSON or _ZERO.search(said):
+        encoded = ""
+    if not encoded or len(encoded) > MOST_JSON or _ZERO.search(encoded):
         raise ValueError(f"{name} cannot be stored")
     return value
 

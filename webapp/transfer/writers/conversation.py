@@ -32,10 +32,10 @@ class FileTexts:
     assistant: str = "Assistant"
     noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
-    def heading(self, said: ExportedMessage) -> str:
+    def heading(self, message: ExportedMessage) -> str:
         """Return the heading of a message: its speaker and, if known, its time."""
-        speaker = self.you if said.role == "user" else self.assistant
-        return f"{speaker} · {self.noted(said.at)}" if said.at else speaker
+        speaker = self.you if message.role == "user" else self.assistant
+        return f"{speaker} · {self.noted(message.at)}" if message.at else speaker
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class ExportedConversation:
 def as_markdown(talk: ExportedConversation) -> str:
     """The messages as they were written, each under a heading with its speaker."""
     parts = [f"# {talk.title}\n"]
-    for said in talk.messages:
-        parts.append(f"## {talk.wording.heading(said)}\n\n{said.content}\n")
+    for message in talk.messages:
+        parts.append(f"## {talk.wording.heading(message)}\n\n{message.content}\n")
     return "\n".join(parts)
 
 
 def as_json(talk: ExportedConversation) -> str:
     """Title, times and messages."""
     messages: list[dict[str, Any]] = [
-        {"role": said.role, "content": said.content, "created_at": _iso(said.at), "model": said.model}
-        for said in talk.messages
+        {"role": message.role, "content": message.content, "created_at": _iso(message.at), "model": message.model}
+        for message in talk.messages
     ]
     whole = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
     return json.dumps(whole, ensure_ascii=False, indent=2)
@@ -90,10 +90,10 @@ def as_html(talk: ExportedConversation) -> str:
         f"<title>{escape(talk.title)}</title><style>{_STYLE}</style></head>",
         f"<body><h1 dir=auto>{escape(talk.title)}</h1>",
     ]
-    for said in talk.messages:
-        body = str(render(said.content)) if said.role == "assistant" else f"<p>{escape(said.content)}</p>"
-        kind = "reply" if said.role == "assistant" else "you"
-        heading = escape(talk.wording.heading(said))
+    for message in talk.messages:
+        body = str(render(message.content)) if message.role == "assistant" else f"<p>{escape(message.content)}</p>"
+        kind = "reply" if message.role == "assistant" else "you"
+        heading = escape(talk.wording.heading(message))
         parts.append(f'<article class="{kind}" dir="auto"><h2>{heading}</h2>{body}</article>')
     return "".join([*parts, "</body></html>"])
 

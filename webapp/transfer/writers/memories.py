@@ -66,20 +66,20 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
 
 def as_text(memories: Sequence[WrittenMemory]) -> str:
     """One memory per line, with its date in front: what other assistants ask people to paste."""
-    return "".join(f"[{(kept.said_at or kept.created_at):%Y-%m-%d}] - {kept.content}\n" for kept in memories)
+    return "".join(f"[{(memory.said_at or memory.created_at):%Y-%m-%d}] - {memory.content}\n" for memory in memories)
 
 
 def as_markdown(memories: Sequence[WrittenMemory], wording: MemoryWording) -> str:
     """Memories by kind, each with the words it rests on."""
     parts = [f"# {wording.title}\n"]
-    for kind in sorted({kept.kind for kept in memories}):
+    for kind in sorted({memory.kind for memory in memories}):
         parts.append(f"\n## {wording.heading(kind)}\n")
-        for kept in memories:
-            if kept.kind == kind:
-                ended = kept.valid_to or kept.until
+        for memory in memories:
+            if memory.kind == kind:
+                ended = memory.valid_to or memory.until
                 end = wording.until.replace("{when}", f"{ended:%Y-%m-%d}") if ended else ""
-                parts.append(f"- {kept.content}" + (f" ({end})" if end else ""))
-                parts += [f"  > {' '.join(quote.split())}" for quote in kept.quotes]
+                parts.append(f"- {memory.content}" + (f" ({end})" if end else ""))
+                parts += [f"  > {' '.join(quote.split())}" for quote in memory.quotes]
     return "\n".join(parts) + "\n"
 
 
@@ -87,19 +87,19 @@ def as_json(memories: Sequence[WrittenMemory]) -> str:
     """All fields of every memory."""
     rows: list[dict[str, Any]] = [
         {
-            "memory_id": kept.memory_id,
-            "memory_type": kept.kind,
-            "content": kept.content,
-            "confidence": kept.confidence,
-            "importance": kept.importance,
-            "created_at": utc_text(kept.created_at),
-            "said_at": utc_text(kept.said_at) if kept.said_at else None,
-            "valid_from": utc_text(kept.valid_from) if kept.valid_from else None,
-            "valid_to": utc_text(kept.valid_to) if kept.valid_to else None,
-            "until": kept.until.isoformat() if kept.until else None,
-            "quotes": list(kept.quotes),
+            "memory_id": memory.memory_id,
+            "memory_type": memory.kind,
+            "content": memory.content,
+            "confidence": memory.confidence,
+            "importance": memory.importance,
+            "created_at": utc_text(memory.created_at),
+            "said_at": utc_text(memory.said_at) if memory.said_at else None,
+            "valid_from": utc_text(memory.valid_from) if memory.valid_from else None,
+            "valid_to": utc_text(memory.valid_to) if memory.valid_to else None,
+            "until": memory.until.isoformat() if memory.until else None,
+            "quotes": list(memory.quotes),
         }
-        for kept in memories
+        for memory in memories
     ]
     return json.dumps({"memories": rows}, ensure_ascii=False, indent=2)
 
@@ -109,20 +109,20 @@ def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str,
     store = _Store(
         [
             PortableFact(
-                id=f"memory-{kept.memory_id}",
+                id=f"memory-{memory.memory_id}",
                 episode_id="",
                 subject="user",
-                predicate=kept.kind,
-                obj=kept.content,
-                text=kept.content,
-                t_valid_from=kept.valid_from or kept.said_at or kept.created_at,
-                t_valid_to=kept.valid_to,
-                confidence=kept.confidence,
-                importance=kept.importance,
-                created_at=kept.created_at,
-                event_time=kept.said_at,
+                predicate=memory.kind,
+                obj=memory.content,
+                text=memory.content,
+                t_valid_from=memory.valid_from or memory.said_at or memory.created_at,
+                t_valid_to=memory.valid_to,
+                confidence=memory.confidence,
+                importance=memory.importance,
+                created_at=memory.created_at,
+                event_time=memory.said_at,
             )
-            for kept in memories
+            for memory in memories
         ],
         [
             Tombstone(
