@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.chat.turns.progress import Progress
-from webapp.conversations.tool_records import arguments_line, heard, sources_of
+from webapp.conversations.tool_records import arguments_line, outside_texts, sources_of
 
 CALLS = [
     {"tool_name": "web_search", "output": {"text": "found", "sources": [{"url": "https://a.org/", "title": "A"}] * 2}},
@@ -23,7 +23,7 @@ def test_sources_are_named_once_those_that_were_read_first() -> None:
 
 
 def test_what_was_heard_is_text_from_outside() -> None:
-    assert heard(CALLS) == ["found", "read"]
+    assert outside_texts(CALLS) == ["found", "read"]
 
 
 def test_what_was_given_in_a_line() -> None:
