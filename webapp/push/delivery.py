@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from io import BytesIO
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from sqlalchemy import delete, or_, select
@@ -21,6 +22,9 @@ from webapp.i18n.request_language import use_language
 from webapp.network import outbound
 from webapp.push import service
 from webapp.push.models import PushSubscription
+
+if TYPE_CHECKING:
+    from webpush import WebPush
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +50,8 @@ def notify(message_id: int) -> int:
     if found is None:
         return 0
     text, rows = found
-    statuses = {row.subscription_id: _send(row, text, message_id) for row in rows}
+    sender = _sender()
+    statuses = {row.subscription_id: _send(sender, row, text, message_id) for row in rows}
     ended = [subscription_id for subscription_id, status in statuses.items() if status in GONE]
     if ended:
         with write_transaction():
@@ -90,12 +95,17 @@ def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
     return json.dumps(text, ensure_ascii=False), rows
 
 
-def _send(row: PushSubscription, text: str, message_id: int) -> int | None:
-    """Return how a browser's maker answered; None without an answer."""
-    from webpush import WebPush, WebPushSubscription  # noqa: PLC0415 - only for whoever notifies
+def _sender() -> WebPush:
+    from webpush import WebPush  # noqa: PLC0415 - only for whoever notifies
 
     private, public = service.key_pair()
-    sender = WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(LASTS.total_seconds()))
+    return WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(LASTS.total_seconds()))
+
+
+def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) -> int | None:
+    """Return how a browser's maker answered; None without an answer."""
+    from webpush import WebPushSubscription  # noqa: PLC0415 - as above
+
     keys = {"p256dh": row.p256dh, "auth": row.auth}
     made = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
     headers = {**made.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}

@@ -11,6 +11,7 @@ import pytest
 from testkit.people import ApiClient, Person
 from tests.cli.client.test_commands import Shell, failed
 from tests.support.live import LiveServer
+from webapp.cli.client import sync
 from webapp.cli.client.sync import IGNORE, STATE
 
 
@@ -115,6 +116,25 @@ def test_what_cannot_be_read_is_said_and_the_rest_goes_on(
     done = shell("sync", folder, "--space", "House")
     assert done.returncode == 0 and done.stdout.startswith("refused\ta.bin\t")
     assert set(documents(client, space)) == {"roof.md", "garden/bees.txt"}
+
+
+def test_a_file_of_somebody_else_is_said_and_one_of_the_same_name_is_replaced(
+    shell: Shell, client: ApiClient, space: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post(f"/api/spaces/{space}/documents", json={"title": "roof.md", "content": "By hand."})
+    digest_of = sync._digest
+
+    def refuse(path: Path) -> str:
+        if path.name == "bees.txt":
+            raise PermissionError(13, "Permission denied")
+        return digest_of(path)
+
+    monkeypatch.setattr(sync, "_digest", refuse)
+    assert shell("sync", folder, "--space", "House").stdout.splitlines() == [
+        "replaced\troof.md",
+        "refused\tgarden/bees.txt\tIt cannot be read: Permission denied.",
+    ]
+    assert text(client, space, documents(client, space)["roof.md"]) == "The roof was tiled in 2019."
 
 
 def test_unknown_spaces_strangers_and_a_broken_state_are_refused(

@@ -87,7 +87,7 @@ def place_of(
     if space is None:
         lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion())
         lookups.asked = since
-        return Place(known=_known(lookups, user_id, since), standing=standing)
+        return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
         known = _made(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=known, standing=standing)
@@ -131,10 +131,10 @@ def read_ahead(user_id: int, version: int) -> None:
     standing_instructions(user_id, version, 0)
     lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion(asked=before.asked))
     for since in (now(), lookups.asked):
-        _known(lookups, user_id, since)
+        _memories_at(lookups, user_id, since)
 
 
-def _known(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
+def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
     """Return what is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.

@@ -40,8 +40,9 @@ class Synced(TypedDict):
 def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Keep the documents of a space like the files of FOLDER: add, replace and remove what changed.
 
-    A document is called like its path. Hidden files and what a .commonplaceignore names (a pattern a line, as *.tmp or
-    drafts/) are left out. Nothing is removed that was not added from here; .commonplace-sync.json says what was.
+    A document is called like its path, and takes the place of one with the same name. Hidden files and what a
+    .commonplaceignore names (a pattern a line, as *.tmp or drafts/) are left out. Of documents without a file those are
+    removed that were added from here, which .commonplace-sync.json lists.
     """
     there = server(context)
     space_id = _space_id(there, space)
@@ -72,7 +73,11 @@ class _Sync:
         documents = _documents(self._there, self._space_id)
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
-            digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()
+            try:
+                digest = _digest(self._folder / name)
+            except OSError as error:
+                yield "refused", name, f"It cannot be read: {error.strerror}."
+                continue
             known = self.synced.get(name)
             if known is not None and known["digest"] == digest and known["document_id"] in documents:
                 continue
@@ -158,6 +163,11 @@ def _files(folder: Path) -> list[str]:
         paths = ((within / name).as_posix() for name in sorted(names) if not (Path(where) / name).is_symlink())
         found += [path for path in paths if not _is_ignored(path, patterns)]
     return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:

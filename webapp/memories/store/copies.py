@@ -212,8 +212,8 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
         if isinstance(part, list):
             return [strip(item, about) for item in part]
         if isinstance(part, str) and part != GONE:
-            wordings = canonical_statement(part)
-            if about or any(form == wordings or (len(form) >= _TELLING and form in wordings) for form in forms):
+            canonical = canonical_statement(part)
+            if about or any(form == canonical or (len(form) >= _TELLING and form in canonical) for form in forms):
                 return GONE
         return part
 
