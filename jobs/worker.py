@@ -62,7 +62,7 @@ def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> 
     lower_priority(nice)
     app = worker_app()
     with app.app_context():
-        warm_up(streams=False)  # in the parent, once: every process that runs jobs would pay half a second for it
+        warm_up(jobs=True)  # in the parent, once: every process that runs jobs would pay half a second for it
         configure_mappers()
         gc.collect()
         gc.freeze()

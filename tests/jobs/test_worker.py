@@ -99,7 +99,7 @@ def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
     monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
     monkeypatch.setattr(worker, "take_forks_along", lambda: None)
-    monkeypatch.setattr(worker, "warm_up", lambda *, streams: done.append("sdk") if streams else None)
+    monkeypatch.setattr(worker, "warm_up", lambda *, jobs: None if jobs else done.append("sdk"))
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
     monkeypatch.setattr(worker, "worker_app", lambda: done.append("app") or app)
     monkeypatch.setattr(worker, "run_all", lambda *_others: done.append("workers"))

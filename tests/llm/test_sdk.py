@@ -8,10 +8,11 @@ import sys
 from testkit.processes import ROOT
 
 
-def test_a_process_that_never_streams_is_spared_the_client_of_streams() -> None:
+def test_it_is_loaded_when_asked_for_and_a_worker_has_what_streams_too() -> None:
+    """A scheduled turn streams from its model as any other does."""
     code = (
-        "import sys; from webapp.llm.sdk import warm_up; before = 'openai' in sys.modules; warm_up(streams=False); "
+        "import sys; from webapp.llm.sdk import warm_up; before = 'openai' in sys.modules; warm_up(jobs=True); "
         "print(before, 'openai' in sys.modules, 'aiohttp.client' in sys.modules)"
     )
     child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert child.stdout.split() == ["False", "True", "False"], child.stderr
+    assert child.stdout.split() == ["False", "True", "True"], child.stderr

@@ -14,8 +14,10 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
+from testkit.processes import wait_until
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import load, write_fixture
+from tests.support.live import LiveServer
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
@@ -421,3 +423,17 @@ def test_old_runs_are_forgotten(
     client.post(f"/api/schedules/{made['schedule_id']}/run")
     run_jobs()
     assert len(runs(client, made["schedule_id"])) == 2
+
+
+def test_a_real_worker_sends_it(live_server: LiveServer, client: ApiClient, model: ServerHandle, app: Flask) -> None:
+    """Not within this process, which has everything loaded that a worker may lack."""
+    model.script(reply="A good week.")
+    made = make(client)
+    assert client.post(f"/api/schedules/{made['schedule_id']}/run").status_code == 202
+    ends = ("done", "failed")
+    number, log = made["schedule_id"], live_server.log
+    wait_until(lambda: runs(client, number)[0]["status"] in ends, "the end of the run", log=log)
+    (run,) = runs(client, made["schedule_id"])
+    assert (run["status"], run["problem"]) == ("done", None)
+    with app.app_context():
+        assert db.session.get_one(Message, run["message_id"]).content == "A good week."

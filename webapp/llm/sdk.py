@@ -7,7 +7,6 @@ not pay.
 from __future__ import annotations
 
 import json
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +23,15 @@ if TYPE_CHECKING:
 _PLACEHOLDER_KEY = "not-needed"
 
 
-def warm_up(*, streams: bool = True) -> None:
-    """Import the SDK now; a process that streams calls this at startup, or its first turn would block the loop.
+def warm_up(*, jobs: bool = False) -> None:
+    """Import the SDK now, at the start of a process, or its first turn would block the loop.
 
-    A process that does not stream is spared aiohttp, 8 MB that the SDK imports if installed: `async_client` fails
-    there. What `sync_client` needs is loaded instead, for all processes forked from this one.
+    With `jobs` also what `sync_client` needs, for all processes forked from this one.
     """
-    if not streams:
-        sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type]  # Python's mark for a module not to be imported
     import openai  # noqa: PLC0415
 
     del openai
-    if not streams:
+    if jobs:
         _certificates()
 
 
