@@ -353,7 +353,7 @@ def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -
     assert client.get(place).json["next_at"] == made["next_at"]
 
 
-def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
+def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: Callable) -> None:
     browser = login(user)
     assert "No schedules yet" in browser.get("/schedules").text
     page = browser.get("/schedules/new?content=Water the plants").text
@@ -361,8 +361,13 @@ def test_the_pages(client: ApiClient, user: Person, login: Callable) -> None:
     talk = client.post("/api/conversations", json={}).json["conversation_id"]
     client.post(f"/api/conversations/{talk}/messages", json={"content": "What is in the news?"})
     assert "What is in the news?" in browser.get(f"/schedules/new?conversation_id={talk}").text
-    assert f"/schedules/new?conversation_id={talk}" in browser.get(f"/c/{talk}").text
+    asked = client.get(f"/api/conversations/{talk}/messages").json["messages"][0]
+    page = browser.get(f"/c/{talk}").text
+    assert f"/schedules/new?conversation_id={talk}" in page
+    assert (entry := f"/schedules/new?message_id={asked['message_id']}") in page
+    assert "What is in the news?" in browser.get(entry).text
     assert browser.get("/schedules/new?conversation_id=99999").status_code == 404
+    assert login(make_user()).get(entry).status_code == 404
     form = {"csrf_token": csrf_token(page), "content": "Water the plants", "repeat": "weekly"}
     wrong = browser.post("/schedules/new", data={**form, "starts_at": "2020-01-01T10:00", "repeat": "once"})
     assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import cookieless, current_user_id, login_required, public
+from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
@@ -99,11 +100,13 @@ def change_calendar() -> ViewResult:
 @blueprint.get("/schedules/new")
 @login_required
 def new() -> ViewResult:
-    """The form for a new schedule; its message is what was asked last in `conversation_id`, a saved prompt, or
-    `content`.
+    """The form for a new schedule; its message is that of `message_id`, what was asked last in `conversation_id`, a
+    saved prompt, or `content`.
     """
     content, title = request.args.get("content", "")[:8_000], ""
-    if (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
+    if (message_id := parse_id(request.args.get("message_id"))) is not None:
+        content = get_message(current_user_id(), message_id).content
+    elif (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
         content = service.last_message(current_user_id(), conversation_id)
     elif (saved_prompt_id := parse_id(request.args.get("saved_prompt_id"))) is not None:
         saved = get_prompt(current_user_id(), saved_prompt_id).prompt
