@@ -6,10 +6,11 @@ import json
 import re
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from testkit.people import csrf_token, post_form
 from tests.conversations.test_paging import queries
+from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.http.validation import MAX_TEXT_BYTES
@@ -320,6 +321,21 @@ def test_somebody_elses_messages_are_unknown(browser, login, make_user, model):
             answer = stranger.open(path.format(message=message, reply=reply), method=method, data=data, headers=headers)
             assert answer.status_code == 404, path
             assert "secret" not in answer.text
+
+
+def test_a_prompt_is_shown_by_its_shares(app, browser, model):
+    model.script(reply="Here.")
+    _, _, reply = asked(browser)
+    for place in (f"/messages/{reply}/prompt", f"/messages/{reply}/used"):
+        page = browser.get(place).text
+        bars = re.findall(r'<rect class="share-(\w+)" x="([\d.]+)" width="([\d.]+)"', page)
+        assert [name for name, _, _ in bars][0 :: len(bars) - 1] == ["instructions", "messages"], place
+        assert sum(float(width) for _, _, width in bars) == pytest.approx(100, abs=0.1)
+        assert all(f'<li class="share-{name}">' in page for name, _, _ in bars)
+    with app.app_context(), write_transaction():
+        db.session.execute(delete(PipelineStep))
+    for place in (f"/messages/{reply}/prompt", f"/messages/{reply}/used"):
+        assert 'class="share-' not in browser.get(place).text
 
 
 def test_a_message_opens_where_it_stands(browser, model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,15 @@ SECTIONS = N_(
         "overhead": "Between the parts",
     }
 )
+SHARES = {
+    "instructions": (SECTIONS["instructions"], ("instructions", "standing", "overhead")),
+    "known": (SECTIONS["known"], ("known", "facts")),
+    "retrieved": (SECTIONS["retrieved"], ("retrieved",)),
+    "files": (SECTIONS["files"], ("files",)),
+    "messages": (N_("The conversation"), ("summaries", "messages")),
+}
+"""The shares a prompt is shown in: each with its label and the sections it adds up."""
+
 STEPS = N_(
     {
         "context": "Putting the prompt together",
@@ -53,21 +63,46 @@ class SectionView:
     percent: int
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of a prompt: `name` is its key in SHARES; start and percent in hundredths of the whole."""
+
+    name: str
+    label: str
+    start: float
+    percent: float
+
+
 @blueprint.app_context_processor
 def _steps() -> dict[str, Any]:
     """Return what the templates of receipts can call."""
-    return {"looked_up": retrieval_summary}
+    return {"looked_up": retrieval_summary, "prompt_shares": lambda message_id: shares_of(_step(message_id, "context"))}
+
+
+def shares_of(context: Mapping[str, Any]) -> list[Share]:
+    """Return the shares of a prompt in the order it is read, as its `context` step recorded them, if it did."""
+    tokens = {item["name"]: int(item.get("tokens") or 0) for item in context.get("sections", ())}
+    total, at, shares = sum(tokens.values()), 0.0, []
+    for name, (label, sections) in SHARES.items():
+        if part := sum(tokens.get(section, 0) for section in sections):
+            shares.append(Share(name, label, round(at, 2), round(100 * part / total, 2)))
+            at += 100 * part / total
+    return shares
 
 
 def retrieval_summary(message_id: int | None) -> dict[str, Any]:
     """Return how retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was
     none.
     """
+    return _step(message_id, "retrieval")
+
+
+def _step(message_id: int | None, name: str) -> dict[str, Any]:
     if message_id is None:
         return {}
     return (
         db.session.scalar(
-            select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == "retrieval")
+            select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == name)
         )
         or {}
     )
@@ -102,6 +137,7 @@ def prompt(message_id: int) -> ViewResult:
         "total": data.get("tokens"),
         "budget": data.get("budget"),
         "prompt": data.get("prompt") or [],
+        "shares": shares_of(data),
         "left_out": data.get("left_out") or [],
         "took": took,
     }

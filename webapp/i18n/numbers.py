@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from babel import Locale
-from babel.numbers import format_currency, format_decimal
+from babel.numbers import format_currency, format_decimal, format_percent
 
 from webapp.i18n import LANGUAGES, SOURCE
 
@@ -19,6 +19,13 @@ def locale_of(language: str) -> Locale:
 def number(value: float, language: str = SOURCE) -> str:
     """A number with its digits grouped: "12,345", "12.345"."""
     return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
+
+
+def percent(value: float, language: str = SOURCE) -> str:
+    """Return a share of 100 in whole percent, what is less than one as "<1%"."""
+    few, shown = 0 < value < 1, max(1, round(value)) if value else 0
+    words = f"{shown}%" if language == SOURCE else str(format_percent(shown / 100, locale=locale_of(language)))
+    return f"<{words}" if few else words
 
 
 def round_count(value: int) -> int:

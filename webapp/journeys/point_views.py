@@ -109,6 +109,11 @@ class PointView:
         return self.set_aside == "skip" and not self.is_settled
 
     @property
+    def stage(self) -> str:
+        """Return how far it is: covered, aside (the user does not want it), begun or open."""
+        return "covered" if self.is_settled else "aside" if self.is_skipped else "begun" if self.evidence else "open"
+
+    @property
     def new_goals(self) -> list[str]:
         """Goals and criteria that were added after the point was settled."""
         if self.settled_for is None or not self.state.is_addressed:

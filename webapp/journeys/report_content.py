@@ -35,6 +35,12 @@ class Answer:
     is_skipped: bool = False
     unclear: Sequence[str] = ()
 
+    @property
+    def stage(self) -> str:
+        """Return how far it is, as `PointView.stage` does."""
+        is_begun = self.statements or self.values or self.quotes
+        return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if is_begun else "open"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, Select, func, literal, select, union_all
+from sqlalchemy import CompoundSelect, Row, Select, func, literal, select, union_all
 
 from webapp.db.base import db
 from webapp.i18n.marks import N_
@@ -38,6 +38,42 @@ class Group:
 
     title: str
     parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A kind of memory: its name, how many are in use (counted up to COUNTED_TO + 1), and the newest of them."""
+
+    kind: str
+    name: str
+    count: int
+    newest: Memory
+
+
+def tiles(user_id: int) -> list[Tile]:
+    """Return the kinds that a user has memories of, the most frequent first."""
+    found = db.session.execute(_by_kind(user_id)).all()
+    rows = select(Memory).where(Memory.memory_id.in_([row.newest for row in found])).options(*lists.FOR_LISTS)
+    newest = {row.memory_id: row for row in db.session.scalars(rows)}
+    shown = [
+        Tile(row.kind, _title(_(texts.KINDS[row.kind])), row.number, newest[row.newest])
+        for row in found
+        if row.newest in newest
+    ]
+    return sorted(shown, key=lambda tile: -tile.count)
+
+
+def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
+    """Count each kind and find its newest memory, along the index of kinds: a long memory is not read."""
+    queries = []
+    for kind in texts.KINDS:
+        query = MemoryQuery(memory_type=kind, needs_review=False)
+        ids = select(Memory.memory_id).where(Memory.user_id == user_id, *lists.conditions(user_id, query))
+        along = lists.use_list_index(ids, MemoryQuery(memory_type=kind))
+        newest = along.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(1).scalar_subquery()
+        number = select(func.count()).select_from(along.limit(COUNTED_TO + 1).subquery()).scalar_subquery()
+        queries.append(select(literal(kind).label("kind"), number.label("number"), newest.label("newest")))
+    return union_all(*queries)
 
 
 def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:

@@ -9,6 +9,8 @@ from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.http.views import ViewResult, wants_partial
 from webapp.memories.portrait import service
+from webapp.memories.showing.cards import COUNTED_TO
+from webapp.memories.showing.facets import tiles
 
 blueprint = Blueprint("portrait_pages", __name__)
 
@@ -17,8 +19,7 @@ blueprint = Blueprint("portrait_pages", __name__)
 @login_required
 def page() -> ViewResult:
     """Return what is known of the person, or, while it is being written, the part of the page that asks again."""
-    template = "_portrait" if wants_partial() else "portrait"
-    return render_template(f"memories/{template}.html", portrait=service.portrait_of(current_user_id()))
+    return _page()
 
 
 @blueprint.post("/memories/portrait")
@@ -34,6 +35,14 @@ def write() -> ViewResult:
         problem, status = error.detail, error.status
     if not problem and not wants_partial():
         return redirect(url_for(".page"), 303)
-    template = "_portrait" if wants_partial() else "portrait"
-    shown = service.portrait_of(current_user_id())
-    return render_template(f"memories/{template}.html", portrait=shown, refused=problem), status
+    return _page(problem), status
+
+
+def _page(refused: str = "") -> str:
+    user_id = current_user_id()
+    portrait = service.portrait_of(user_id)
+    if wants_partial():
+        return render_template("memories/_portrait.html", portrait=portrait, refused=refused)
+    return render_template(
+        "memories/portrait.html", portrait=portrait, refused=refused, tiles=tiles(user_id), most=COUNTED_TO
+    )
