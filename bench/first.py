@@ -42,27 +42,18 @@ Before = Callable[[int], str]
 
 def first_tokens(database: str) -> bool:
     """Measure every case on one database; returns whether the promises held."""
-    kept = []
-    with running(database=database) as stack:
-        remember(stack)
-        kept.append(_case(stack, f"{MEMORIES:,} memories", database, lambda _number: stack.token))
+    held = []
     with running(database=database) as stack:
         remember(stack)
         connect(stack)
-        kept.append(_case(stack, f"{CONNECTIONS} connections", database, lambda _number: stack.token))
+        held.append(_case(stack, f"{CONNECTIONS} connections", database, lambda _number: stack.token))
     with running(database=database, worker=True) as stack:
-        people = _people(stack, ALONE + WARM_UP)
-        kept.append(_case(stack, "a new person each time, the jobs running", database, lambda number: people[number]))
+        newcomers = people(stack, ALONE + WARM_UP)
+        held.append(_case(stack, "a new person each time, the jobs running", database, lambda at: newcomers[at]))
         remember(stack)
-        kept.append(
-            _case(
-                stack,
-                f"{MEMORIES:,} memories and one more each turn, the jobs running",
-                database,
-                one_more(stack),
-            )
-        )
-    return all(kept)
+        more = one_more(stack)
+        held.append(_case(stack, f"{MEMORIES:,} memories and one more each turn, the jobs running", database, more))
+    return all(held)
 
 
 def connect(stack: Stack) -> None:
@@ -111,7 +102,7 @@ def one_more(stack: Stack) -> Before:
     return add
 
 
-def _people(stack: Stack, count: int) -> list[str]:
+def people(stack: Stack, count: int) -> list[str]:
     """Create accounts; returns a token for each."""
     app = create_app(Settings.from_env(stack.environment))
     tokens = []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 _STAMP = re.compile(rb"(\d+):(\d+) ")
+_WORDS = re.compile(rb'"content":\s*"[^"]')
 _things = itertools.count(1)
 
 
@@ -27,18 +28,21 @@ class Stream:
     failure: str = ""
 
 
-def chat_request(url: str, token: str) -> Callable[[int], bytes]:
-    """The request that starts a turn and streams it; the question is new each time, so it has to be embedded."""
-    return lambda number: _post(url, "/api/chat/stream", {"message": question(number)}, token)
+def chat_request(url: str, *tokens: str) -> Callable[[int], bytes]:
+    """Return the request that starts a turn and streams it, each from the next person in turn.
+
+    The question is new each time, so it has to be embedded.
+    """
+    return lambda number: _post(url, "/api/chat/stream", {"message": question(number)}, tokens[number % len(tokens)])
 
 
-def model_request(url: str, model: str) -> Callable[[int], bytes]:
-    """The same question put to the model server directly."""
+def model_request(url: str, model: str, key: str = "bench") -> Callable[[int], bytes]:
+    """Return the same question put to a model server directly."""
     path = urlsplit(url).path + "/chat/completions"
 
     def make(number: int) -> bytes:
         messages = [{"role": "user", "content": question(number)}]
-        return _post(url, path, {"model": model, "stream": True, "messages": messages}, "bench")
+        return _post(url, path, {"model": model, "stream": True, "messages": messages}, key)
 
     return make
 
@@ -60,7 +64,10 @@ def _post(url: str, path: str, body: dict, token: str) -> bytes:
 async def run(
     url: str, request: Callable[[int], bytes], streams: int, *, spread: float, limit: float, tokens: int
 ) -> list[Stream]:
-    """Start streams evenly over `spread` seconds and read each to its end, for at most `limit` seconds."""
+    """Start streams evenly over `spread` seconds and read each to its end, for at most `limit` seconds.
+
+    The end of a stream is `tokens` of them, each with the stamp of the scripted model, or [DONE] if it is 0.
+    """
     address = urlsplit(url)
 
     async def one(number: int) -> Stream:
@@ -91,6 +98,14 @@ async def _read(host: str | None, port: int | None, request: bytes, stream: Stre
         while chunk := await reader.read(65_536):
             arrived, wall = time.monotonic_ns(), time.time_ns()
             data = rest + chunk
+            if not tokens:
+                if stream.first_token is None and _WORDS.search(data):
+                    stream.first_token = (arrived - started) / 1e6
+                stream.finished = b"[DONE]" in data
+                if stream.finished:
+                    return
+                rest = data[-200:]
+                continue
             end = 0
             for found in _STAMP.finditer(data):
                 end = found.end()

@@ -2,53 +2,106 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from bench import load
-from bench.first import first_tokens
+from bench.first import first_tokens, people
 from bench.report import percentile, table, verdict
 from bench.stack import MODEL, Stack, running
 
 RATE = 20
 SECONDS = 10
 LEVELS = (50, 150, 300, 512)
-BURST = 150
+BURSTS = {50: 150, 150: 600}
+"""How many people ask within a second, and the milliseconds to the first token promised to half of them."""
+LONE_TURNS = 15
+LONE_PAUSE = 2.0
 
 
-def main() -> bool:
-    """Measure first tokens alone, streams at each level, and a burst of new chats; returns if the promises held."""
-    kept = []
+@dataclass(frozen=True)
+class Peer:
+    """Another program that speaks OpenAI's API and relays to a model: its base URL, a key, and the model's name."""
+
+    url: str
+    key: str
+    model: str
+
+
+def main(arguments: Sequence[str] = ()) -> bool:
+    """Measure bursts of people, streams at each level, lone turns and first tokens; returns if the promises held."""
+    peer = _peer(arguments)
+    held = []
     for database in ("sqlite", "mariadb"):
-        with running(database=database) as stack:
-            kept.append(_burst(stack, database))
+        with running(database=database, worker=True) as stack:
+            stack.script(tokens=RATE, stamp=True, tokens_per_second=RATE)
+            tokens = people(stack, max(BURSTS))
+            held += [_burst(stack, database, tokens[:count]) for count in BURSTS]
             if database == "mariadb":
-                kept.append(_levels(stack))
-        kept.append(first_tokens(database))
-    return all(kept)
+                held.append(_lone_turns(stack, tokens))
+                held.append(_levels(stack, tokens))
+            if peer and database == "sqlite":
+                _peer_bursts(peer)
+        held.append(first_tokens(database))
+    return all(held)
 
 
-def _burst(stack: Stack, database: str) -> bool:
-    stack.script(tokens=RATE, stamp=True, tokens_per_second=RATE)
-    streams = asyncio.run(
-        load.run(stack.url, load.chat_request(stack.url, stack.token), BURST, spread=1.0, limit=30, tokens=RATE)
+def _peer(arguments: Sequence[str]) -> Peer | None:
+    parser = argparse.ArgumentParser(prog="python -m bench relay", description=main.__doc__)
+    parser.add_argument("--peer", help="base URL of another program, which is given the same bursts")
+    parser.add_argument("--peer-key", default="bench")
+    parser.add_argument("--peer-model", default=MODEL)
+    given = parser.parse_args(list(arguments))
+    return Peer(given.peer, given.peer_key, given.peer_model) if given.peer else None
+
+
+def _burst(stack: Stack, database: str, tokens: Sequence[str]) -> bool:
+    """Have each of these people begin a conversation within one second, with the jobs of all of them running."""
+    request = load.chat_request(stack.url, *tokens)
+    count, most = len(tokens), BURSTS[len(tokens)]
+    title = f"{count} people begin to chat within a second, {database}"
+    failed, half = _ask_at_once(title, stack.url, request, count, RATE)
+    return verdict(
+        f"{database}: none of {count} people fails, first token p50 under {most} ms", not failed and half < most
     )
+
+
+def _peer_bursts(peer: Peer) -> None:
+    """Ask another program the same, over http; whatever its model says counts."""
+    for count in BURSTS:
+        request = load.model_request(peer.url, peer.model, peer.key)
+        _ask_at_once(f"{count} requests within a second, {peer.url}", peer.url, request, count, 0)
+
+
+def _ask_at_once(title: str, url: str, request: Callable[[int], bytes], count: int, tokens: int) -> tuple[int, float]:
+    streams = asyncio.run(load.run(url, request, count, spread=1.0, limit=60, tokens=tokens))
     first = [stream.first_token for stream in streams if stream.first_token is not None]
     failed = sum(not stream.finished for stream in streams)
-    table(
-        f"{BURST} new chats within one second, {database}",
-        ("failed", "first token p50 ms", "p95 ms", "max ms"),
-        [
-            (failed, percentile(first, 50), percentile(first, 95), max(first, default=float("nan"))),
-        ],
-    )
-    return verdict(
-        f"{database}: none of {BURST} new chats fails, first token p50 under 100 ms",
-        not failed and percentile(first, 50) < 100,
-    )
+    row = (failed, percentile(first, 50), percentile(first, 95), max(first, default=float("nan")))
+    table(title, ("failed", "first token p50 ms", "p95 ms", "max ms"), [row])
+    time.sleep(5)  # the jobs of one burst are not those of the next
+    return failed, percentile(first, 50)
 
 
-def _levels(stack: Stack) -> bool:
+def _lone_turns(stack: Stack, tokens: Sequence[str]) -> bool:
+    """Measure the CPU of a turn that nobody else's disturbs, by process."""
+    stack.script(tokens=RATE, stamp=True)
+    asyncio.run(load.run(stack.url, load.chat_request(stack.url, *tokens), 2, spread=1, limit=30, tokens=RATE))
+    time.sleep(10)
+    before = {name: stack.usage(name)[0] for name in ("web", "worker")}
+    for number in range(LONE_TURNS):
+        request = load.chat_request(stack.url, tokens[number])
+        asyncio.run(load.run(stack.url, request, 1, spread=0, limit=30, tokens=RATE))
+        time.sleep(LONE_PAUSE)
+    each = {name: (stack.usage(name)[0] - before[name]) / LONE_TURNS * 1_000 for name in before}
+    table(f"CPU of a lone turn of {RATE} tokens, mariadb (ms)", tuple(each), [tuple(each.values())])
+    return verdict("a lone turn: web under 30 ms, jobs under 100 ms", each["web"] < 30 and each["worker"] < 100)
+
+
+def _levels(stack: Stack, tokens: Sequence[str]) -> bool:
     stack.script(tokens=RATE * SECONDS, stamp=True, tokens_per_second=RATE)
     rows, held = [], True
     for streams in LEVELS:
@@ -67,7 +120,7 @@ def _levels(stack: Stack) -> bool:
         started = time.monotonic()
         found = asyncio.run(
             load.run(
-                stack.url, load.chat_request(stack.url, stack.token), streams, spread=2, limit=90, tokens=RATE * SECONDS
+                stack.url, load.chat_request(stack.url, *tokens), streams, spread=2, limit=90, tokens=RATE * SECONDS
             )
         )
         elapsed = time.monotonic() - started

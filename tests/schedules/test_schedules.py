@@ -21,6 +21,7 @@ from tests.support.live import LiveServer
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
+from webapp.background.queues import enqueue_owed
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
@@ -49,8 +50,12 @@ def make_due(app: Flask, schedule_id: int, ago: timedelta = timedelta(minutes=1)
 
 
 def claim(app: Flask) -> int:
+    """Claim what is due and queue what waits, as the sweep does; returns how many were claimed."""
     with app.app_context():
-        return sending.claim_due()
+        claimed = sending.claim_due()
+        for run_id in sending.runs_to_resume():
+            enqueue_owed("scheduled_turn", run_id)
+        return claimed
 
 
 def runs(client: ApiClient, schedule_id: int) -> list[dict[str, Any]]:
@@ -246,13 +251,20 @@ def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient
     assert runs(client, made["schedule_id"])[0]["problem"] == "What it sent was deleted."
 
 
-def test_many_that_are_due_at_once_are_claimed_in_one_go(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_time(
+    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "BATCH", 2)
-    for _ in range(5):
-        make_due(app, make(client)["schedule_id"])
+    ids = [make(client)["schedule_id"] for _ in range(5)]
+    for schedule_id in ids:
+        make_due(app, schedule_id)
     assert claim(app) == 5 and claim(app) == 0
+    sent = []
+    for _ in range(3):
+        sent.append(sum(job.meta["name"] == "scheduled_turn" for job in run_jobs()))
+        assert claim(app) == 0
+    assert sent == [2, 2, 1]
+    assert all([run["status"] for run in runs(client, schedule_id)] == ["done"] for schedule_id in ids)
 
 
 def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select, true, update
+from sqlalchemy import Update, insert, select, true, update
 
 from webapp.accounts.models import User
 from webapp.accounts.tokens import is_in_use
@@ -29,9 +29,8 @@ from webapp.schedules.recurrence import next_time
 log = logging.getLogger(__name__)
 
 BATCH = 200
-CLAIM_SECONDS = 60.0
+CLAIM_SECONDS = 10.0
 LATE = timedelta(minutes=10)
-WAIT = timedelta(minutes=1)
 MOST_FAILURES = 5
 KEPT_RUNS = 200
 TURN_SECONDS = 600.0
@@ -39,14 +38,15 @@ TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent fo
 
 
 def claim_due(at: datetime | None = None) -> int:
-    """Claim what is due and queue it; returns how many. What was missed several times is due once, and late.
+    """Claim what is due; returns how many. What was missed several times is due once, and late.
 
-    Any number of processes may do this at once: the one that moves `next_at` on has it.
+    Any number of processes may do this at once: the one that moves `next_at` on has it. What does not fit into
+    CLAIM_SECONDS is left to the next sweep.
     """
     at, claimed = at or now(), 0
     until = time.monotonic() + CLAIM_SECONDS
     while due := _due(at):
-        claimed += sum(_claim(row, at) for row in due)
+        claimed += _claim(due, at)
         if len(due) < BATCH or time.monotonic() > until:
             break
     return claimed
@@ -57,43 +57,47 @@ def _due(at: datetime) -> Sequence[Any]:
         select(Schedule.schedule_id, Schedule.next_at, Schedule.rule, Schedule.starts_at, Schedule.zone)
         .join(User, User.user_id == Schedule.user_id)
         .where(Schedule.is_paused.is_(False), Schedule.next_at <= at, User.is_active == true())
-        .order_by(Schedule.next_at)
+        .order_by(Schedule.next_at, Schedule.schedule_id)
         .limit(BATCH)
     ).all()
     db.session.rollback()
     return due
 
 
-def _claim(row: Any, at: datetime) -> bool:
+def _claim(due: Sequence[Any], at: datetime) -> int:
+    """Move each of these on and add its run, in one transaction, unless another process has."""
+    with write_transaction():
+        rows = [
+            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": at - row.next_at > LATE}
+            for row in due
+            if rows_changed(_move(row, at)) == 1
+        ]
+        if rows:
+            db.session.execute(insert(ScheduleRun), rows)
+    return len(rows)
+
+
+def _move(row: Any, at: datetime) -> Update:
     try:
         following = next_time(row.rule, row.starts_at, row.zone, at)
     except (ValueError, KeyError, OverflowError):  # such as a zone that the tables no longer have
         log.exception("schedule without a next time", extra={"schedule_id": row.schedule_id})
         following = None
-    with write_transaction():
-        moved = update(Schedule).where(
-            Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at, Schedule.is_paused.is_(False)
-        )
-        if rows_changed(moved.values(next_at=following)) != 1:
-            return False  # another process has it
-        claimed = ScheduleRun(
-            schedule_id=row.schedule_id, due_at=row.next_at, status="waiting", is_late=at - row.next_at > LATE
-        )
-        db.session.add(claimed)
-        db.session.flush()
-        enqueue_after_commit("scheduled_turn", run_id=claimed.run_id)
-    return True
+    as_it_was = (Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at)
+    return update(Schedule).where(*as_it_was, Schedule.is_paused.is_(False)).values(next_at=following)
 
 
 def runs_to_resume() -> Sequence[int]:
-    """The claimed runs that have waited for a while, and those whose reply has ended without being noted."""
+    """Return the claimed runs that wait to be sent, and those whose reply has ended without being noted.
+
+    They are no more than BATCH, the first of those that wait: the queue is other people's too.
+    """
     has_ended = (ScheduleRun.status == "running") & (Message.message_id.is_(None) | (Message.status != "streaming"))
-    waits = (ScheduleRun.status == "waiting") & (ScheduleRun.due_at < now() - WAIT)
     return db.session.scalars(
         select(ScheduleRun.run_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
-        .where(has_ended | waits)
-        .order_by(ScheduleRun.due_at)
+        .where(has_ended | (ScheduleRun.status == "waiting"))
+        .order_by(ScheduleRun.due_at, ScheduleRun.run_id)
         .limit(BATCH)
     ).all()
 
