@@ -25,6 +25,7 @@ from webapp.db.base import db, get_or_raise, now, rows_changed, write_transactio
 from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
 from webapp.i18n.marks import N_
+from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
 
@@ -206,6 +207,7 @@ def _close(found: ScheduleRun, schedule: Schedule, problem: str | None, *, pause
     if reply is not None:
         happening |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
         enqueue_after_commit("push", message_id=reply.message_id)
+    mails.owe(found, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)
     if (pauses or schedule.failures >= MOST_FAILURES) and not schedule.is_paused:
         schedule.is_paused, schedule.paused_why = True, found.problem

@@ -68,6 +68,7 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
         zone=zone,
         is_standing=wanted.is_standing,
         journey=wanted.journey,
+        sends_mail=wanted.sends_mail,
         token_id=token_id,
     )
     _set_next(row, now())
@@ -88,7 +89,7 @@ def change_schedule(
     row.token_id = token_id
     _require_journey(user_id, given.get("journey"))
     timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
-    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey"):
+    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey", "sends_mail"):
         if name in given:
             setattr(row, name, given[name])
     if "repeat" in given or "rule" in given:
