@@ -14,14 +14,12 @@ from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
 from tests.mcp_server.test_tools import call, post, token
 from tests.schedules.test_schedules import claim, make, make_due
-from webapp.accounts import tokens
+from webapp.accounts import site, tokens
 from webapp.accounts.scopes import Scope
 from webapp.audit.models import AuditEvent
-from webapp.config import Settings
 from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.schedules import runs as sending
-from webapp.schedules import service
 from webapp.schedules.models import Schedule
 
 WATER = {"content": "Water the plants", "starts_at": "2036-12-01T18:00", "zone": "UTC"}
@@ -156,10 +154,9 @@ def test_what_cannot_be_scheduled_is_explained(
     assert client.get("/api/schedules").json == {"schedules": []}
 
 
-def test_there_are_only_so_many(
-    app: Flask, user: Person, anonymous: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service, "app_settings", lambda: Settings(schedules_per_person=1))
+def test_there_are_only_so_many(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    with app.app_context(), write_transaction():
+        site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     secret = token(app, user, "mcp", "chat")
     done(anonymous, secret, "create_schedule", **WATER)
     answer = call(anonymous, secret, "create_schedule", **WATER)

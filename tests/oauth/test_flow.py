@@ -305,7 +305,11 @@ def test_each_access_does_what_it_says(app: Flask, user: Person, browser: FlaskC
     }
     assert set(arguments) == set(TOOLS) - set(SCHEDULE_TOOLS)
     reads = {"search", "fetch", "get_context", "list_memories"}
-    may = {"mcp_read": reads, "mcp": reads | {"remember", "update_memory"}, "mcp_write": set(TOOLS) - set(SCHEDULE_TOOLS)}
+    may = {
+        "mcp_read": reads,
+        "mcp": reads | {"remember", "update_memory"},
+        "mcp_write": set(TOOLS) - set(SCHEDULE_TOOLS),
+    }
     statuses = {}
     for access, tools in may.items():
         secret = connect(browser, anonymous, access=access)["access_token"]
