@@ -17,7 +17,7 @@ from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, e
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
-from webapp.mcp_server.schemas import TOOLS
+from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 from webapp.network import outbound
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
@@ -303,9 +303,13 @@ def test_each_access_does_what_it_says(app: Flask, user: Person, browser: FlaskC
         "update_memory": {"memory_id": known, "content": "Lives in Lisbon"},
         "forget": {"memory_id": known},
     }
-    assert set(arguments) == set(TOOLS)
+    assert set(arguments) == set(TOOLS) - set(SCHEDULE_TOOLS)
     reads = {"search", "fetch", "get_context", "list_memories"}
-    may = {"mcp_read": reads, "mcp": reads | {"remember", "update_memory"}, "mcp_write": set(TOOLS)}
+    may = {
+        "mcp_read": reads,
+        "mcp": reads | {"remember", "update_memory"},
+        "mcp_write": set(TOOLS) - set(SCHEDULE_TOOLS),
+    }
     statuses = {}
     for access, tools in may.items():
         secret = connect(browser, anonymous, access=access)["access_token"]

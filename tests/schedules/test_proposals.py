@@ -85,3 +85,16 @@ def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: F
     ]
     with app.app_context():
         assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)
+
+
+def test_what_a_schedule_says_of_its_person_can_be_remembered(
+    client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    calls_tool(model, "remember", content="Is training for a marathon", quote="I am training for a marathon")
+    body = {"content": "I am training for a marathon. Plan my week.", "starts_at": "2036-12-01T18:00"}
+    number = client.post("/api/schedules", json=body).json["schedule_id"]
+    client.post(f"/api/schedules/{number}/run")
+    run_jobs()
+    assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
+    (kept,) = client.get("/api/memories").json["memories"]
+    assert kept["content"] == "Is training for a marathon"

@@ -18,15 +18,14 @@ from testkit.processes import wait_until
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import load, write_fixture
 from tests.support.live import LiveServer
+from webapp.accounts import site
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.background.queues import enqueue_owed
-from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.schedules import runs as sending
-from webapp.schedules import service
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.shell.upkeep import sweep
 
@@ -105,9 +104,10 @@ def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient, fiel
     assert client.get("/api/schedules").json == {"schedules": []}
 
 
-def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient) -> None:
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "custom", "rule": "FREQ=SECONDLY"}), 422)
-    monkeypatch.setattr(service, "app_settings", lambda: Settings(schedules_per_person=1))
+    with app.app_context(), write_transaction():
+        site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     make(client)
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
 

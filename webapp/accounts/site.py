@@ -11,6 +11,7 @@ from webapp.db.base import db
 from webapp.extensions import app_settings
 
 REGISTRATION_OPEN = "registration_open"
+SCHEDULES_PER_PERSON = "schedules_per_person"
 
 
 def get_setting(key: str, default: Any = None) -> Any:
@@ -31,6 +32,12 @@ def registration_is_open() -> bool:
     """
     configured = app_settings().registration_open
     return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
+
+
+def schedules_per_person() -> int:
+    """Return how many schedules a person may have: as an admin has set it, else as configured."""
+    found = get_setting(SCHEDULES_PER_PERSON)
+    return app_settings().schedules_per_person if found is None else int(found)
 
 
 def has_users() -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
+from contextlib import suppress
 from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
 
@@ -20,8 +22,15 @@ class MailAway(Exception):
     """The mail server cannot be reached or used at the moment; trying again may help."""
 
 
-def send(settings: Settings, to: str, subject: str, text: str) -> None:
-    """Hand a plain message to the mail server. Raises MailRefused, MailAway; neither names the recipient."""
+class MailLost(MailAway):
+    """The connection broke while the message was handed over: the mail server may have taken it."""
+
+
+def send(settings: Settings, to: str, subject: str, text: str, *, before: Callable[[], object] | None = None) -> None:
+    """Hand a plain message to the mail server. Raises MailRefused, MailAway; neither names the recipient.
+
+    `before` is called once the server is there and has let us in, before anything is handed over.
+    """
     import smtplib  # noqa: PLC0415  (few installations send mail, and those by one kind of job)
 
     message = EmailMessage()
@@ -31,6 +40,7 @@ def send(settings: Settings, to: str, subject: str, text: str) -> None:
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     context = ssl.create_default_context()
+    away: type[MailAway] = MailAway
     try:
         if settings.smtp_tls == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(
@@ -43,7 +53,12 @@ def send(settings: Settings, to: str, subject: str, text: str) -> None:
                 server.starttls(context=context)
             if settings.smtp_user:
                 server.login(settings.smtp_user, settings.smtp_password)
+            if before is not None:
+                before()
+            away = MailLost
             server.send_message(message)
+            with suppress(smtplib.SMTPException, OSError):  # the message has been taken, whatever comes now
+                server.quit()
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _ in error.recipients.values()]
         raise (MailRefused if all(code >= 500 for code in codes) else MailAway)(f"recipient refused: {codes}") from None
@@ -59,6 +74,6 @@ def send(settings: Settings, to: str, subject: str, text: str) -> None:
             "SSL_CERT_FILE may name a file with your own authority"
         ) from None
     except ssl.SSLError as error:
-        raise MailAway(f"no TLS with {settings.smtp_host}: {error.reason}; check SMTP_TLS and SMTP_PORT") from None
+        raise away(f"no TLS with {settings.smtp_host}: {error.reason}; check SMTP_TLS and SMTP_PORT") from None
     except (smtplib.SMTPException, OSError) as error:
-        raise MailAway(type(error).__name__) from None
+        raise away(type(error).__name__) from None

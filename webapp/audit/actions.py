@@ -40,6 +40,7 @@ class Action(StrEnum):
     ADMIN_CHANGED = "admin_changed"
     MEMORIES_READ = "memories_read"
     MEMORIES_CHANGED = "memories_changed"
+    SCHEDULES_CHANGED = "schedules_changed"
     EXPORT_MADE = "export_made"
     EXPORT_DOWNLOADED = "export_downloaded"
     IMPORT_MADE = "import_made"
@@ -81,6 +82,7 @@ WORDS: dict[str, str] = N_(
         Action.ADMIN_CHANGED: "Changed your data",
         Action.MEMORIES_READ: "Read memories",
         Action.MEMORIES_CHANGED: "Changed memories",
+        Action.SCHEDULES_CHANGED: "Changed schedules",
         Action.EXPORT_MADE: "Created an export",
         Action.EXPORT_DOWNLOADED: "Downloaded an export",
         Action.IMPORT_MADE: "Imported",

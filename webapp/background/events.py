@@ -1,4 +1,4 @@
-"""Events of somebody's conversations, memories and journeys, reported for others to pass on; ids, never text."""
+"""Events of somebody's conversations, memories, journeys and schedules, for others to pass on; ids, never text."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class Kind(StrEnum):
     MEMORY_CHANGED = "memory.changed"
     MEMORY_FORGOTTEN = "memory.forgotten"
     JOURNEY_SUMMARISED = "journey.summarised"
+    SCHEDULE_FINISHED = "schedule.finished"
+    SCHEDULE_FAILED = "schedule.failed"
+    SCHEDULE_PAUSED = "schedule.paused"
 
 
 happened = Signal()

@@ -94,6 +94,7 @@ JOBS: dict[str, JobSpec] = {
     "read_scans": JobSpec("jobs.files.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
     "scheduled_turn": JobSpec("jobs.schedules.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"),
+    "schedule_mail": JobSpec("jobs.schedules.mail_end", Queue.INDEX, timeout=150, retries=(10, 60), of="run_id"),
     "push": JobSpec("jobs.push.notify_browsers", Queue.INDEX, timeout=330, retries=(30, 300), of="message_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),

@@ -1,16 +1,29 @@
-"""The places where a program may look: in the spaces that its token names, or everywhere its person can."""
+"""The places where a program may look, in the spaces that its token names or everywhere, and the tools it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
+from webapp.accounts import scopes
 from webapp.accounts.auth import current_identity
 from webapp.errors import NotFound
+from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.scope import NO_SPACE, Scope
+
+SCHEDULES = "/api/schedules"
+
+
+def may_call(tool: str) -> bool:
+    """Return whether the token may call a tool at all: those for schedules take the scopes that their API asks for."""
+    if tool not in SCHEDULE_TOOLS:
+        return True
+    identity, method = current_identity(), "GET" if SCHEDULE_TOOLS[tool][2]["readOnlyHint"] else "POST"
+    wanted = scopes.required_scopes(method, SCHEDULES, "user")
+    return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
 
 
 def is_limited() -> bool:

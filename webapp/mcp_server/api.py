@@ -16,7 +16,7 @@ from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
 from webapp.http.views import ViewResult, absolute
-from webapp.mcp_server import protocol, read_tools, schemas, write_tools
+from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,12 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
     "remember": write_tools.remember,
     "update_memory": write_tools.update_memory,
     "forget": write_tools.forget,
+    "list_schedules": schedule_tools.list_schedules,
+    "create_schedule": schedule_tools.create_schedule,
+    "pause_schedule": schedule_tools.pause_schedule,
+    "resume_schedule": schedule_tools.resume_schedule,
+    "run_schedule": schedule_tools.run_schedule,
+    "delete_schedule": schedule_tools.delete_schedule,
 }
 
 
@@ -82,7 +88,7 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
     if call.method == "ping":
         return {}
     if call.method == "tools/list":
-        return {"tools": schemas.tool_list()}
+        return {"tools": schemas.tool_list(access.may_call)}
     if call.method == "tools/call":
         return _called(user_id, call)
     if call.method == "resources/list":

@@ -24,7 +24,7 @@ SHOWN = 20
 @login_required
 def index() -> str:
     """URLs, set-up instructions for common programs, and what programs have read or changed lately."""
-    wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED)
+    wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED, Action.SCHEDULES_CHANGED)
     events = db.session.scalars(
         select(AuditEvent)
         .where(AuditEvent.user_id == current_user_id(), AuditEvent.actor_kind == "token", AuditEvent.action.in_(wanted))

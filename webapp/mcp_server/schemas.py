@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.validation import Id, Line, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
+from webapp.schedules.schemas import NewSchedule
 
 
 class Arguments(BaseModel):
@@ -51,11 +53,42 @@ class GetContext(Arguments):
     space_id: Id | None = None
 
 
+class NoArguments(Arguments):
+    pass
+
+
+class OneSchedule(Arguments):
+    schedule_id: Id
+
+
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 _WRITES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+_REPEATS = {**_WRITES, "idempotentHint": True}
 _ENDS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
 
-TOOLS: dict[str, tuple[type[Arguments], str, dict[str, Any]]] = {
+Described = tuple[type[BaseModel], str, dict[str, Any]]
+"""The arguments of a tool, what it is for, and what it does to data."""
+
+SCHEDULE_TOOLS: dict[str, Described] = {
+    "list_schedules": (NoArguments, "Messages that are sent for the user at a time, those due next first.", _READS),
+    "create_schedule": (
+        NewSchedule,
+        (
+            "Have a message sent to the user's assistant at a time, once or again and again, only when the user asks "
+            "for it. The reply comes in a conversation of theirs. It ends with your token."
+        ),
+        _WRITES,
+    ),
+    "pause_schedule": (OneSchedule, "Send nothing until it is resumed.", _REPEATS),
+    "resume_schedule": (OneSchedule, "Send it again from now on, as long as your token lasts.", _REPEATS),
+    "run_schedule": (OneSchedule, "Send its message now, beside its times.", _WRITES),
+    "delete_schedule": (
+        OneSchedule,
+        "Delete a schedule, only when the user asks for it; the conversations it began stay.",
+        _ENDS,
+    ),
+}
+TOOLS: dict[str, Described] = {
     "search": (Search, "Search the user's memories, past conversations and documents by words and meaning.", _READS),
     "fetch": (Fetch, "The whole text of something that search found.", _READS),
     "get_context": (
@@ -78,18 +111,20 @@ TOOLS: dict[str, tuple[type[Arguments], str, dict[str, Any]]] = {
         _WRITES,
     ),
     "forget": (Forget, "Forget a memory for good, only when the user asks for it. Needs the right to write.", _ENDS),
+    **SCHEDULE_TOOLS,
 }
 
 
-def tool_list() -> list[dict[str, Any]]:
-    """The tools with the schemas of their arguments."""
+def tool_list(is_usable: Callable[[str], bool]) -> list[dict[str, Any]]:
+    """The usable tools with the schemas of their arguments."""
     return [
         {"name": name, "description": about, "inputSchema": _schema(model), "annotations": hints}
         for name, (model, about, hints) in TOOLS.items()
+        if is_usable(name)
     ]
 
 
-def _schema(model: type[Arguments]) -> dict[str, Any]:
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
     schema.pop("title", None)
     for field in schema["properties"].values():

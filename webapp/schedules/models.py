@@ -17,7 +17,7 @@ class Schedule(Base):
 
     `next_at` is when it is due next, empty after the last time. With `conversation_id` every message goes there,
     without it each begins a conversation, of `journey` (a slug) where one is named. `failures` counts those in a row;
-    `paused_why` says why it stopped by itself.
+    `paused_why` says why it stopped by itself. `sends_mail`: its owner gets a mail when it has run.
     `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
     """
 
@@ -40,12 +40,16 @@ class Schedule(Base):
     is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     paused_why: Mapped[str | None] = mapped_column(String(300))
     token_id: Mapped[int | None]
+    sends_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
 class ScheduleRun(Base):
-    """One time that a schedule was due: the reply it brought, or why there is none. `is_late`: it was missed before."""
+    """One time that a schedule was due: the reply it brought, or why there is none. `is_late`: it was missed before.
+
+    `mail_due_at`: from when on its owner is mailed that it has ended; empty if not, or no more.
+    """
 
     __tablename__ = "schedule_runs"
     __table_args__ = (
@@ -62,6 +66,7 @@ class ScheduleRun(Base):
     message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
     problem: Mapped[str | None] = mapped_column(String(300))
     ended_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    mail_due_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
 class ScheduleFeed(Base):

@@ -10,6 +10,8 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import cookieless, current_user_id, login_required, public
+from webapp.accounts.mails import is_set_up as mail_is_set_up
+from webapp.accounts.service import get_user
 from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
@@ -149,6 +151,8 @@ def save(schedule_id: int) -> ViewResult:
         given = _read()
         changes = given.model_dump(exclude_none=True) | {"title": given.title or service.title_of(given.content)}
         changes["journey"] = given.journey
+        if not mail_is_set_up():
+            del changes["sends_mail"]  # the form did not ask
         service.change_schedule(current_user_id(), schedule_id, ScheduleChanges(**changes))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
@@ -200,7 +204,8 @@ def _read() -> NewSchedule:
     fields = {name: form.get(name, "") for name in ("content", "repeat", "rule", "starts_at")}
     more = {name: form[name].strip() for name in ("title", "zone", "journey") if form.get(name, "").strip()}
     try:
-        return NewSchedule(**fields, **more, is_standing=bool(form.get("is_standing")))
+        flags = {name: bool(form.get(name)) for name in ("is_standing", "sends_mail")}
+        return NewSchedule(**fields, **more, **flags)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
@@ -216,6 +221,7 @@ def _values(row: Schedule) -> dict[str, Any]:
         "zone": row.zone,
         "is_standing": row.is_standing,
         "journey": row.journey,
+        "sends_mail": row.sends_mail,
     }
 
 
@@ -229,5 +235,6 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
         errors=errors or {},
         words=WORDS,
         journeys=list_journeys(current_user_id()),
+        is_verified=get_user(current_user_id()).email_verified_at is not None,
         runs=service.list_runs(current_user_id(), row.schedule_id) if row else [],
     )

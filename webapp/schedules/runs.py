@@ -12,6 +12,8 @@ from sqlalchemy import Update, insert, select, true, update
 
 from webapp.accounts.models import User
 from webapp.accounts.tokens import is_in_use
+from webapp.background import events
+from webapp.background.events import Kind
 from webapp.background.queues import enqueue_after_commit
 from webapp.chat.service import StartedTurn, launch, start_turn
 from webapp.chat.turns.follow import follow
@@ -23,6 +25,7 @@ from webapp.db.base import db, get_or_raise, now, rows_changed, write_transactio
 from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
 from webapp.i18n.marks import N_
+from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
 
@@ -139,8 +142,7 @@ def _begin(run_id: int) -> StartedTurn | None:
     if not get_or_raise(User, schedule.user_id, fresh=True).is_active:
         raise Conflict("The account is not in use.")
     if schedule.token_id is not None and not is_in_use(schedule.token_id):
-        schedule.is_paused, schedule.paused_why = True, TOKEN_ENDED
-        found.status, found.ended_at, found.problem = "failed", now(), TOKEN_ENDED
+        _close(found, schedule, TOKEN_ENDED, pauses=True)
         return None
     standing = schedule.conversation_id if schedule.is_standing else None
     if standing is not None:
@@ -186,14 +188,7 @@ def _end(run_id: int, problem: str | None) -> None:
         if found is None or found.status in ("done", "failed"):
             return
         schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
-        found.status, found.ended_at = "failed" if problem else "done", now()
-        found.problem = problem[:300] if problem else None
-        if found.message_id is not None:
-            enqueue_after_commit("push", message_id=found.message_id)
-        schedule.failures = schedule.failures + 1 if problem else 0
-        if schedule.failures >= MOST_FAILURES and not schedule.is_paused:
-            schedule.is_paused, schedule.paused_why = True, found.problem
-            log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})
+        _close(found, schedule, problem)
         old = (
             select(ScheduleRun.run_id)
             .where(ScheduleRun.schedule_id == found.schedule_id)
@@ -203,3 +198,22 @@ def _end(run_id: int, problem: str | None) -> None:
         )
         for gone in db.session.scalars(old).all():
             db.session.delete(db.session.get_one(ScheduleRun, gone))
+
+
+def _close(found: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
+    """Note how a run ended, pause its schedule if it has to be, and tell whoever is told: once, with the run."""
+    found.status, found.ended_at = "failed" if problem else "done", now()
+    found.problem = problem[:300] if problem else None
+    schedule.failures = schedule.failures + 1 if problem else 0
+    reply = db.session.get(Message, found.message_id) if found.message_id is not None else None
+    happening: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": found.run_id}
+    happening |= {"is_late": found.is_late, "status": reply.status if reply else "failed"}
+    if reply is not None:
+        happening |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
+        enqueue_after_commit("push", message_id=reply.message_id)
+    mails.owe(found, schedule)
+    events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)
+    if (pauses or schedule.failures >= MOST_FAILURES) and not schedule.is_paused:
+        schedule.is_paused, schedule.paused_why = True, found.problem
+        events.note(schedule.user_id, Kind.SCHEDULE_PAUSED, {"schedule_id": schedule.schedule_id})
+        log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})

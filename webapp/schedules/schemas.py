@@ -46,6 +46,7 @@ class NewSchedule(BaseModel):
     zone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
     is_standing: Flag = Field(False, description="All in one conversation, instead of a new one each time.")
     journey: Line | None = Field(None, max_length=100, description="The journey whose conversations it begins.")
+    sends_mail: Flag = Field(False, description="E-mails you when it has run, once your address is confirmed.")
 
 
 class ScheduleChanges(BaseModel):
@@ -60,8 +61,11 @@ class ScheduleChanges(BaseModel):
     is_standing: Flag | None = None
     is_paused: Flag | None = None
     journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
+    sends_mail: Flag | None = None
 
-    @field_validator("content", "title", "repeat", "rule", "starts_at", "zone", "is_standing", "is_paused")
+    @field_validator(
+        "content", "title", "repeat", "rule", "starts_at", "zone", "is_standing", "is_paused", "sends_mail"
+    )
     @classmethod
     def _not_null(cls, value: object) -> object:
         if value is None:
@@ -82,6 +86,7 @@ class ScheduleOut(BaseModel):
     next_at: Instant | None
     is_paused: bool
     paused_why: str | None
+    sends_mail: bool
     failures: int
     created_at: Instant
 

@@ -12,13 +12,13 @@ from sqlalchemy import func, select
 
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
+from webapp.accounts.site import schedules_per_person
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany
-from webapp.extensions import app_settings
 from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
@@ -54,7 +54,7 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
     Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey, TooMany.
     """
     owner = get_or_raise(User, user_id, lock=True)
-    most = app_settings().schedules_per_person
+    most = schedules_per_person()
     if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= most:
         raise TooMany(say("You have %(most)s schedules already.", most=most))
     _require_journey(user_id, wanted.journey)
@@ -68,6 +68,7 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
         zone=zone,
         is_standing=wanted.is_standing,
         journey=wanted.journey,
+        sends_mail=wanted.sends_mail,
         token_id=token_id,
     )
     _set_next(row, now())
@@ -88,7 +89,7 @@ def change_schedule(
     row.token_id = token_id
     _require_journey(user_id, given.get("journey"))
     timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
-    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey"):
+    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey", "sends_mail"):
         if name in given:
             setattr(row, name, given[name])
     if "repeat" in given or "rule" in given:

@@ -26,6 +26,7 @@ from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.providers.grades import models_to_examine
 from webapp.retrieval.due_vectors import notice_model, users_awaiting_vectors
+from webapp.schedules.mails import due_mails
 from webapp.schedules.runs import claim_due, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
@@ -63,6 +64,7 @@ def sweep() -> dict[str, int]:
         "mail": mails.overdue_mails(),
         "deliver": delivery.due_webhooks(),
         "scheduled_turn": runs_to_resume(),
+        "schedule_mail": due_mails(),
         "exam": models_to_examine(),
     }
     if not has_worker():

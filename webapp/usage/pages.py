@@ -10,9 +10,11 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts import service as accounts
+from webapp.accounts import site
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.extensions import app_settings
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
@@ -22,6 +24,8 @@ from webapp.usage import service
 from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 
 blueprint = Blueprint("usage_pages", __name__)
+
+MOST_SCHEDULES = 10_000
 
 
 @blueprint.app_context_processor
@@ -56,7 +60,14 @@ def limits() -> ViewResult:
     """Show what somebody, or everybody, may use."""
     user_id = parse_id(request.args.get("user", ""))
     person = accounts.get_user(user_id) if user_id else None
-    return render_template("usage/limits.html", person=person, quotas=service.quotas_of(user_id))
+    schedules = site.get_setting(site.SCHEDULES_PER_PERSON)
+    return render_template(
+        "usage/limits.html",
+        person=person,
+        quotas=service.quotas_of(user_id),
+        schedules=schedules,
+        configured=app_settings().schedules_per_person,
+    )
 
 
 @blueprint.post("/admin/usage/quotas")
@@ -66,6 +77,8 @@ def set_quotas() -> ViewResult:
     user_id = parse_id(request.form.get("user", ""))
     if user_id:
         accounts.get_user(user_id)
+    elif "schedules" in request.form:
+        site.set_setting(site.SCHEDULES_PER_PERSON, _read_schedules())
     service.set_quotas(user_id, read_quotas_form())
     db.session.commit()
     flash(_("Limits saved."), "message")
@@ -101,6 +114,16 @@ def read_quotas_form() -> list[QuotaFields]:
         raise Invalid(
             "Limits are whole numbers of tokens and amounts of dollars.", errors=field_errors(error)
         ) from None
+
+
+def _read_schedules() -> int | None:
+    """Return how many schedules a person may have by the form, None for as many as configured. Raises Invalid."""
+    given = request.form.get("schedules", "").strip()
+    if not given:
+        return None
+    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= MOST_SCHEDULES):
+        raise Invalid("The number of schedules is a whole number up to 10,000.")
+    return int(given)
 
 
 def _csv(report: UsageReport) -> Response:

@@ -29,6 +29,9 @@ WORDS = N_(
         "memory.changed": "Memories changed",
         "memory.forgotten": "Memories were forgotten",
         "journey.summarised": "A journey’s summary is ready",
+        "schedule.finished": "A schedule has run",
+        "schedule.failed": "A schedule’s run failed",
+        "schedule.paused": "A schedule paused itself",
         "ping": "Test",
     }
 )

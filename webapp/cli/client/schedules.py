@@ -42,6 +42,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
 @click.option("--rule", default="", metavar="RRULE", help="Again by a rule of RFC 5545, hourly at most.")
 @click.option("--zone", metavar="ZONE", help="The time zone of its times; yours without one.")
 @click.option("--standing", is_flag=True, help="All in one conversation, instead of a new one each time.")
+@click.option("--mail", is_flag=True, help="E-mail you when it has run.")
 @as_json
 @click.pass_context
 def add(
@@ -52,6 +53,7 @@ def add(
     rule: str,
     zone: str | None,
     standing: bool,
+    mail: bool,
     as_json: bool,
 ) -> None:
     """Have TEXT sent at a time. It ends with the token that this command uses."""
@@ -63,6 +65,7 @@ def add(
         "repeat": "custom" if rule else every or "once",
         "rule": rule,
         "is_standing": standing,
+        "sends_mail": mail,
         **({"zone": zone} if zone else {}),
     }
     made = server(context).post("/api/schedules", body)

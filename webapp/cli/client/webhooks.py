@@ -19,6 +19,9 @@ KINDS = (
     "memory.changed",
     "memory.forgotten",
     "journey.summarised",
+    "schedule.finished",
+    "schedule.failed",
+    "schedule.paused",
 )
 PAUSE, RETRIES = 3.0, 20
 

@@ -1,0 +1,178 @@
+"""Schedules over MCP: with the scopes that their API asks for, marked as what they are, and ended with the token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient, Person
+from tests.mcp_server.test_tools import call, post, token
+from tests.schedules.test_schedules import claim, make, make_due
+from webapp.accounts import site, tokens
+from webapp.accounts.scopes import Scope
+from webapp.audit.models import AuditEvent
+from webapp.db.base import db, write_transaction
+from webapp.mcp_server.schemas import SCHEDULE_TOOLS
+from webapp.schedules import runs as sending
+from webapp.schedules.models import Schedule
+
+WATER = {"content": "Water the plants", "starts_at": "2036-12-01T18:00", "zone": "UTC"}
+CHANGING = ("pause_schedule", "resume_schedule", "run_schedule", "delete_schedule")
+
+
+def listed(client: FlaskClient, secret: str) -> dict[str, dict[str, Any]]:
+    tools = post(client, secret, "tools/list").get_json()["result"]["tools"]
+    return {tool["name"]: tool for tool in tools if tool["name"] in SCHEDULE_TOOLS}
+
+
+def done(client: FlaskClient, secret: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    answer = call(client, secret, tool, **arguments)
+    assert answer["isError"] is False, answer
+    found: dict[str, Any] = answer["structuredContent"]
+    return found
+
+
+def test_one_is_made_listed_paused_resumed_run_and_deleted(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, run_jobs: Callable
+) -> None:
+    secret = token(app, user, "mcp_read", "chat")
+    made = done(anonymous, secret, "create_schedule", **WATER, repeat="weekly")["schedule"]
+    number = made["schedule_id"]
+    assert client.get("/api/schedules").json["schedules"] == [made]
+    assert done(anonymous, secret, "list_schedules") == {"schedules": [made]}
+    assert done(anonymous, secret, "pause_schedule", schedule_id=number)["schedule"]["is_paused"] is True
+    assert done(anonymous, secret, "resume_schedule", schedule_id=number)["schedule"]["is_paused"] is False
+    run = done(anonymous, secret, "run_schedule", schedule_id=number)["run"]
+    assert run["status"] == "waiting"
+    again = call(anonymous, secret, "run_schedule", schedule_id=number)
+    assert again["isError"] and again["content"][0]["text"] == "It is on its way already."
+    run_jobs()
+    assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
+    assert done(anonymous, secret, "delete_schedule", schedule_id=number) == {
+        "status": "deleted",
+        "schedule_id": number,
+    }
+    assert client.get("/api/schedules").json == {"schedules": []}
+    gone = call(anonymous, secret, "delete_schedule", schedule_id=number)
+    assert gone["isError"] and gone["content"][0]["text"] == "There is no such schedule."
+
+
+def test_each_is_marked_as_reading_writing_or_ending(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    tools = listed(anonymous, token(app, user, "mcp", "chat"))
+    assert set(tools) == set(SCHEDULE_TOOLS)
+    hints = {name: tool["annotations"] for name, tool in tools.items()}
+    assert {name for name, given in hints.items() if given["readOnlyHint"]} == {"list_schedules"}
+    assert {name for name, given in hints.items() if given.get("destructiveHint")} == {"delete_schedule"}
+    assert tools["create_schedule"]["inputSchema"]["required"] == ["content", "starts_at"]
+    assert tools["pause_schedule"]["inputSchema"]["required"] == ["schedule_id"]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "may"),
+    [
+        (("mcp",), set()),
+        (("mcp_write", "write", "memory"), set()),
+        (("mcp_read", "read"), {"list_schedules"}),
+        (("mcp", "chat"), set(SCHEDULE_TOOLS)),
+        ((), set(SCHEDULE_TOOLS)),
+    ],
+)
+def test_a_token_is_offered_and_may_call_what_the_api_lets_it(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    api: Callable,
+    anonymous: FlaskClient,
+    scopes: tuple[Scope, ...],
+    may: set[str],
+) -> None:
+    number = make(client, content="Private words.")["schedule_id"]
+    secret = token(app, user, *scopes)
+    assert set(listed(anonymous, secret)) == may
+    for tool in SCHEDULE_TOOLS:
+        arguments = WATER if tool == "create_schedule" else {"schedule_id": number} if tool in CHANGING else {}
+        answer = call(anonymous, secret, tool, **arguments)
+        assert answer["isError"] is (tool not in may), (tool, answer)
+        if tool not in may:
+            assert "not allowed" in answer["content"][0]["text"] and "Private" not in json.dumps(answer)
+    left = client.get("/api/schedules").json["schedules"]
+    assert len(left) == 1 and (left[0]["content"] == "Private words.") is ("delete_schedule" not in may)
+
+
+def test_a_stranger_and_an_admin_find_nothing_of_it(
+    app: Flask, client: ApiClient, make_user: Callable[..., Person], anonymous: FlaskClient
+) -> None:
+    made = make(client, content="Private words.")
+    for other in (make_user(), make_user(is_admin=True)):
+        secret = token(app, other)
+        assert done(anonymous, secret, "list_schedules") == {"schedules": []}
+        for tool in CHANGING:
+            answer = call(anonymous, secret, tool, schedule_id=made["schedule_id"])
+            assert answer["isError"] and answer["content"][0]["text"] == "There is no such schedule."
+    assert client.get(f"/api/schedules/{made['schedule_id']}").json == made
+
+
+def test_what_a_program_made_or_resumed_ends_with_its_token(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    own = make(client)["schedule_id"]
+    secret = token(app, user, "mcp", "chat")
+    made = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
+    done(anonymous, secret, "pause_schedule", schedule_id=own)
+    done(anonymous, secret, "resume_schedule", schedule_id=own)
+    with app.app_context(), write_transaction():
+        tokens.revoke_all(user.user_id)
+    for number in (made, own):
+        make_due(app, number)
+    assert claim(app) == 2
+    run_jobs(failures=True)
+    with app.app_context():
+        assert {db.session.get_one(Schedule, number).paused_why for number in (made, own)} == {sending.TOKEN_ENDED}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"starts_at": "2020-01-01T10:00"}, "starts_at: has passed; nothing would be sent"),
+        ({"starts_at": "soon"}, "starts_at: "),
+        ({"repeat": "custom", "rule": "FREQ=SECONDLY"}, "rule: "),
+        ({"journey": "nowhere"}, "There is no such journey."),
+        ({"is_paused": True}, "is_paused: "),
+    ],
+)
+def test_what_cannot_be_scheduled_is_explained(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, wrong: dict[str, Any], said: str
+) -> None:
+    answer = call(anonymous, token(app, user, "mcp", "chat"), "create_schedule", **{**WATER, **wrong})
+    assert answer["isError"] and answer["content"][0]["text"].startswith(said)
+    assert client.get("/api/schedules").json == {"schedules": []}
+
+
+def test_there_are_only_so_many(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    with app.app_context(), write_transaction():
+        site.set_setting(site.SCHEDULES_PER_PERSON, 1)
+    secret = token(app, user, "mcp", "chat")
+    done(anonymous, secret, "create_schedule", **WATER)
+    answer = call(anonymous, secret, "create_schedule", **WATER)
+    assert answer["isError"] and answer["content"][0]["text"] == "You have 1 schedules already."
+
+
+def test_every_change_is_a_line_in_the_activity(
+    app: Flask, user: Person, anonymous: FlaskClient, login: Callable[[Person], FlaskClient]
+) -> None:
+    secret = token(app, user, "mcp", "chat")
+    number = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
+    done(anonymous, secret, "list_schedules")
+    call(anonymous, secret, "run_schedule", schedule_id=number + 1)
+    for tool in CHANGING:
+        done(anonymous, secret, tool, schedule_id=number)
+    with app.app_context():
+        rows = db.session.scalars(db.select(AuditEvent).where(AuditEvent.action == "schedules_changed")).all()
+        assert [(row.actor_name, row.detail) for row in rows] == [("Claude Code", {"schedule_id": number})] * 5
+    assert "Claude Code</span> · changed schedules" in login(user).get("/settings/programs").text

@@ -1,0 +1,80 @@
+"""Schedules for other programs, with the scopes that `/api/schedules` asks for: listed by one that may read or chat,
+made and changed by one that may chat. What a program made ends with its token.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from webapp.accounts.identity import require_identity
+from webapp.audit.actions import Action
+from webapp.audit.service import record
+from webapp.errors import Forbidden
+from webapp.mcp_server import access, schemas
+from webapp.schedules import service
+from webapp.schedules.models import Schedule
+from webapp.schedules.schemas import NewSchedule, RunOut, ScheduleChanges, ScheduleOut
+
+
+def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
+    """Return the schedules, those due next first."""
+    _require("list_schedules")
+    return {"schedules": [_out(row) for row in service.list_schedules(user_id)]}
+
+
+def create_schedule(user_id: int, args: NewSchedule) -> dict[str, Any]:
+    """Make a schedule that ends with this token. Raises as the service, and Forbidden."""
+    _require("create_schedule")
+    row = service.create_schedule(user_id, args, token_id=require_identity().token_id)
+    _note(user_id, row.schedule_id)
+    return {"schedule": _out(row)}
+
+
+def pause_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
+    """Send nothing until it is resumed. Raises NotFound, Forbidden."""
+    _require("pause_schedule")
+    return _change(user_id, args.schedule_id, is_paused=True)
+
+
+def resume_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
+    """Send it again from now on, as long as this token lasts. Raises NotFound, Forbidden, Invalid if it is over."""
+    _require("resume_schedule")
+    return _change(user_id, args.schedule_id, is_paused=False)
+
+
+def run_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
+    """Send its message now. Raises NotFound, Forbidden, Conflict while one is on its way."""
+    _require("run_schedule")
+    run = service.run_now(user_id, args.schedule_id)
+    _note(user_id, args.schedule_id)
+    return {"run": RunOut.of(run, None).model_dump(mode="json")}
+
+
+def delete_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
+    """Delete it; the conversations it began stay. Raises NotFound, Forbidden."""
+    _require("delete_schedule")
+    service.delete_schedule(user_id, args.schedule_id)
+    _note(user_id, args.schedule_id)
+    return {"status": "deleted", "schedule_id": args.schedule_id}
+
+
+def _require(tool: str) -> None:
+    if not access.may_call(tool):
+        raise Forbidden("This token is not allowed to do that with schedules. It needs the permission to chat.")
+
+
+def _change(user_id: int, schedule_id: int, *, is_paused: bool) -> dict[str, Any]:
+    changes, token_id = ScheduleChanges(is_paused=is_paused), require_identity().token_id
+    row = service.change_schedule(user_id, schedule_id, changes, token_id=token_id)
+    _note(user_id, schedule_id)
+    return {"schedule": _out(row)}
+
+
+def _note(user_id: int, schedule_id: int) -> None:
+    record(user_id, Action.SCHEDULES_CHANGED, detail={"schedule_id": schedule_id})
+
+
+def _out(row: Schedule) -> dict[str, Any]:
+    return ScheduleOut.of(row).model_dump(mode="json")
