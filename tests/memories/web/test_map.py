@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import insert
 
 from testkit.people import ApiClient, Person
 from tests.support.queries import count_queries
@@ -173,6 +174,7 @@ def test_an_arabic_reader_sees_names_of_both_scripts(
     assert f'href="{PAGE}?name={quote("سارة")}"' in page
 
 
+@pytest.mark.once
 def test_of_ten_thousand_a_page_is_small_and_takes_few_statements(
     app: Flask, user: Person, login: Callable[[Person], FlaskClient]
 ) -> None:
@@ -210,17 +212,17 @@ def fill(app: Flask, person: Person, count: int) -> None:
     parts = ("ra", "sten", "vor", "lo", "mi", "den", "pin", "tus", "bel", "mar")
     known = [f"Ana{one}{two}{three}" for one in parts for two in parts for three in parts]
     words = ("likes", "to visit", "and works", "with", "every", "second week", "in old houses", "near lakes")
-    with app.app_context():
-        for first in range(0, count, 1_000):
-            with write_transaction():
-                for number in range(first, first + 1_000):
-                    names = [known[min(12 * int(maker.paretovariate(0.7)), 999)] for _ in range(maker.randint(0, 3))]
-                    pairs = zip_longest(maker.sample(words, 6), names, fillvalue="")
-                    db.session.add(
-                        Memory(
-                            user_id=person.user_id,
-                            memory_type=maker.choice(("fact", "entity", "preference")),
-                            content=" ".join(" ".join(word for pair in pairs for word in pair).split()),
-                            statement_hash=str(number),
-                        )
-                    )
+    rows = []
+    for number in range(count):
+        names = [known[min(12 * int(maker.paretovariate(0.7)), 999)] for _ in range(maker.randint(0, 3))]
+        pairs = zip_longest(maker.sample(words, 6), names, fillvalue="")
+        rows.append(
+            {
+                "user_id": person.user_id,
+                "memory_type": maker.choice(("fact", "entity", "preference")),
+                "content": " ".join(" ".join(word for pair in pairs for word in pair).split()),
+                "statement_hash": str(number),
+            }
+        )
+    with app.app_context(), write_transaction():
+        db.session.execute(insert(Memory), rows)

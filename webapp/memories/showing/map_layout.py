@@ -74,7 +74,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the person and each name are, and the size of the picture."""
+    """The places of the person and of each name, and the size of the picture."""
 
     width: int
     height: int

@@ -72,7 +72,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn, in one shape."""
+    """A drawing of names and links, in one shape."""
 
     layout: Layout
     dots: Sequence[Dot]
