@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +15,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.outside_proposals import Proposal, propose
 
-from .conftest import PHONE, look_over, replies, scrolls_sideways, send, serious_findings
+from .conftest import DESKTOP, PHONE, look_over, replies, scrolls_sideways, send, serious_findings
 
 
 def cards(page: Page):
@@ -428,3 +429,29 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     expect(asked).to_contain_text("Keep this?")
     asked.get_by_role("button", name="Keep").click()
     expect(asked).to_contain_text("Kept: Compares brokers.")
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_no_two_names_of_the_picture_meet(app, user, open_tab, device):
+    names = [
+        "Wilhelmina Oldenburg",
+        "Mammamia",
+        "Sankt-Maximilian",
+        "Ωμέγα",
+        "MMMMMMMMMM",
+        *map("Person{}".format, "abcdefghijklmno"),
+    ]
+    with app.app_context(), write_transaction():
+        for one, other in zip(names, names[1:], strict=False):
+            create_memory(user.user_id, MemoryFields(memory_type="fact", content=f"has seen {one} and {other}"))
+    page = open_tab(user, device, path="/memories/map").page
+    boxes = page.locator(".map-picture:visible text").evaluate_all(
+        "all => all.map(text => text.getBoundingClientRect()).map(at => [at.left, at.top, at.right, at.bottom])"
+    )
+    assert len(boxes) == 1 + len(names)
+    for one, other in combinations(boxes, 2):
+        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+    assert not scrolls_sideways(page)
+    page.get_by_role("link", name="Mammamia").click()
+    expect(page.get_by_role("heading", name="Mammamia")).to_be_visible()
+    expect(page.get_by_text("has seen Mammamia and Sankt-Maximilian")).to_be_visible()

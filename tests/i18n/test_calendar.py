@@ -56,3 +56,11 @@ def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(
 def test_months_are_named_with_the_year_where_it_is_another(code: str, month: str, earlier: str) -> None:
     assert calendar.list_heading(date(2026, 10, 2), TODAY, code) == month
     assert calendar.list_heading(date(2025, 3, 1), TODAY, code) == earlier
+
+
+def test_days_and_months_have_names_in_every_language() -> None:
+    for code in LANGUAGES:
+        assert len(calendar.day_and_month_names(code)) >= 19
+    assert {"May", "Sunday"} <= calendar.day_and_month_names("en")
+    assert {"März", "Sonntag"} <= calendar.day_and_month_names("de")
+    assert {"مارس", "الأحد"} <= calendar.day_and_month_names("ar")

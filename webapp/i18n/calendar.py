@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from functools import cache
 
-from babel.dates import format_date, format_skeleton, get_day_names
+from babel.dates import format_date, format_skeleton, get_day_names, get_month_names
 
 from webapp.i18n import SOURCE, dates
 from webapp.i18n.numbers import locale_of
@@ -77,6 +77,16 @@ def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
     # A month alone has no skeleton in any of our languages; its pattern needs none.
     named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
     return _as_heading(str(named))
+
+
+@cache
+def day_and_month_names(code: str) -> frozenset[str]:
+    """The names of days and months in full, as within a sentence and by themselves."""
+    locale, found = locale_of(code), set[str]()
+    for context in ("format", "stand-alone"):
+        for names in (get_day_names("wide", context, locale), get_month_names("wide", context, locale)):
+            found.update(map(str, names.values()))
+    return frozenset(found)
 
 
 def greeting(now: datetime, name: str, code: str) -> str:

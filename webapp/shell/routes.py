@@ -60,6 +60,7 @@ from webapp.memories.web.activity_pages import blueprint as memory_activity_page
 from webapp.memories.web.api import blueprint as memories_api
 from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
+from webapp.memories.web.map_pages import blueprint as map_pages
 from webapp.memories.web.pages import blueprint as memories_pages
 from webapp.memories.web.portrait_api import blueprint as portrait_api
 from webapp.memories.web.portrait_pages import blueprint as portrait_pages
@@ -169,6 +170,7 @@ PAGES = (
     memories_pages,
     memory_activity_pages,
     portrait_pages,
+    map_pages,
     timeline_pages,
     memory_bulk_pages,
     memory_extraction_pages,

@@ -22,11 +22,12 @@ _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Scripts written without spaces, and Hangul, whose endings are attached to words: indexed as pairs of characters.
-_PAIRED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003134f]+"
+PAIRED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f"
 )
+"""Scripts written without spaces, and Hangul, whose endings are attached to words: indexed as pairs of characters."""
+_PAIRED = re.compile(f"[{PAIRED}]+")
 
 
 _LATIN_MARKS = "\u0300-\u036f"

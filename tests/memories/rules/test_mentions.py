@@ -1,0 +1,123 @@
+"""What memories name: in scripts with capitals and without, and what only looks like a name."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from webapp.memories.rules.mentions import Note, names_of
+
+CALENDAR = frozenset({"may", "june", "thursday", "sunday"})
+
+
+def named(*texts: str, things: bool = False) -> dict[str, int]:
+    """The names in notes of one kind, each with how many mention it."""
+    notes = [Note(number, text, things) for number, text in enumerate(texts)]
+    return {name.label: len(name.memory_ids) for name in names_of(notes, CALENDAR)}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Lives in Bristol with Hannah and two cats (Miso + Tofu)", {"Bristol", "Hannah", "Miso", "Tofu"}),
+        ("Likes the books of Ann Leckie, says Becky Chambers", {"Ann Leckie", "Becky Chambers"}),
+        ("Was at the wedding of Dr. Weber and J. K. Rowling", {"Dr Weber", "J K Rowling"}),
+        ("Has it from the GP. Takes it at night", {"GP"}),
+        ("Is moving. Likes it. (Hates packing)", set()),
+        ("Met Anna's brother, an O'Brien, and O'Brien's wife", {"Anna", "O'Brien"}),
+        ("Va souvent voir l'Espagne d'Élise", {"Espagne", "Élise"}),
+        ("Uses an iPad and a Volvo V60", {"iPad", "Volvo V60"}),
+        ("Works in a Porto-based office of Jean-Luc", {"Porto", "Jean-Luc"}),
+        ("喜欢Python，也喜欢Rust", {"Python", "Rust"}),
+        ("Родом із Харкова, живе в Познані", {"Харкова", "Познані"}),
+        ("Μένει στην Αθήνα", {"Αθήνα"}),
+        ("I think I'm late", set()),
+        ("I SAID I LIVE IN OSLO", set()),
+        ("Has read How To Win Friends And Influence People", set()),
+    ],
+)
+def test_names_are_capitals_within_sentences(text: str, names: set[str]) -> None:
+    assert named(text).keys() == names
+
+
+def test_a_first_word_is_a_name_if_it_is_one_elsewhere() -> None:
+    assert named("Anna is a nurse", "Works with Anna", "Likes tea") == {"Anna": 2}
+    assert named("Anna Lima is a nurse", "Works with Anna Lima") == {"Anna Lima": 2}
+    assert named("Visited Rome", "Was never in Rome, visited Bari") == {"Rome": 2, "Bari": 1}, (
+        "visited is written small"
+    )
+    assert named("Will is a friend", "Lunch with Will", "They will see", "it will rain") == {}, (
+        "more often written small"
+    )
+
+
+def test_what_begins_several_notes_about_things_and_no_other_is_one() -> None:
+    assert named("Rex is a dog", "Rex is twelve", things=True) == {"Rex": 2}
+    assert named("Rex is a dog", things=True) == {}
+    assert named("Rex is a dog", "Rex is twelve") == {}
+    notes = [Note(1, "Has a dog", True), Note(2, "Has a cat", True), Note(3, "Has a car")]
+    assert names_of(notes) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (("سارة أخته", "سارة، طبيبة في دبي"), "سارة"),
+        (("הבן איתי בן 5", "הבן לא ישן"), "הבן"),
+        (("पापा को शुगर है", "पापा को इंसुलिन लगती है"), "पापा"),
+        (("太郎は医者", "太郎の犬"), "太郎"),
+        (("보리는 강아지", "보리가 아프다"), "보리"),
+        (("ลูกสาวอายุ 6 ขวบ", "ลูกสาวกลัวน้ำมาก"), "ลูกสาว"),
+    ],
+)
+def test_scripts_without_capitals_have_names_too(texts: tuple[str, str], name: str) -> None:
+    assert named(*texts, things=True) == {name: 2}
+    assert named(*texts) == {}
+    notes = [Note(number, text, True) for number, text in enumerate(texts)]
+    [found] = names_of([*notes, Note(9, f"1 {name} 2"), Note(10, "x")])
+    assert found.memory_ids == (0, 1, 9), "wherever it stands"
+
+
+def test_a_name_in_a_script_with_spaces_is_a_whole_word() -> None:
+    notes = [Note(1, "علي صديق", True), Note(2, "علي طبيب", True), Note(3, "عليه دين"), Note(4, "يعرف علي، منذ سنة")]
+    assert [name.memory_ids for name in names_of(notes)] == [(1, 2, 4)]
+
+
+def test_values_of_some_facts_are_names_and_ones_own_is_not() -> None:
+    notes = [
+        Note(1, "im living in bristol", False, "identity/location", "bristol"),
+        Note(2, "Has a flat in Bristol"),
+        Note(3, "גרה בחיפה", False, "identity/origin", "חיפה"),
+        Note(4, "Rex is a dog", True, "pet/name", "Rex"),
+        Note(5, "Is called Priya Shah", False, "identity/name", "Priya Shah"),
+        Note(6, "Likes it when Priya is written right, like Anna Shah does"),
+        Note(7, "eats no meat", False, "health/diet", "vegan"),
+        Note(8, "Moved", False, "work/employer", "Bosch GmbH, Halle 7"),
+    ]
+    found = {name.label: name.memory_ids for name in names_of(notes)}
+    assert found == {"Bristol": (1, 2), "חיפה": (3,), "Rex": (4,), "Anna Shah": (6,), "Bosch GmbH": (8,)}
+
+
+def test_a_longer_name_counts_as_the_one_that_stands_alone() -> None:
+    assert named("Met Anna", "Met Anna Lima", "Met Tom") == {"Anna": 2, "Tom": 1}
+    assert named("Met Anna", "Met Anna Lima", "Met Anna Costa") == {"Anna": 1, "Anna Lima": 1, "Anna Costa": 1}
+    assert named("Moved to Porto", "In the Porto Chess Club") == {"Porto": 2, "Porto Chess Club": 1}
+
+
+def test_days_and_months_name_nobody_unless_one_begins_what_is_about_somebody() -> None:
+    assert named("Met Tom on a Thursday in May", "Sings on Thursdays", "Free since June") == {"Tom": 1}
+    notes = [Note(1, "June is my daughter", True), Note(2, "Plays with June")]
+    assert [(name.key, name.memory_ids) for name in names_of(notes, CALENDAR)] == [("june", (1, 2))]
+
+
+def test_the_same_notes_have_the_same_names_and_odd_ones_none() -> None:
+    texts = [f"Met {one} and {other}" for one in ("Anna", "Élise", "Tom") for other in ("Rex", "Elise", "Bo")]
+    notes = [Note(number, text) for number, text in enumerate(texts)]
+    found = names_of(notes)
+    assert found == names_of(list(notes))
+    assert found[0].key == "elise", "with and without the accent, it is the most frequent"
+    assert named() == named("", " ", "-", "…", "' '", "A", "'A", "A'", "-A-", "A. B.", "\u0301A") == {}
+    maker = random.Random(5)
+    for _ in range(300):
+        names_of([Note(1, "".join(maker.choices("Aa'’-. (É太서عπΔǅ1\u0301", k=12)), True, "x/y", "É太 'A,b")])

@@ -1,0 +1,94 @@
+"""Capitalised words of many texts, in every script that has capitals; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cache
+
+from webapp.text.words import PAIRED
+
+_STOPS = frozenset(".!?…؟।۔")
+_LETTERS = rf"[^\W_{PAIRED}]"
+_WORD = re.compile(rf"{_LETTERS}+(?:[-'’]{_LETTERS}+)*")
+
+Runs = dict[tuple[bool, str], list[int]]
+"""Capitalised words in a row, each with whether they begin a sentence, and the numbers of the texts they stand in."""
+
+
+def capital_runs(texts: Sequence[str]) -> Runs:
+    """Return the runs of capitalised words; a text that is all capitals has none."""
+    runs: Runs = defaultdict(list)
+    find = _capitalised().finditer
+    for number, text in enumerate(texts):
+        if not text.isupper():
+            for match in find(text):
+                at = match.start()
+                begins = at < 2 or (not text[at - 2].isalnum() and _begins(text, at))
+                runs[begins, match.group()].append(number)
+    return runs
+
+
+def _begins(text: str, at: int) -> bool:
+    """Tell whether a sentence begins at a place: nothing stands before, or the end of one."""
+    for char in reversed(text[:at]):
+        if char in _STOPS:
+            return True
+        if char.isalnum():
+            return False
+    return True
+
+
+@cache
+def _capitalised() -> re.Pattern[str]:
+    """Match capitalised words with a space between them, or the full stop of a title or an initial: "Dr. Weber"."""
+    ranges: list[list[int]] = []
+    for code in range(0x41, 0x10000):
+        if chr(code).isupper() or chr(code).istitle():
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    capital = f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in ranges)}]"
+    word = rf"{capital}{_LETTERS}*(?:[-'’]{_LETTERS}+)*"
+    titles = "|".join(rf"(?<=(?<!\w){capital}{_LETTERS * length})\. " for length in range(3))
+    return re.compile(rf"(?<!{_LETTERS})[a-z]?{word}(?:(?: |{titles}){word})*")
+
+
+def parts_of(run: str, begins: bool) -> list[tuple[bool, list[str]]]:
+    """Return the words of a run without what is attached to them, parted where that tells that a name ends."""
+    parts, words = list[tuple[bool, list[str]]](), list[str]()
+    for token in run.split():
+        word = token.removesuffix(".")
+        name = _core(word)
+        is_initial = len(name) == 1 and word != token
+        if len(name) > 1 or is_initial:
+            words.append(name)
+        ends = word != token and len(name) > 1 and name.isupper()  # "GP.", unlike "Dr."
+        if name != word or (len(name) < 2 and not is_initial) or ends:
+            parts.append((begins, words))
+            words, begins = [], ends
+    parts.append((begins, words))
+    return [(begins, words) for begins, words in parts if any(len(word) > 1 for word in words)]
+
+
+def _core(word: str) -> str:
+    """Return a word without what is attached: "Anna" of "Anna's", "Porto" of "Porto-based"."""
+    if word.isalnum():
+        return word
+    before, _, after = word.replace("’", "'").rpartition("'")
+    word = word if after.lower() != after else before
+    before, _, after = word.partition("-")
+    return word if after.lower() != after else before
+
+
+def count_small(texts: Sequence[str]) -> Counter[str]:
+    """Count the words that are written without capitals."""
+    tokens = Counter(" ".join(texts).split())
+    small = Counter[str]()
+    for token, count in tokens.items():
+        for word in _WORD.findall(token):
+            if word.lower() == word:
+                small[word] += count
+    return small
