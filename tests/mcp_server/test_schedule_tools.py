@@ -22,7 +22,7 @@ from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.schedules import runs as sending
 from webapp.schedules.models import Schedule
 
-WATER = {"content": "Water the plants", "starts_at": "2036-12-01T18:00", "zone": "UTC"}
+WATER = {"prompt": "Water the plants", "at": "2036-12-01T18:00", "timezone": "UTC"}
 CHANGING = ("pause_schedule", "resume_schedule", "run_schedule", "delete_schedule")
 
 
@@ -46,8 +46,8 @@ def test_one_is_made_listed_paused_resumed_run_and_deleted(
     number = made["schedule_id"]
     assert client.get("/api/schedules").json["schedules"] == [made]
     assert done(anonymous, secret, "list_schedules") == {"schedules": [made]}
-    assert done(anonymous, secret, "pause_schedule", schedule_id=number)["schedule"]["is_paused"] is True
-    assert done(anonymous, secret, "resume_schedule", schedule_id=number)["schedule"]["is_paused"] is False
+    assert done(anonymous, secret, "pause_schedule", schedule_id=number)["schedule"]["is_active"] is False
+    assert done(anonymous, secret, "resume_schedule", schedule_id=number)["schedule"]["is_active"] is True
     run = done(anonymous, secret, "run_schedule", schedule_id=number)["run"]
     assert run["status"] == "waiting"
     again = call(anonymous, secret, "run_schedule", schedule_id=number)
@@ -69,7 +69,7 @@ def test_each_is_marked_as_reading_writing_or_ending(app: Flask, user: Person, a
     hints = {name: tool["annotations"] for name, tool in tools.items()}
     assert {name for name, given in hints.items() if given["readOnlyHint"]} == {"list_schedules"}
     assert {name for name, given in hints.items() if given.get("destructiveHint")} == {"delete_schedule"}
-    assert tools["create_schedule"]["inputSchema"]["required"] == ["content", "starts_at"]
+    assert {"prompt", "rrule", "at"} <= set(tools["create_schedule"]["inputSchema"]["properties"])
     assert tools["pause_schedule"]["inputSchema"]["required"] == ["schedule_id"]
 
 
@@ -92,7 +92,7 @@ def test_a_token_is_offered_and_may_call_what_the_api_lets_it(
     scopes: tuple[Scope, ...],
     may: set[str],
 ) -> None:
-    number = make(client, content="Private words.")["schedule_id"]
+    number = make(client, prompt="Private words.")["schedule_id"]
     secret = token(app, user, *scopes)
     assert set(listed(anonymous, secret)) == may
     for tool in SCHEDULE_TOOLS:
@@ -102,13 +102,13 @@ def test_a_token_is_offered_and_may_call_what_the_api_lets_it(
         if tool not in may:
             assert "not allowed" in answer["content"][0]["text"] and "Private" not in json.dumps(answer)
     left = client.get("/api/schedules").json["schedules"]
-    assert len(left) == 1 and (left[0]["content"] == "Private words.") is ("delete_schedule" not in may)
+    assert len(left) == 1 and (left[0]["prompt"] == "Private words.") is ("delete_schedule" not in may)
 
 
 def test_a_stranger_and_an_admin_find_nothing_of_it(
     app: Flask, client: ApiClient, make_user: Callable[..., Person], anonymous: FlaskClient
 ) -> None:
-    made = make(client, content="Private words.")
+    made = make(client, prompt="Private words.")
     for other in (make_user(), make_user(is_admin=True)):
         secret = token(app, other)
         assert done(anonymous, secret, "list_schedules") == {"schedules": []}
@@ -139,9 +139,9 @@ def test_what_a_program_made_or_resumed_ends_with_its_token(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"starts_at": "2020-01-01T10:00"}, "starts_at: has passed; nothing would be sent"),
-        ({"starts_at": "soon"}, "starts_at: "),
-        ({"repeat": "custom", "rule": "FREQ=SECONDLY"}, "rule: "),
+        ({"at": "2020-01-01T10:00"}, "at: has passed; nothing would be sent"),
+        ({"at": "soon"}, "at: "),
+        ({"rrule": "FREQ=SECONDLY"}, "rrule: "),
         ({"journey": "nowhere"}, "There is no such journey."),
         ({"is_paused": True}, "is_paused: "),
     ],

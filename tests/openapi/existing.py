@@ -44,7 +44,7 @@ class Existing:
                 "/api/saved_prompts", "saved_prompt_id", {"name": "Pack", "content": "Pack for {{place}}"}
             ),
             "schedule_id": lambda: self._make(
-                "/api/schedules", "schedule_id", {"content": "Water the plants", "starts_at": "2036-12-01T18:00"}
+                "/api/schedules", "schedule_id", {"prompt": "Water the plants", "at": "2036-12-01T18:00"}
             ),
             "webhook_id": lambda: self._make("/api/webhooks", "webhook_id", {"url": "https://example.com/hook"}),
             "connection_id": lambda: self._make(

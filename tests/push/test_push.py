@@ -82,7 +82,7 @@ def subscribe(page: Any, browser: Browser, **changes: Any) -> Any:
 
 def scheduled_reply(client: ApiClient, run_jobs: Callable) -> tuple[int, int]:
     """A reply that a schedule brought: its conversation and id."""
-    body = {"content": "How was my week?", "title": "Review", "starts_at": "2036-12-01T18:00"}
+    body = {"prompt": "How was my week?", "title": "Review", "at": "2036-12-01T18:00"}
     made = client.post("/api/schedules", json=body).json
     client.post(f"/api/schedules/{made['schedule_id']}/run")
     run_jobs(failures=True)

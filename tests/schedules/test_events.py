@@ -93,7 +93,7 @@ def test_failures_are_told_and_the_fifth_that_it_paused(
     assert [kind for kind, _ in told(app)] == ["schedule.failed"] * sending.MOST_FAILURES + ["schedule.paused"]
     assert told(app)[0][1]["status"] == "failed"
     assert told(app)[-1][1] == {"schedule_id": number}
-    assert WEEKLY["content"] not in json.dumps(told(app))
+    assert WEEKLY["prompt"] not in json.dumps(told(app))
 
 
 def test_one_that_ended_with_its_token_is_told_once(

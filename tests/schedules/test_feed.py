@@ -24,7 +24,7 @@ def browser(user: Person, login: Callable) -> Any:
 
 
 def add(client: ApiClient, title: str, **fields: Any) -> int:
-    body = {"content": "Private words.", "title": title, "starts_at": "2036-12-01T18:00", "zone": "Europe/Berlin"}
+    body = {"prompt": "Private words.", "title": title, "at": "2036-12-01T18:00", "timezone": "Europe/Berlin"}
     return client.post("/api/schedules", json={**body, **fields}).json["schedule_id"]
 
 
@@ -35,9 +35,9 @@ def secret_place(browser: Any) -> str:
 
 
 def test_a_calendar_has_what_is_due_by_title_and_local_time(client: ApiClient, browser: Any, anonymous: Any) -> None:
-    add(client, "Review; weekly, long", repeat="weekly")
+    add(client, "Review; weekly, long", rrule="FREQ=WEEKLY")
     add(client, "Once")
-    client.patch(f"/api/schedules/{add(client, 'Paused')}", json={"is_paused": True})
+    client.patch(f"/api/schedules/{add(client, 'Paused')}", json={"is_active": False})
     answer = anonymous.get(secret_place(browser))
     assert answer.status_code == 200 and answer.mimetype == "text/calendar"
     assert answer.headers["Cache-Control"] == "private, no-cache"
@@ -54,9 +54,8 @@ def test_a_calendar_has_what_is_due_by_title_and_local_time(client: ApiClient, b
 def test_a_new_address_ends_the_one_before_and_it_can_be_withdrawn(
     app: Flask, client: ApiClient, browser: Any, anonymous: Any
 ) -> None:
-    assert client.get(FEED).json == {"created_at": None}
     first, second = secret_place(browser), secret_place(browser)
-    assert client.get(FEED).json["created_at"]
+    assert client.get(FEED).json["url"].endswith(second), "reading it makes no other"
     assert anonymous.get(first).status_code == 404 and anonymous.get(second).status_code == 200
     with app.app_context():
         assert second.removeprefix("/schedules/").removesuffix(".ics") not in db.session.scalars(
@@ -80,7 +79,16 @@ def test_it_opens_for_nobody_whose_account_is_not_in_use(
     assert anonymous.get(place).status_code == 404
 
 
-def test_a_token_makes_no_address_that_outlives_it(client: ApiClient, anonymous: Any) -> None:
+def test_a_program_reads_the_url_and_neither_renews_nor_withdraws_it(
+    app: Flask, client: ApiClient, anonymous: Any
+) -> None:
+    add(client, "Once")
+    url = client.get(FEED).json["url"]
+    assert b"SUMMARY:Once" in anonymous.get(url.partition("localhost")[2]).data
+    assert client.get(FEED).json["url"] == url
+    with app.app_context(), write_transaction():  # as after SECRET_KEY was changed
+        db.session.query(ScheduleFeed).update({"digest": "of another key"})
+    assert anonymous.get(client.get(FEED).json["url"].partition("localhost")[2]).status_code == 200
     assert_problem(client.post(FEED), 403)
     assert_problem(client.delete(FEED), 403)
     assert anonymous.get("/schedules").status_code == 303

@@ -99,7 +99,7 @@ def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(
     assert letter["To"] == owner.email and subject(letter) == "“My week” has been answered"
     assert f"{SITE}/c/{run['conversation_id']}#m-{run['message_id']}\n" in body(letter)
     assert f"{SITE}/schedules/{made['schedule_id']}\n" in body(letter)
-    assert WEEKLY["content"] not in body(letter) and REPLY not in body(letter)
+    assert WEEKLY["prompt"] not in body(letter) and REPLY not in body(letter)
 
 
 def test_nobody_gets_one_who_did_not_choose_it(
@@ -184,7 +184,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(
     (letter,) = postman.letters
     assert subject(letter) == "“My week” was not answered"
     assert "It came late" in body(letter) and "has paused itself" in body(letter)
-    assert WEEKLY["content"] not in body(letter)
+    assert WEEKLY["prompt"] not in body(letter)
 
 
 def test_one_that_sent_nothing_leads_to_its_schedule(

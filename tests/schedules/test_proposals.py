@@ -44,7 +44,7 @@ def test_it_is_shown_and_made_with_one_click(
     answer = browser.post("/schedules/new", data=sent, headers={"HX-Request": "true"})
     assert answer.status_code == 200 and "Scheduled: Call the clinic" in answer.text and "<form" not in answer.text
     (made,) = client.get("/api/schedules").json["schedules"]
-    assert (made["starts_at"], made["zone"]) == (CALL["at"], "Europe/Lisbon")
+    assert (made["at"], made["timezone"]) == ("2036-12-03T09:00:00.000000Z", "Europe/Lisbon")
     page = browser.get(place).text
     assert "Scheduled: Call the clinic" in page and "Schedule this?" not in page
     late = browser.post("/schedules/new", data={**sent, "starts_at": "2020-01-01T10:00"}, headers={"HX-Request": "1"})
@@ -91,7 +91,7 @@ def test_what_a_schedule_says_of_its_person_can_be_remembered(
     client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
     calls_tool(model, "remember", content="Is training for a marathon", quote="I am training for a marathon")
-    body = {"content": "I am training for a marathon. Plan my week.", "starts_at": "2036-12-01T18:00"}
+    body = {"prompt": "I am training for a marathon. Plan my week.", "at": "2036-12-01T18:00"}
     number = client.post("/api/schedules", json=body).json["schedule_id"]
     client.post(f"/api/schedules/{number}/run")
     run_jobs()

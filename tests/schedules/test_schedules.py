@@ -30,7 +30,7 @@ from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.shell.upkeep import sweep
 
 PAST = datetime(2020, 1, 1)  # noqa: DTZ001 - local
-WEEKLY = {"content": "Ask me how my week was.", "repeat": "weekly", "starts_at": "2036-12-01T18:00"}
+WEEKLY = {"prompt": "Ask me how my week was.", "rrule": "FREQ=WEEKLY", "at": "2036-12-01T18:00", "timezone": "UTC"}
 
 
 def make(client: ApiClient, **fields: Any) -> dict[str, Any]:
@@ -67,45 +67,77 @@ def stored(app: Flask, schedule_id: int) -> Schedule:
 
 
 def test_it_is_made_read_changed_and_deleted(client: ApiClient) -> None:
-    made = make(client, zone="Europe/Berlin", title="Review")
-    assert (made["rule"], made["next_at"]) == ("FREQ=WEEKLY", "2036-12-01T17:00:00.000000Z")
+    made = make(client, timezone="Europe/Berlin", title="Review")
+    assert (made["rrule"], made["next_at"]) == ("FREQ=WEEKLY", "2036-12-01T17:00:00.000000Z")
     place = f"/api/schedules/{made['schedule_id']}"
     assert client.get(place).json == client.get("/api/schedules").json["schedules"][0] == made
-    changed = client.patch(place, json={"repeat": "daily", "zone": "UTC", "is_paused": True}).json
-    assert (changed["rule"], changed["next_at"], changed["is_paused"]) == (
+    changed = client.patch(place, json={"repeat": "daily", "timezone": "UTC", "is_active": False}).json
+    assert (changed["rrule"], changed["next_at"], changed["is_active"]) == (
         "FREQ=DAILY",
         "2036-12-01T18:00:00.000000Z",
-        True,
+        False,
     )
-    assert client.patch(place, json={"repeat": "custom", "rule": "FREQ=MONTHLY;BYDAY=-1FR"}).json["title"] == "Review"
+    assert client.patch(place, json={"rrule": "FREQ=MONTHLY;BYDAY=-1FR"}).json["title"] == "Review"
     assert client.delete(place).status_code == 204
     assert_problem(client.get(place), 404)
-    untitled = make(client, content="One two three four five six seven eight nine")
+    untitled = make(client, prompt="One two three four five six seven eight nine")
     assert untitled["title"] == "One two three four five six seven eight…"
+
+
+def test_it_takes_the_words_of_the_contract(
+    client: ApiClient, user: Person, make_user: Callable, api: Callable
+) -> None:
+    client.put("/api/account", json={"settings": {"timezone": "Europe/Berlin"}})
+    ruled = client.post(
+        "/api/schedules", json={"prompt": "Review", "rrule": "RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=18;BYMINUTE=0"}
+    )
+    assert ruled.status_code == 201 and ruled.json["next_at"].endswith(("17:00:00.000000Z", "16:00:00.000000Z"))
+    instant = make(client, at="2036-12-01T18:00:00Z", timezone="Europe/Berlin", rrule=None)
+    assert (instant["at"], instant["next_at"], instant["rrule"]) == (*["2036-12-01T18:00:00.000000Z"] * 2, None)
+    paused = make(client, is_active=False)
+    assert (paused["is_active"], paused["conversation"]) == (False, "new")
+    talk = client.post("/api/conversations", json={"title": "My weeks"}).json["conversation_id"]
+    standing = make(client, conversation=talk)
+    place = f"/api/schedules/{standing['schedule_id']}"
+    assert standing["conversation"] == talk
+    assert client.patch(place, json={"conversation": "same"}).json["conversation"] == talk
+    assert client.patch(place, json={"conversation": "new"}).json["conversation"] == "new"
+    assert client.patch(place, json={"rrule": None}).json["rrule"] is None
+    assert client.patch(place, json={"at": "2036-12-05T07:00Z"}).json["next_at"] == "2036-12-05T07:00:00.000000Z"
+    assert_problem(client.patch(place, json={"prompt": None}), 422)
+    theirs = api(make_user()).post("/api/conversations", json={}).json["conversation_id"]
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "conversation": theirs}), 404)
+    passing = client.post("/api/conversations", json={"is_temporary": True}).json["conversation_id"]
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "conversation": passing}), 409)
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "daily"}), 422)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("content", " "),
-        ("starts_at", "2020-01-01T10:00"),
-        ("starts_at", "2038-01-01T10:00"),
-        ("starts_at", "2036-12-01T18:00Z"),
-        ("starts_at", "soon"),
-        ("zone", "Nowhere/Land"),
+        ("prompt", " "),
+        ("prompt", None),
+        ("at", "2020-01-01T10:00"),
+        ("at", "2038-01-01T10:00"),
+        ("at", "soon"),
+        ("at", None),
+        ("timezone", "Nowhere/Land"),
+        ("conversation", "old"),
         ("repeat", "yearly"),
-        ("rule", "x" * 501),
+        ("rrule", "x" * 501),
+        ("rrule", "FREQ=HOURLY;BYMINUTE=0,30"),
+        ("rrule", "FREQ=DAILY;BYSECOND=7"),
     ],
 )
 def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient, field: str, value: str) -> None:
-    answer = client.post("/api/schedules", json={**WEEKLY, "repeat": "once", field: value})
+    answer = client.post("/api/schedules", json={**WEEKLY, "rrule": None, field: value})
     assert_problem(answer, 422)
     assert field in answer.text
     assert client.get("/api/schedules").json == {"schedules": []}
 
 
 def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient) -> None:
-    assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "custom", "rule": "FREQ=SECONDLY"}), 422)
+    assert_problem(client.post("/api/schedules", json={**WEEKLY, "rrule": "FREQ=SECONDLY"}), 422)
     with app.app_context(), write_transaction():
         site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     make(client)
@@ -160,7 +192,7 @@ def test_the_sweep_looks_for_what_is_due(app: Flask, client: ApiClient, run_jobs
 def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(
     app: Flask, client: ApiClient, run_jobs: Callable
 ) -> None:
-    made = make(client, is_standing=True)
+    made = make(client, conversation="same")
     for _ in range(2):
         make_due(app, made["schedule_id"])
         claim(app)
@@ -184,7 +216,7 @@ def test_what_was_missed_is_due_once_and_late(app: Flask, client: ApiClient, run
 
 
 def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
-    made = make(client, repeat="once")
+    made = make(client, rrule=None)
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, made["schedule_id"])
         row.starts_at, row.next_at = PAST, now() - timedelta(seconds=1)
@@ -192,13 +224,13 @@ def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callab
     run_jobs()
     assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] is None
     assert claim(app) == 0
-    assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}), 422)
+    assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}), 422)
 
 
 def test_neither_paused_nor_closed_accounts_are_due(app: Flask, client: ApiClient, user: Person) -> None:
     made = make(client)
     make_due(app, made["schedule_id"])
-    client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": True})
+    client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": False})
     assert claim(app) == 0
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, made["schedule_id"])
@@ -232,7 +264,7 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
         assert list(sending.runs_to_resume()) == [run_id]
         assert sending.run(run_id) is False
         assert sending.run(run_id) is False
-        assert db.session.query(Message).filter_by(content=WEEKLY["content"]).count() == 1
+        assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
     (run,) = runs(client, made["schedule_id"])
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
@@ -311,10 +343,10 @@ def test_five_failures_in_a_row_pause_it_and_say_why(
         assert claim(app) == 1
         run_jobs(failures=True)
     found = client.get(f"/api/schedules/{made['schedule_id']}").json
-    assert (found["is_paused"], found["failures"]) == (True, sending.MOST_FAILURES)
+    assert (found["is_active"], found["failures"]) == (False, sending.MOST_FAILURES)
     assert "key" in found["paused_why"]
-    resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_paused": False}).json
-    assert (resumed["is_paused"], resumed["paused_why"], resumed["failures"]) == (False, None, 0)
+    resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}).json
+    assert (resumed["is_active"], resumed["paused_why"], resumed["failures"]) == (True, None, 0)
 
 
 @pytest.mark.parametrize("ends", ["revoked", "expired", "gone"])
@@ -343,7 +375,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     run_jobs(failures=True)
     assert [run["status"] for run in runs(client, schedule_id)] == ["failed", "done"]
     row = client.get(f"/api/schedules/{schedule_id}").json
-    assert row["is_paused"] and row["paused_why"] == sending.TOKEN_ENDED
+    assert not row["is_active"] and row["paused_why"] == sending.TOKEN_ENDED
     browser = login(user)
     page = browser.get("/schedules").text
     assert "The token that made it has ended" in page
@@ -403,6 +435,8 @@ def test_it_begins_conversations_of_a_journey(
     load(app, write_fixture(tmp_path))
     slug = client.get("/api/journeys").json["journeys"][0]["slug"]
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "journey": "nowhere"}), 404)
+    named = client.post("/api/schedules", json={"journey": slug, "at": WEEKLY["at"]}).json
+    assert named["prompt"] == client.get("/api/journeys").json["journeys"][0]["title"]
     made = make(client, journey=slug)
     place = f"/api/schedules/{made['schedule_id']}"
     assert_problem(client.patch(place, json={"journey": "nowhere"}), 404)

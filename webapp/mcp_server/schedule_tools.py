@@ -13,9 +13,10 @@ from webapp.audit.actions import Action
 from webapp.audit.service import record
 from webapp.errors import Forbidden
 from webapp.mcp_server import access, schemas
-from webapp.schedules import service
+from webapp.schedules import contract, service
+from webapp.schedules.contract import ScheduleEdit, ScheduleFields, ScheduleOut
 from webapp.schedules.models import Schedule
-from webapp.schedules.schemas import NewSchedule, RunOut, ScheduleChanges, ScheduleOut
+from webapp.schedules.schemas import RunOut
 
 
 def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
@@ -24,10 +25,10 @@ def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
     return {"schedules": [_out(row) for row in service.list_schedules(user_id)]}
 
 
-def create_schedule(user_id: int, args: NewSchedule) -> dict[str, Any]:
+def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
     """Make a schedule that ends with this token. Raises as the service, and Forbidden."""
     _require("create_schedule")
-    row = service.create_schedule(user_id, args, token_id=require_identity().token_id)
+    row = contract.create(user_id, args, token_id=require_identity().token_id)
     _note(user_id, row.schedule_id)
     return {"schedule": _out(row)}
 
@@ -35,13 +36,13 @@ def create_schedule(user_id: int, args: NewSchedule) -> dict[str, Any]:
 def pause_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Send nothing until it is resumed. Raises NotFound, Forbidden."""
     _require("pause_schedule")
-    return _change(user_id, args.schedule_id, is_paused=True)
+    return _change(user_id, args.schedule_id, is_active=False)
 
 
 def resume_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Send it again from now on, as long as this token lasts. Raises NotFound, Forbidden, Invalid if it is over."""
     _require("resume_schedule")
-    return _change(user_id, args.schedule_id, is_paused=False)
+    return _change(user_id, args.schedule_id, is_active=True)
 
 
 def run_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
@@ -65,9 +66,9 @@ def _require(tool: str) -> None:
         raise Forbidden("This token is not allowed to do that with schedules. It needs the permission to chat.")
 
 
-def _change(user_id: int, schedule_id: int, *, is_paused: bool) -> dict[str, Any]:
-    changes, token_id = ScheduleChanges(is_paused=is_paused), require_identity().token_id
-    row = service.change_schedule(user_id, schedule_id, changes, token_id=token_id)
+def _change(user_id: int, schedule_id: int, *, is_active: bool) -> dict[str, Any]:
+    changes, token_id = ScheduleEdit(is_active=is_active), require_identity().token_id
+    row = contract.change(user_id, schedule_id, changes, token_id=token_id)
     _note(user_id, schedule_id)
     return {"schedule": _out(row)}
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.validation import Id, Line, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
-from webapp.schedules.schemas import NewSchedule
+from webapp.schedules.contract import ScheduleFields
 
 
 class Arguments(BaseModel):
@@ -72,7 +72,7 @@ Described = tuple[type[BaseModel], str, dict[str, Any]]
 SCHEDULE_TOOLS: dict[str, Described] = {
     "list_schedules": (NoArguments, "Messages that are sent for the user at a time, those due next first.", _READS),
     "create_schedule": (
-        NewSchedule,
+        ScheduleFields,
         (
             "Have a message sent to the user's assistant at a time, once or again and again, only when the user asks "
             "for it. The reply comes in a conversation of theirs. It ends with your token."

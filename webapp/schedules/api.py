@@ -9,18 +9,9 @@ from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
 from webapp.http.views import ViewResult, api_blueprint
-from webapp.schedules import feed, service
-from webapp.schedules.schemas import (
-    FeedOut,
-    NewFeedOut,
-    NewSchedule,
-    RunList,
-    RunOut,
-    ScheduleChanges,
-    ScheduleList,
-    ScheduleOut,
-    SchedulePath,
-)
+from webapp.schedules import contract, feed, service
+from webapp.schedules.contract import ScheduleEdit, ScheduleFields, ScheduleList, ScheduleOut
+from webapp.schedules.schemas import FeedOut, RunList, RunOut, SchedulePath
 
 blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
 
@@ -36,29 +27,25 @@ def list_schedules() -> dict[str, Any]:
 @blueprint.post("/schedules", responses={201: ScheduleOut})
 @login_required
 @idempotency.idempotent
-def create_schedule(body: NewSchedule) -> ViewResult:
+def create_schedule(body: ScheduleFields) -> ViewResult:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
-    answer = ScheduleOut.of(
-        service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    ).model_dump(mode="json")
-    return idempotency.commit(answer, 201), 201
+    row = contract.create(current_user_id(), body, token_id=require_identity().token_id)
+    return idempotency.commit(ScheduleOut.of(row).model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/schedules/feed", responses={200: FeedOut})
 @login_required
-def get_feed() -> dict[str, Any]:
-    """Return when the URL of your calendar of schedules was made."""
-    return FeedOut(created_at=feed.feed_made_at(current_user_id())).model_dump(mode="json")
+def read_feed() -> dict[str, Any]:
+    """Return the URL of a calendar (iCalendar) of your schedules, which is made the first time."""
+    return _feed(feed.feed_of(current_user_id()))
 
 
-@blueprint.post("/schedules/feed", responses={201: NewFeedOut})
+@blueprint.post("/schedules/feed", responses={201: FeedOut})
 @login_required
 @session_only
-def make_feed() -> ViewResult:
-    """Make the URL of a calendar (iCalendar) of your schedules; the one before opens nothing any more."""
-    url = feed.feed_url(feed.make_feed(current_user_id()))
-    db.session.commit()
-    return NewFeedOut(url=url).model_dump(mode="json"), 201
+def renew_feed() -> ViewResult:
+    """Make a new URL of your calendar; the one before opens nothing any more."""
+    return _feed(feed.make_feed(current_user_id())), 201
 
 
 @blueprint.delete("/schedules/feed", responses={204: None})
@@ -80,9 +67,9 @@ def get_schedule(path: SchedulePath) -> dict[str, Any]:
 
 @blueprint.patch("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
 @login_required
-def change_schedule(path: SchedulePath, body: ScheduleChanges) -> dict[str, Any]:
+def change_schedule(path: SchedulePath, body: ScheduleEdit) -> dict[str, Any]:
     """Change a schedule, only the given fields; pause it, or let it go on."""
-    row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
+    row = contract.change(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
     answer = ScheduleOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer
@@ -112,3 +99,9 @@ def list_runs(path: SchedulePath) -> dict[str, Any]:
     """The latest times it was due, and what became of each."""
     rows = service.list_runs(current_user_id(), path.schedule_id)
     return RunList(runs=[RunOut.of(row, conversation_id) for row, conversation_id in rows]).model_dump(mode="json")
+
+
+def _feed(made: feed.Feed) -> dict[str, Any]:
+    answer = FeedOut(url=feed.feed_url(made.secret), created_at=made.created_at).model_dump(mode="json")
+    db.session.commit()
+    return answer

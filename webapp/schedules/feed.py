@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-import secrets
+import hmac
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,7 @@ from sqlalchemy import select
 from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound
+from webapp.extensions import app_settings
 from webapp.http.views import absolute
 from webapp.schedules.models import Schedule, ScheduleFeed
 from webapp.schedules.recurrence import LAST_YEAR
@@ -24,13 +27,30 @@ LENGTH = timedelta(minutes=15)
 """How long a message takes up in a calendar."""
 
 
-def make_feed(user_id: int) -> str:
-    """Return a new secret for a user's calendar; the one before opens nothing any more."""
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The calendar of a user: the secret that opens it, and when that was made."""
+
+    secret: str
+    created_at: datetime
+
+
+def feed_of(user_id: int) -> Feed:
+    """Return a user's calendar, which is made if there is none, or if SECRET_KEY has changed since."""
+    row = db.session.get(ScheduleFeed, user_id, populate_existing=True)
+    if row is None or _digest(secret := _secret(user_id, row.created_at)) != row.digest:
+        return make_feed(user_id)
+    return Feed(secret, row.created_at)
+
+
+def make_feed(user_id: int) -> Feed:
+    """Return a new calendar of a user; the URL of the one before opens nothing any more."""
     get_or_raise(User, user_id, lock=True)
-    secret = secrets.token_urlsafe(32)
-    db.session.merge(ScheduleFeed(user_id=user_id, digest=_digest(secret), created_at=now()))
+    made_at = now()
+    secret = _secret(user_id, made_at)
+    db.session.merge(ScheduleFeed(user_id=user_id, digest=_digest(secret), created_at=made_at))
     db.session.flush()
-    return secret
+    return Feed(secret, made_at)
 
 
 def delete_feed(user_id: int) -> None:
@@ -87,6 +107,12 @@ def _calendar(rows: list[Schedule]) -> bytes:
     first = min((row.starts_at.date() for row in rows), default=now().date())
     found.add_missing_timezones(first_date=first, last_date=first.replace(month=1, day=1, year=LAST_YEAR + 1))
     return bytes(found.to_ical())
+
+
+def _secret(user_id: int, made_at: datetime) -> str:
+    """Return the secret of a calendar made then: it is stored nowhere."""
+    of = f"calendar of {user_id} made {made_at.isoformat()}".encode()
+    return base64.urlsafe_b64encode(hmac.digest(app_settings().secret_key.encode(), of, "sha256")).decode().rstrip("=")
 
 
 def _digest(secret: str) -> str:

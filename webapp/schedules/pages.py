@@ -88,7 +88,7 @@ def change_calendar() -> ViewResult:
     """Make or withdraw the URL of the user's calendar; `do` says which. It is shown this once."""
     user_id, deed = current_user_id(), request.form.get("do", "")
     if deed == "make":
-        url = feed.feed_url(feed.make_feed(user_id))
+        url = feed.feed_url(feed.make_feed(user_id).secret)
         db.session.commit()
         return _list(calendar_url=url)
     if deed != "withdraw":

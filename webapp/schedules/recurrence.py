@@ -20,7 +20,8 @@ LAST_YEAR = 2037
 """Nothing is due later: the instants that MySQL stores end in January 2038."""
 _SIMPLE = {"daily": "FREQ=DAILY", "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekly": "FREQ=WEEKLY"}
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY")
-_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYHOUR", "WKST"}
+_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYHOUR", "BYMINUTE", "BYSECOND", "WKST"}
+_WITHIN_AN_HOUR = ("BYMINUTE", "BYSECOND")
 _PARTS_OF_MONTHS = {"BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS"}
 """Only by month or year: an hourly rule for 30 February would be looked for until the year 9999."""
 _MOST_LOOKED_AT = 1_000
@@ -46,8 +47,10 @@ def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
     known = _PARTS | _PARTS_OF_MONTHS if named["FREQ"] in ("MONTHLY", "YEARLY") else _PARTS
     if unknown := sorted(set(named) - known):
         raise ValueError(f"has a part that is not supported: {unknown[0]}")
+    if any("," in named.get(part, "") for part in _WITHIN_AN_HOUR):
+        raise ValueError("must be due once an hour at most")
     try:
-        if int(named.get("INTERVAL", 1)) < 1:
+        if int(named.get("INTERVAL", 1)) < 1 or int(named.get("BYSECOND", 0)) != 0:
             raise ValueError
         _rule(rule, starts_at)
     except (ValueError, TypeError, OverflowError):

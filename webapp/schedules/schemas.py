@@ -1,4 +1,4 @@
-"""Input and output of schedules."""
+"""Schedules as the form gives them, their runs and their calendar."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 
 from webapp.accounts.preferences import TimeZone
 from webapp.http.validation import Flag, Id, Instant, Line, MessageText
-from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.schedules.models import ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, Repeat
+
+
+def in_range(value: datetime) -> datetime:
+    """Return a time that the tables can hold. Raises ValueError."""
+    if not 2000 <= value.year <= LAST_YEAR:
+        raise ValueError(f"must be between 2000 and {LAST_YEAR}")
+    return value
 
 
 def _local(value: datetime) -> datetime:
     if value.tzinfo is not None:
         raise ValueError("is a local time, without a zone or Z")
-    if not 2000 <= value.year <= LAST_YEAR:
-        raise ValueError(f"must be between 2000 and {LAST_YEAR}")
-    return value.replace(second=0, microsecond=0)
+    return in_range(value).replace(second=0, microsecond=0)
 
 
 _FORM = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d$"}
@@ -45,6 +50,8 @@ class NewSchedule(BaseModel):
     starts_at: Local = Field(description="The first time, local: 2026-12-06T18:00.")
     zone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
     is_standing: Flag = Field(False, description="All in one conversation, instead of a new one each time.")
+    conversation_id: Id | None = Field(None, description="The conversation of a standing one, if there is one already.")
+    is_paused: Flag = False
     journey: Line | None = Field(None, max_length=100, description="The journey whose conversations it begins.")
     sends_mail: Flag = Field(False, description="E-mails you when it has run, once your address is confirmed.")
 
@@ -59,6 +66,7 @@ class ScheduleChanges(BaseModel):
     starts_at: Local | None = None
     zone: TimeZone | None = None
     is_standing: Flag | None = None
+    conversation_id: Id | None = None
     is_paused: Flag | None = None
     journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
     sends_mail: Flag | None = None
@@ -73,38 +81,9 @@ class ScheduleChanges(BaseModel):
         return value
 
 
-class ScheduleOut(BaseModel):
-    schedule_id: int
-    title: str
-    content: str
-    rule: str = Field(description="RFC 5545; empty for once.")
-    starts_at: Local = Field(description="Local time.")
-    zone: str
-    is_standing: bool
-    journey: str | None
-    conversation_id: int | None
-    next_at: Instant | None
-    is_paused: bool
-    paused_why: str | None
-    sends_mail: bool
-    failures: int
-    created_at: Instant
-
-    @classmethod
-    def of(cls, row: Schedule) -> ScheduleOut:
-        return cls.model_validate(row, from_attributes=True)
-
-
 class FeedOut(BaseModel):
-    created_at: Instant | None = Field(description="When its URL was made; null without one.")
-
-
-class NewFeedOut(BaseModel):
-    url: str = Field(description="Shown once; whoever has it sees what is due, by its title.")
-
-
-class ScheduleList(BaseModel):
-    schedules: list[ScheduleOut]
+    url: str = Field(description="Whoever has it sees what is due, by its title.")
+    created_at: Instant
 
 
 class RunOut(BaseModel):

@@ -51,13 +51,13 @@ def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Sched
 def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None = None) -> Schedule:
     """Add a schedule, for a program by its token.
 
-    Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey, TooMany.
+    Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey or conversation, TooMany.
     """
     owner = get_or_raise(User, user_id, lock=True)
     most = schedules_per_person()
     if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= most:
         raise TooMany(say("You have %(most)s schedules already.", most=most))
-    _require_journey(user_id, wanted.journey)
+    _require_places(user_id, wanted.journey, wanted.conversation_id)
     zone = wanted.zone or UserSettings.of(owner.settings).timezone
     row = Schedule(
         user_id=user_id,
@@ -67,6 +67,8 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
         starts_at=wanted.starts_at,
         zone=zone,
         is_standing=wanted.is_standing,
+        conversation_id=wanted.conversation_id if wanted.is_standing else None,
+        is_paused=wanted.is_paused,
         journey=wanted.journey,
         sends_mail=wanted.sends_mail,
         token_id=token_id,
@@ -87,11 +89,11 @@ def change_schedule(
     row = get_schedule(user_id, schedule_id, lock=True)
     given = changes.model_dump(exclude_unset=True)
     row.token_id = token_id
-    _require_journey(user_id, given.get("journey"))
+    _require_places(user_id, given.get("journey"), given.get("conversation_id"))
     timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
-    for name in ("content", "title", "starts_at", "zone", "is_standing", "is_paused", "journey", "sends_mail"):
-        if name in given:
-            setattr(row, name, given[name])
+    for name, value in given.items():
+        if name not in ("repeat", "rule"):
+            setattr(row, name, value)
     if "repeat" in given or "rule" in given:
         row.rule = _rule(
             NewSchedule(
@@ -189,9 +191,11 @@ def title_of(content: str) -> str:
     return " ".join(words[:TITLE_WORDS])[:119] + ("…" if len(words) > TITLE_WORDS else "")
 
 
-def _require_journey(user_id: int, slug: str | None) -> None:
-    if slug is not None and visible_journey(user_id, slug) is None:
+def _require_places(user_id: int, journey: str | None, conversation_id: int | None) -> None:
+    if journey is not None and visible_journey(user_id, journey) is None:
         raise NotFound("There is no such journey.")
+    if conversation_id is not None and get_conversation(user_id, conversation_id).is_temporary:
+        raise Conflict("A temporary conversation ends when you leave it.")
 
 
 def _rule(wanted: NewSchedule) -> str:

@@ -269,7 +269,7 @@ def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
     assert shell("schedules", "pause", number).returncode == 0
     assert shell("schedules").stdout.split("\t")[1] == "paused: by hand"
     assert shell("schedules", "resume", number).returncode == 0
-    assert shell.json("schedules")["schedules"][0]["is_paused"] is False
+    assert shell.json("schedules")["schedules"][0]["is_active"] is True
     assert shell("schedules", "run", number).returncode == 0
     assert shell("schedules", "runs", number).stdout.split("\t")[1] == "waiting"
     assert shell("schedules", "remove", number).returncode == 0

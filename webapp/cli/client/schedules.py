@@ -26,8 +26,8 @@ def schedules(context: click.Context, as_json: bool) -> None:
     rows = [
         (
             row["schedule_id"],
-            f"paused: {row['paused_why'] or 'by hand'}" if row["is_paused"] else row["next_at"] or "over",
-            row["rule"] or "once",
+            (row["next_at"] or "over") if row["is_active"] else f"paused: {row['paused_why'] or 'by hand'}",
+            row["rrule"] or "once",
             row["title"],
         )
         for row in found["schedules"]
@@ -60,13 +60,13 @@ def add(
     if every and rule:
         raise Trouble("Give --every or --rule, not both.", USAGE)
     body = {
-        "content": words(text),
-        "starts_at": at,
-        "repeat": "custom" if rule else every or "once",
-        "rule": rule,
-        "is_standing": standing,
+        "prompt": words(text),
+        "at": at,
+        "repeat": every,
+        "rrule": rule or None,
+        "conversation": "same" if standing else "new",
         "sends_mail": mail,
-        **({"zone": zone} if zone else {}),
+        **({"timezone": zone} if zone else {}),
     }
     made = server(context).post("/api/schedules", body)
     if as_json:
@@ -80,7 +80,7 @@ def add(
 @click.pass_context
 def pause(context: click.Context, schedule_id: int) -> None:
     """Send nothing until it is resumed."""
-    server(context).patch(f"/api/schedules/{schedule_id}", {"is_paused": True})
+    server(context).patch(f"/api/schedules/{schedule_id}", {"is_active": False})
 
 
 @schedules.command()
@@ -88,7 +88,7 @@ def pause(context: click.Context, schedule_id: int) -> None:
 @click.pass_context
 def resume(context: click.Context, schedule_id: int) -> None:
     """Send it again from now on."""
-    server(context).patch(f"/api/schedules/{schedule_id}", {"is_paused": False})
+    server(context).patch(f"/api/schedules/{schedule_id}", {"is_active": True})
 
 
 @schedules.command()
