@@ -64,7 +64,9 @@ TABLE = {
         GET /api/memories/:memory_id/evidence
         GET /api/memories/:memory_id/history
         GET /api/memories/changes
+        GET /api/memories/map
         GET /api/memories/portrait
+        GET /api/memories/timeline
         GET /api/proposals
         GET /api/profile
     """,

@@ -62,6 +62,7 @@ from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.web.map_pages import blueprint as map_pages
 from webapp.memories.web.pages import blueprint as memories_pages
+from webapp.memories.web.pictures_api import blueprint as pictures_api
 from webapp.memories.web.portrait_api import blueprint as portrait_api
 from webapp.memories.web.portrait_pages import blueprint as portrait_pages
 from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
@@ -122,6 +123,7 @@ APIS = (
     library_api,
     memories_api,
     portrait_api,
+    pictures_api,
     proposals_api,
     models_api,
     local_models_api,

@@ -99,16 +99,22 @@ class NamePage:
 
 def map_of(user_id: int, language: str) -> NameMap:
     """Return the picture of what a user's own memories name, among those in use."""
-    notes = _notes(user_id)
-    names = names_of(notes, _calendar(language))
-    shown = _without_secrets(names, notes)
-    links = _links(shown)
+    shown, left_out = names_shown(user_id, language)
+    links = links_of(shown)
     entries = [
         Entry(name.key, name.label, len(name.memory_ids), _beside(rank, shown, links))
         for rank, name in enumerate(shown)
     ]
     pictures = {"wide": _picture(WIDE, entries, links), "narrow": _picture(NARROW, entries, links)} if entries else {}
-    return NameMap(entries, pictures, len(names) - len(shown) if len(shown) == MOST_NAMES else 0)
+    return NameMap(entries, pictures, left_out)
+
+
+def names_shown(user_id: int, language: str, most: int = MOST_NAMES) -> tuple[list[Name], int]:
+    """Return the names that a user's memories mention most, and how many more there are."""
+    notes = _notes(user_id)
+    names = names_of(notes, _calendar(language))
+    shown = _without_secrets(names, notes, most)
+    return shown, len(names) - len(shown) if len(shown) == most else 0
 
 
 def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage:
@@ -167,7 +173,7 @@ def _calendar(language: str) -> frozenset[str]:
     return frozenset(fold_marks(name) for code in {SOURCE, language} for name in day_and_month_names(code))
 
 
-def _without_secrets(names: Iterable[Name], notes: Sequence[Note]) -> list[Name]:
+def _without_secrets(names: Iterable[Name], notes: Sequence[Note], most: int) -> list[Name]:
     """Return the first names that no secret is part of: one that stands in a memory or two might be its text."""
     contents = {note.memory_id: note.text for note in notes}
     shown = list[Name]()
@@ -175,12 +181,12 @@ def _without_secrets(names: Iterable[Name], notes: Sequence[Note]) -> list[Name]
         rare = name.memory_ids if len(name.memory_ids) <= _RARE else ()
         if find_secret(name.label, *(contents[number] for number in rare)) is None:
             shown.append(name)
-        if len(shown) == MOST_NAMES:
+        if len(shown) == most:
             break
     return shown
 
 
-def _links(names: Sequence[Name]) -> list[Link]:
+def links_of(names: Sequence[Name]) -> list[Link]:
     """Return which of the names stand in the same memories, strongest first."""
     named: dict[int, list[int]] = {}
     for rank, name in enumerate(names):

@@ -16,6 +16,8 @@ from webapp.memories.models import Memory
 MOST = 20_000
 """The memories looked at, those learned last."""
 MOST_ROWS = 60
+MOST_LISTED = 500
+"""Rows for a program."""
 MOST_MONTHS = 60
 """Bars; of a longer time each is a year."""
 
@@ -92,21 +94,28 @@ def timeline_of(user_id: int, zone: tzinfo, period: Period | None = None, kind: 
     at = now()
     first = min((item.began for item in held), default=at)
     began, ended = period.bounds(zone) if period else (first, at)
-    rows = [row for row in _rows(held) if not period or any(_touches(item, began, ended) for item in row)]
+    rows, left_out = _shown(user_id, held, began, ended, is_narrowed=period is not None)
+    return Timeline(_bars(held, zone, at), rows, period, kind, began, ended, left_out)
+
+
+def rows_between(user_id: int, began: datetime | None, ended: datetime | None) -> tuple[list[Row], int]:
+    """Return what was learned, held and replaced in a time, latest first, and how many rows more there are."""
+    held = _held(user_id, "")
+    first = min((item.began for item in held), default=now())
+    is_narrowed = began is not None or ended is not None
+    return _shown(user_id, held, began or first, ended or now(), is_narrowed=is_narrowed, most=MOST_LISTED)
+
+
+def _shown(
+    user_id: int, held: Sequence[_Held], began: datetime, ended: datetime, *, is_narrowed: bool, most: int = MOST_ROWS
+) -> tuple[list[Row], int]:
+    rows = [row for row in _rows(held) if not is_narrowed or any(_touches(item, began, ended) for item in row)]
     rows.sort(key=lambda row: max(filter(None, (row[-1].began, row[-1].ended))), reverse=True)
-    shown = rows[:MOST_ROWS]
+    shown = rows[:most]
     texts = _texts(user_id, [item.memory_id for row in shown for item in row])
-    return Timeline(
-        bars=_bars(held, zone, at),
-        rows=[
-            Row([_span(item, texts, began, min(ended, at)) for item in row if item.memory_id in texts]) for row in shown
-        ],
-        period=period,
-        kind=kind,
-        began=began,
-        ended=ended,
-        left_out=len(rows) - len(shown),
-    )
+    until = min(ended, now())
+    spans = ([_span(item, texts, began, until) for item in row if item.memory_id in texts] for row in shown)
+    return list(map(Row, spans)), len(rows) - len(shown)
 
 
 def _held(user_id: int, kind: str) -> list[_Held]:

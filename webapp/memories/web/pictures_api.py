@@ -1,0 +1,106 @@
+"""JSON endpoints of what the timeline and the picture of people and things are drawn from."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.extensions import this_app
+from webapp.http.validation import Day, Instant
+from webapp.http.views import api_blueprint
+from webapp.i18n.request_language import language_of
+from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
+from webapp.memories.showing.timeline import rows_between
+from webapp.rendering import reader_zone
+
+blueprint = api_blueprint("pictures_api", __name__, tag="Memories")
+
+
+class TimelineQuery(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
+    first: Day | AwareDatetime | None = Field(None, alias="from", description="Only what began or ended from then on.")
+    last: Day | AwareDatetime | None = Field(
+        None, alias="to", description="And before then, or until the end of a day."
+    )
+
+
+class SpanOut(BaseModel):
+    memory_id: int
+    content: str
+    began: Instant = Field(description="When it began to hold, or was said or learned.")
+    ended: Instant | None = Field(description="When it ended or was replaced; null while it holds.")
+
+
+class RowOut(BaseModel):
+    memory_ids: list[int]
+    spans: list[SpanOut] = Field(description="Memories of which each replaced the one before, oldest first.")
+
+
+class TimelineOut(BaseModel):
+    rows: list[RowOut]
+    left_out: int = Field(description="How many rows more there are: narrow the time to see them.")
+
+
+class MapQuery(BaseModel):
+    limit: int = Field(MOST_NAMES, ge=1, le=100)
+
+
+class NodeOut(BaseModel):
+    name: str
+    count: int = Field(description="How many memories mention it.")
+    memory_ids: list[int]
+
+
+class LinkOut(BaseModel):
+    names: tuple[str, str]
+    count: int = Field(description="How many memories mention both.")
+    memory_ids: list[int]
+
+
+class MapOut(BaseModel):
+    nodes: list[NodeOut] = Field(description="Who and what your memories name, the most mentioned first.")
+    links: list[LinkOut] = Field(description="What stands in the same memories, the most frequent first.")
+    left_out: int
+
+
+@blueprint.get("/memories/timeline", responses={200: TimelineOut})
+@login_required
+def read_timeline(query: TimelineQuery) -> dict[str, Any]:
+    """Return what was learned, held and replaced, latest first."""
+    rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
+    found = [
+        RowOut(
+            memory_ids=[span.memory_id for span in row.spans],
+            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row.spans],
+        )
+        for row in rows
+    ]
+    return TimelineOut(rows=found, left_out=left_out).model_dump(mode="json")
+
+
+@blueprint.get("/memories/map", responses={200: MapOut})
+@login_required
+def read_map(query: MapQuery) -> dict[str, Any]:
+    """Return the people and things that your memories name, and what they name together."""
+    names, left_out = names_shown(current_user_id(), language_of(this_app()).code, query.limit)
+    nodes = [NodeOut(name=name.label, count=len(name.memory_ids), memory_ids=list(name.memory_ids)) for name in names]
+    links = []
+    for link in links_of(names):
+        one, other = names[link.one], names[link.other]
+        both = sorted(set(one.memory_ids).intersection(other.memory_ids))
+        links.append(LinkOut(names=(one.label, other.label), count=link.shared, memory_ids=both))
+    return MapOut(nodes=nodes, links=links, left_out=left_out).model_dump(mode="json")
+
+
+def _moment(given: date | datetime | None, *, days: int = 0) -> datetime | None:
+    """Return a time, of a day its beginning, or that of the day so many days later, where the reader is."""
+    if given is None or isinstance(given, datetime):
+        return given
+    try:
+        return datetime.combine(given + timedelta(days=days), time(), reader_zone()).astimezone(UTC)
+    except OverflowError:
+        return None
