@@ -25,6 +25,7 @@ from webapp.extensions import this_app
 from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
+from webapp.usage.records import count_as_schedule
 
 log = logging.getLogger(__name__)
 
@@ -185,6 +186,7 @@ def _end(run_id: int, problem: str | None) -> None:
         found.status, found.ended_at = "failed" if problem else "done", now()
         found.problem = problem[:300] if problem else None
         if found.message_id is not None:
+            count_as_schedule(found.message_id)
             enqueue_after_commit("push", message_id=found.message_id)
         schedule.failures = schedule.failures + 1 if problem else 0
         if schedule.failures >= MOST_FAILURES and not schedule.is_paused:
