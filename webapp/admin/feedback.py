@@ -27,7 +27,7 @@ SERIES = ("good", "bad")
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """How the replies of one model with one version of the prompt were rated, and the bar that shows it."""
+    """The ratings of replies of one model with one version of the prompt, and the bar that shows them."""
 
     model: str | None
     prompt_version: str | None

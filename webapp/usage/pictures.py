@@ -46,6 +46,6 @@ def bars(lines: Sequence[UsageLine]) -> list[list[Part]]:
 
 
 def limit_bar(state: QuotaState) -> list[Part]:
-    """How much of a limit is used; the bar is full at the limit."""
+    """A bar of the part of a limit that is used, full at the limit."""
     share = min(1.0, state.share)
     return stacked([share], ["over" if share >= 1 else "chat"], 1)
