@@ -24,6 +24,7 @@ DAYS = 30
 MOST_DAYS = 400
 BACKGROUND = "background"
 """The source of all that is no reply: memories, titles, summaries."""
+SOURCES = (*REPLIES, BACKGROUND)
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
@@ -89,24 +90,29 @@ def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
         then = (row.input_price, row.output_price)
         return prices.get(row.target or "") if then == (None, None) else then
 
-    costs = [cost(row.model, (int(row.given), int(row.cached), int(row.made)), price(row)) for row in rows]
-    known = [found for found in costs if found is not None]
-
-    def total(field: str, source: str) -> int:
-        return sum(int(getattr(row, field)) for row in rows if row.source == source)
-
+    given, made = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
+    cached = calls = 0
+    dollars: float | None = None
+    for row in rows:
+        tokens = int(row.given), int(row.cached), int(row.made)
+        given[row.source] += tokens[0]
+        made[row.source] += tokens[2]
+        cached += tokens[1]
+        calls += int(row.calls)
+        if (found := cost(row.model, tokens, price(row))) is not None:
+            dollars = (dollars or 0.0) + found
     return UsageLine(
         key=key,
         label=label,
-        chat_input_tokens=total("given", CHAT),
-        chat_output_tokens=total("made", CHAT),
-        schedule_input_tokens=total("given", SCHEDULE),
-        schedule_output_tokens=total("made", SCHEDULE),
-        background_input_tokens=total("given", BACKGROUND),
-        background_output_tokens=total("made", BACKGROUND),
-        cached_tokens=sum(int(row.cached) for row in rows),
-        calls=sum(int(row.calls) for row in rows),
-        dollars=round(sum(known), 6) if known else None,
+        chat_input_tokens=given[CHAT],
+        chat_output_tokens=made[CHAT],
+        schedule_input_tokens=given[SCHEDULE],
+        schedule_output_tokens=made[SCHEDULE],
+        background_input_tokens=given[BACKGROUND],
+        background_output_tokens=made[BACKGROUND],
+        cached_tokens=cached,
+        calls=calls,
+        dollars=None if dollars is None else round(dollars, 6),
         is_estimated=any(row.is_estimated for row in rows),
     )
 
