@@ -80,6 +80,7 @@ def test_jobs_are_counted_when_they_ended(app_context: Flask) -> None:
     assert list(found["turn"].done) == [1, *[0] * 9, 1, 3]
     assert list(found["turn"].failed) == [1, 0, 0, 0, 0, 1, 1]
     assert not any(found["batch"].done)
+    assert history.added(queue.failed for queue in found.values()) == list(found["turn"].failed)
 
 
 def test_what_a_worker_did_is_counted(app: Flask, client: Any, run_jobs: Callable) -> None:
@@ -138,7 +139,7 @@ def test_the_page_says_and_draws_it(app: Flask, login: Callable, make_user: Call
     assert "3 things need attention" in page and 'class="vitals is-ill"' in page
     assert re.search(r'<a href="/admin/rq/?">No worker is running', page)
     assert re.search(r'<a href="/admin/models">1 reply failed', page) and "3 MB" in page
-    assert page.count('class="chart-spark"') == 2 + 2 * len(Queue)
+    assert page.count('class="chart-spark"') == 4 + 2 * len(Queue)
     assert "none noted" in page and 'aria-label="Active people each day: 0, ' in page
 
 

@@ -111,10 +111,10 @@ def _models(found: Vitals) -> Iterator[Concern]:
 def _room(found: Vitals, at: datetime) -> Iterator[Concern]:
     if found.free_bytes < LITTLE_DISK:
         free = f"{found.free_bytes / 1024**3:.1f}"
-        yield _here(say("Only %(free)s GB are free on the disk.", free=free), "storage", is_urgent=False)
+        yield _here(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
     if found.last_backup is not None and at - found.last_backup > OLD_BACKUP:
         days = (at - found.last_backup).days
-        yield _here(say("The last backup is %(days)s days old.", days=days), "storage", is_urgent=False)
+        yield _here(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
 
 
 def _here(text: str, section: str, *, is_urgent: bool = True) -> Concern:

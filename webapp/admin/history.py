@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
@@ -88,6 +88,11 @@ def jobs(client: Redis) -> dict[str, QueueHistory]:
         mine = counts[number * each : (number + 1) * each]
         found[name.value] = QueueHistory(mine[:DONE_STEPS], mine[DONE_STEPS:])
     return found
+
+
+def added(counts: Iterable[Sequence[int]]) -> list[int]:
+    """Return what all queues did in each step."""
+    return [sum(step) for step in zip(*counts, strict=True)]
 
 
 def _count(pipe: Redis, registry: BaseRegistry, at: float, steps: int, seconds: int, kept: int) -> None:

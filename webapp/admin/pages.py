@@ -46,7 +46,7 @@ def overview() -> ViewResult:
         background=worker.model if worker else "",
         embedder_is_away=query_vectors().is_away,
     )
-    vitals = state.vitals(parts, work, model)
+    vitals, jobs = state.vitals(parts, work, model), history.jobs(redis())
     return render_template(
         "admin/overview.html",
         concerns=concerns(vitals, now()),
@@ -56,7 +56,9 @@ def overview() -> ViewResult:
         parts=parts,
         vitals=vitals,
         growth=history.growth(),
-        jobs=history.jobs(redis()),
+        jobs=jobs,
+        done=history.added(queue.done for queue in jobs.values()),
+        failed=history.added(queue.failed for queue in jobs.values()),
         database_bytes=history.database_bytes(),
         sparkline=sparkline,
         versions=state.versions(redis()),
