@@ -38,7 +38,12 @@ def init_rendering(app: Flask) -> None:
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(
-        when=time_tag, day=day, markdown=render_stored, model_name=model_name, lasting=dates.describe_duration
+        when=time_tag,
+        day=day,
+        short_day=short_day,
+        markdown=render_stored,
+        model_name=model_name,
+        lasting=dates.describe_duration,
     )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
@@ -60,6 +65,11 @@ def time_tag(at: datetime | None, *, exact: bool = False) -> Markup:
 def day(on: date) -> str:
     """Return a day in the reader's language: "3 May 2026"."""
     return calendar.full_date(on, language_of(this_app()).code)
+
+
+def short_day(on: date) -> str:
+    """Return a day in the reader's language, without the year that is clear: "3 May"."""
+    return calendar.short_date(on, datetime.now(UTC).date(), language_of(this_app()).code)
 
 
 @lru_cache(maxsize=8_192)

@@ -159,9 +159,14 @@ def _dollars(environment: Environment, value: float, places: int = 2) -> str:
     return numbers.dollars(value, places, environment.language)
 
 
+@pass_environment
+def _size(environment: Environment, value: float) -> str:
+    return numbers.size(value, environment.language)
+
+
 def init_templating(app: Flask) -> None:
     """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
-    app.jinja_env.filters.update(number=_number, about=_about, dollars=_dollars, percent=_percent)
+    app.jinja_env.filters.update(number=_number, about=_about, dollars=_dollars, percent=_percent, size=_size)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 

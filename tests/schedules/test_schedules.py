@@ -488,3 +488,25 @@ def test_a_real_worker_sends_it(live_server: LiveServer, client: ApiClient, mode
     assert (run["status"], run["problem"]) == ("done", None)
     with app.app_context():
         assert db.session.get_one(Message, run["message_id"]).content == "A good week."
+
+
+def test_what_it_used_is_counted_as_a_schedules(
+    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    model.script(match="Ask me how", reply="How was your week?")
+    claim(app)
+    run_jobs()
+    (run,) = runs(client, made["schedule_id"])
+    (day,) = client.get("/api/usage").json["usage"]
+    assert day["schedule_input_tokens"] > 0 and day["schedule_output_tokens"] > 0
+    assert (day["chat_input_tokens"], day["chat_output_tokens"]) == (0, 0)
+    assert day["background_input_tokens"] > 0, "what it made of memories is counted with memory work"
+    (by_conversation,) = client.get("/api/usage?by=conversation").json["usage"]
+    assert by_conversation["key"] == str(run["conversation_id"])
+    again = client.post(f"/api/chat/turns/{run['message_id']}/regenerate", json={})
+    assert again.status_code == 202, again.text
+    client.get(f"/api/messages/{again.json['response_id']}/response?wait=20")
+    (day,) = client.get("/api/usage").json["usage"]
+    assert day["chat_input_tokens"] > 0, "what its owner asks for anew is a reply to them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import timedelta
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 
 from testkit.people import post_form
+from tests.support.queries import count_queries
 from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.i18n.numbers import round_count
 from webapp.llm.complete import Completion
@@ -299,3 +301,72 @@ def test_prices():
 def test_more_tokens_never_cost_less(given_tokens, cached, made):
     tokens = (given_tokens, min(cached, given_tokens), made)
     assert 0 <= cost("gpt-4o", tokens) <= cost("gpt-4o", (tokens[0] + 1_000, tokens[1], tokens[2]))
+
+
+def _drawn(page, series):
+    return re.findall(rf'<rect class="chart-{series}" x="([\d.]+)" width="16" y="([\d.]+)" height="([\d.]+)"', page)
+
+
+def test_thirty_days_are_drawn_by_what_they_were_spent_on(app, client, user, login):
+    _spend(app, user, 900)
+    _spend(app, user, 400, kind="memory_operations")
+    _spend(app, user, 300, kind="schedule")
+    _spend(app, user, 1_900, days_ago=29)
+    _spend(app, user, 9_999, days_ago=30)
+    page = login(user).get("/usage").text
+    assert page.count('class="chart-hit"') == 2 * 30, "a column for each day, of tokens and of cost"
+    chat, memory, schedules = (_drawn(page, series) for series in ("chat", "memory", "schedules"))
+    assert [size for _x, _y, size in chat] == ["100.0", "50.0"], "of two thousand, with what was written"
+    assert [float(size) for _x, _y, size in memory + schedules] == [25, 20]
+    assert {x for x, _y, _size in memory} == {x for x, _y, _size in schedules} == {chat[1][0]}
+    assert '<th scope="col">Schedules</th>' in page and "<td>1,000</td><td>500</td><td>400</td>" in page
+    line = client.get("/api/usage").get_json()["usage"][-1]
+    assert (line["schedule_input_tokens"], line["schedule_output_tokens"]) == (300, 100)
+    assert "schedule_input_tokens" in login(user).get("/usage.csv").text
+
+
+def test_without_schedules_or_prices_nothing_is_drawn_of_them(app, user, login):
+    _spend(app, user, model="nobody-knows-this")
+    page = login(user).get("/usage").text
+    assert "Schedules</th>" not in page and "Cost a day" not in page and "Tokens a day" in page
+
+
+def test_a_limit_for_a_day_is_a_line_across_it(app, user, login, make_user):
+    with app.app_context(), write_transaction():
+        service.set_quotas(None, [QuotaFields(period="day", tokens=1_000), QuotaFields(period="month", tokens=50_000)])
+    _spend(app, user, 1_900)
+    page = login(user).get("/usage").text
+    assert re.search(r'<line class="chart-limit" x1="0" x2="600" y1="50.0" y2="50.0">', page)
+    assert "not in sight" not in page and page.count('class="chart-over"') == 1, "of the two, the day's is used up"
+    with app.app_context(), write_transaction():
+        service.set_quotas(None, [QuotaFields(period="day", tokens=1_000_000)])
+    page = login(user).get("/usage").text
+    assert 'x2="600" y1' in page and "(not in sight)" in page
+    everybody = login(make_user(is_admin=True)).get("/admin/usage").text
+    assert "chart-limit" not in everybody, "what all use together has no limit"
+
+
+def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user, anonymous):
+    _spend(app, user, 123_456)
+    stranger, admin = login(make_user()), login(make_user(is_admin=True))
+    assert "Nothing used yet" in stranger.get("/usage").text
+    assert "Nothing used yet" in admin.get("/usage").text, "an admin sees everybody's on a page of its own"
+    assert stranger.get("/admin/usage").status_code == 403
+    assert anonymous.get("/usage").status_code == anonymous.get("/admin/usage").status_code == 303
+    assert "123,556" in login(user).get("/usage").text and "123,556" in admin.get("/admin/usage").text
+
+
+@pytest.mark.parametrize(("path", "sent"), [("/usage", 5), ("/usage?by=conversation", 6), ("/admin/usage?by=user", 5)])
+def test_statements_of_a_page_do_not_grow_with_what_was_used(app, make_user, login, path, sent, monkeypatch):
+    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
+    admin = make_user(is_admin=True)
+    browser = login(admin)
+    counted = []
+    for size in (5, 200):
+        for number in range(size):
+            _spend(app, admin, model=f"m-{number % 3}", days_ago=number % 29)
+        assert browser.get(path).status_code == 200
+        with app.app_context(), count_queries() as statements:
+            assert browser.get(path).status_code == 200
+        counted.append(sum(statement.startswith("SELECT") for statement in statements))
+    assert counted == [sent, sent]

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 
 from webapp.admin.backups.archive import BackupError, Manifest
-from webapp.admin.backups.backup import check_backup, make_backup
+from webapp.admin.backups.backup import check_backup, make_backup, note_backup
 from webapp.admin.backups.restore import other_key, restore
 from webapp.admin.doctor.checks import ALL, look_at
 from webapp.admin.doctor.findings import in_lines, is_sound
@@ -51,6 +51,7 @@ def create(file: Path, empty: bool) -> None:
     """Write a backup of the database, the attachments and the kept secret, while everything runs."""
     with _sentences():
         manifest = make_backup(file, may_be_empty=empty)
+        note_backup()
     click.echo(f"Read {database_address(db.engine)}.")
     _tell(manifest)
     click.echo(

@@ -1,13 +1,19 @@
-"""Feedback on replies: counts for admins, and the replies that people let them read."""
+"""Feedback on replies: counts for admins, drawn by day, model and prompt version, and the replies they may read."""
 
 from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
 
 from flask import Blueprint, render_template
 
 from webapp.accounts.auth import admin_only
+from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.conversations import feedback
-from webapp.conversations.feedback_schemas import WORDS
-from webapp.db.base import db
+from webapp.conversations.feedback_schemas import WORDS, Count
+from webapp.db.base import db, now
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
 from webapp.i18n.request_language import translate
@@ -16,6 +22,23 @@ blueprint = Blueprint("admin_feedback", __name__)
 
 DAYS = 30
 SHOWN = 20
+SERIES = ("good", "bad")
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The ratings of replies of one model with one version of the prompt, and the bar that shows them."""
+
+    model: str | None
+    prompt_version: str | None
+    up: int
+    down: int
+    parts: Sequence[Part]
+
+    @property
+    def share(self) -> int:
+        """Return how many out of a hundred were good."""
+        return round(100 * self.up / (self.up + self.down))
 
 
 @blueprint.get("/admin/feedback")
@@ -23,15 +46,42 @@ SHOWN = 20
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
     page = feedback.readable(PageQuery(limit=SHOWN, cursor=requested_cursor()))
+    counts, today = feedback.counts(DAYS), now().date()
     answer = render_template(
         "admin/feedback.html",
-        counts=feedback.counts(DAYS),
+        counts=counts,
+        days=days_pictured(counts, today),
+        ends=(today - timedelta(days=DAYS - 1), today),
+        rated=by_model(counts),
         readable=page.items,
         next_cursor=page.next_cursor,
         words={reason: translate(word) for words in WORDS.values() for reason, word in words.items()},
+        date_of=date.fromisoformat,
     )
     db.session.commit()
     return answer
 
 
 index.writes = True  # type: ignore[attr-defined]  # every look is recorded
+
+
+def days_pictured(counts: Sequence[Count], today: date) -> Columns:
+    """Good and bad ratings of each of the last days, those without any included."""
+    days = [(today - timedelta(days=number)).isoformat() for number in reversed(range(DAYS))]
+    found: dict[str, list[int]] = {day: [0, 0] for day in days}
+    for line in counts:
+        if line.day in found:  # the oldest hours counted are of a day before
+            found[line.day][0] += line.up
+            found[line.day][1] += line.down
+    return stacked_columns(days, list(found.values()), SERIES)
+
+
+def by_model(counts: Sequence[Count]) -> list[Rated]:
+    """Ratings by model and prompt version, those with the most first; each bar stands beside the longest."""
+    found: dict[tuple[str | None, str | None], list[int]] = defaultdict(lambda: [0, 0])
+    for line in counts:
+        found[line.model, line.prompt_version][0] += line.up
+        found[line.model, line.prompt_version][1] += line.down
+    most = max(map(sum, found.values()), default=0)
+    rated = [Rated(*key, up, down, stacked((up, down), SERIES, most)) for key, (up, down) in found.items()]
+    return sorted(rated, key=lambda line: (-line.up - line.down, line.model or "", line.prompt_version or ""))

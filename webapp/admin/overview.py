@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -11,32 +13,46 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.exceptions import RedisError
+from rq import Queue as RQQueue
 from rq import Worker
 from rq.registry import FailedJobRegistry, ScheduledJobRegistry, StartedJobRegistry
 from rq.serializers import JSONSerializer
 from sqlalchemy import and_, case, func, select
 
 from webapp.accounts.models import User
-from webapp.background.job_specs import Queue, rq_queue
-from webapp.conversations.models import Conversation
-from webapp.db.base import db
+from webapp.admin.backups.backup import last_backup
+from webapp.admin.health import Vitals
+from webapp.background.job_specs import JOBS, Queue, rq_queue
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, now
+from webapp.extensions import app_settings
+from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
 from webapp.providers.status import Status
 from webapp.redis.clients import server_of
 
 # Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.
 ALIVE = timedelta(seconds=90)
+SCHEDULE_LOCK = "schedule:lock"
+"""What the scheduler that runs holds (jobs/schedule.py)."""
+AT_THE_SERVER = tuple(error.code for error in (ModelError, MissingKey, ModelNotFound, Unauthorized))
+"""Codes of replies that failed because of the model's server."""
+RECENT = timedelta(hours=1)
 PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
 
 
 @dataclass(frozen=True)
 class QueueState:
-    """A queue: how many jobs are waiting, running, waiting for another try, and failed for good."""
+    """A queue: how many jobs are waiting, running, waiting for another try, and failed for good.
+
+    `waited`: seconds since the first of those that wait was queued.
+    """
 
     name: str
     queued: int
     running: int
     scheduled: int
     failed: int
+    waited: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,11 +72,18 @@ class Work:
     known: bool
     queues: list[QueueState] = field(default_factory=list)
     workers: list[WorkerLine] = field(default_factory=list)
+    has_scheduler: bool = False
 
     @property
     def failed(self) -> int:
         """Jobs that failed for good, in all queues."""
         return sum(queue.failed for queue in self.queues)
+
+    @property
+    def idle(self) -> list[str]:
+        """Return the queues that no worker serves."""
+        served = {name for worker in self.workers for name in worker.queues}
+        return [queue.value for queue in Queue if queue.value not in served]
 
 
 @dataclass(frozen=True)
@@ -87,7 +110,8 @@ def counts() -> dict[str, int]:
 def work(client: Redis) -> Work:
     """Queues and workers."""
     try:
-        return Work(True, [_queue_state(client, name) for name in Queue], _workers(client))
+        states = [_queue_state(client, name) for name in Queue]
+        return Work(True, states, _workers(client), bool(client.exists(SCHEDULE_LOCK)))
     except RedisError:
         return Work(False)
 
@@ -104,6 +128,34 @@ def model(answering: Status, embedding: str, *, background: str = "", embedder_i
         is_demonstration=not answering.is_connected,
         embedder_is_away=embedder_is_away,
     )
+
+
+def vitals(parts: Mapping[str, str], found: Work, answering: Model) -> Vitals:
+    """The signs of whether all is well: the state of the site, and what else is quickly known."""
+    return Vitals(
+        parts=parts,
+        knows_work=found.known,
+        workers=len(found.workers),
+        idle=found.idle,
+        has_scheduler=found.has_scheduler,
+        waits={queue.name: queue.waited for queue in found.queues},
+        failed={queue.name: queue.failed for queue in found.queues if queue.failed},
+        has_model=not answering.is_demonstration,
+        embedder_is_away=answering.embedder_is_away,
+        unanswered=_unanswered(),
+        free_bytes=free_bytes(),
+        last_backup=last_backup(),
+    )
+
+
+def free_bytes() -> int:
+    """Return how much room the disk with the data has left."""
+    return shutil.disk_usage(app_settings().var_dir).free
+
+
+def _unanswered() -> int:
+    failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(AT_THE_SERVER)
+    return db.session.scalar(select(func.count()).select_from(Message).where(*failed)) or 0
 
 
 def versions(client: Redis) -> dict[str, str]:
@@ -129,13 +181,23 @@ def without_credentials(url: str) -> str:
 
 def _queue_state(client: Redis, name: Queue) -> QueueState:
     queue = rq_queue(client, name)
+    queued = queue.count
     return QueueState(
         name=name.value,
-        queued=queue.count,
+        queued=queued,
+        waited=_waited(queue) if queued else 0.0,
         running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
         scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),  # type: ignore[no-untyped-call]
         failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
     )
+
+
+def _waited(queue: RQQueue) -> float:
+    first = next(iter(queue.get_jobs(0, 1)), None)
+    if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
+        return 0.0
+    at = first.enqueued_at
+    return (datetime.now(UTC) - (at if at.tzinfo else at.replace(tzinfo=UTC))).total_seconds()
 
 
 def _workers(client: Redis) -> list[WorkerLine]:

@@ -11,9 +11,12 @@ from webapp.accounts import service, site
 from webapp.accounts.auth import admin_only, current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
+from webapp.admin import history
 from webapp.admin import overview as state
 from webapp.admin import users as people
-from webapp.db.base import db
+from webapp.admin.health import concerns
+from webapp.charts import sparkline
+from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.http.forms import read_form, sentences
@@ -36,18 +39,28 @@ PAGE_LENGTH = 50
 @admin_only
 def overview() -> ViewResult:
     """The state of the site; on a phone the first address lists the rooms of Administration."""
-    worker = background_target()
+    worker, parts, work = background_target(), readiness(), state.work(redis())
+    model = state.model(
+        status(),
+        embedder().model,
+        background=worker.model if worker else "",
+        embedder_is_away=query_vectors().is_away,
+    )
+    vitals, jobs = state.vitals(parts, work, model), history.jobs(redis())
     return render_template(
         "admin/overview.html",
+        concerns=concerns(vitals, now()),
         counts=state.counts(),
-        work=state.work(redis()),
-        model=state.model(
-            status(),
-            embedder().model,
-            background=worker.model if worker else "",
-            embedder_is_away=query_vectors().is_away,
-        ),
-        parts=readiness(),
+        work=work,
+        model=model,
+        parts=parts,
+        vitals=vitals,
+        growth=history.growth(),
+        jobs=jobs,
+        done=history.added(queue.done for queue in jobs.values()),
+        failed=history.added(queue.failed for queue in jobs.values()),
+        database_bytes=history.database_bytes(),
+        sparkline=sparkline,
         versions=state.versions(redis()),
     )
 

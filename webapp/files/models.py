@@ -26,6 +26,7 @@ class File(Base):
         Index("ix_files_listing", "user_id", "file_id"),
         Index("ix_files_digest", "digest"),
         Index("ix_files_scan_due", "scan_due"),
+        Index("ix_files_time", "created_at", "size"),
         Base.__table_args__,
     )
 

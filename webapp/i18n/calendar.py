@@ -44,6 +44,13 @@ def full_date(day: date, code: str) -> str:
     return dates.full_date(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
 
 
+def short_date(day: date, today: date, code: str) -> str:
+    """A day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
+    if code == SOURCE:
+        return dates.short_date(day, today)
+    return str(format_skeleton("MMMd" if dates.is_near(day, today) else "yMMMd", day, locale=locale_of(code)))
+
+
 def moment(at: datetime, code: str) -> str:
     """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
     day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))

@@ -52,7 +52,7 @@ def describe_moment(at: datetime, today: date) -> str:
         return f"yesterday {clock}"
     if 1 < days < 7:
         return f"{DAYS[at.weekday()]} {clock}"
-    return _day(at.date(), today)
+    return short_date(at.date(), today)
 
 
 def exactly(at: datetime) -> str:
@@ -78,7 +78,8 @@ def is_near(day: date, today: date) -> bool:
     return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
 
 
-def _day(day: date, today: date) -> str:
+def short_date(day: date, today: date) -> str:
+    """A day without the year that is clear without being given: "3 May", "3 May 2024"."""
     text = f"{day.day} {MONTHS[day.month]}"
     return text if is_near(day, today) else f"{text} {day.year}"
 

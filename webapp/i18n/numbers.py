@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from babel import Locale
 from babel.numbers import format_currency, format_decimal, format_percent
+from babel.units import format_unit
 
 from webapp.i18n import LANGUAGES, SOURCE
 
@@ -40,3 +41,19 @@ def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
     locale = locale_of(language)
     pattern = locale.currency_formats["standard"].pattern.replace("0.00", f"0.{'0' * places}")
     return str(format_currency(value, "USD", pattern, locale=locale, currency_digits=False))
+
+
+UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
+
+
+def size(value: float, language: str = SOURCE) -> str:
+    """A number of bytes as people take it in: "1.2 GB", "1,2 GB", "48 MB"; a kilobyte at least, unless nothing."""
+    step = 0
+    value /= 1024
+    while value >= 1000 and step < len(UNITS) - 1:
+        value, step = value / 1024, step + 1
+    shown = round(value, 1 if step and value < 10 else 0) if value > 1 or not value else 1
+    shown = int(shown) if shown == int(shown) else shown
+    if language == SOURCE:
+        return f"{shown} {'kMGT'[step]}B"
+    return str(format_unit(shown, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))

@@ -28,6 +28,7 @@ from webapp.i18n.marks import N_
 from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
+from webapp.usage.records import count_as_schedule
 
 log = logging.getLogger(__name__)
 
@@ -210,6 +211,7 @@ def _close(found: ScheduleRun, schedule: Schedule, problem: str | None, *, pause
     happening |= {"is_late": found.is_late, "status": reply.status if reply else "failed"}
     if reply is not None:
         happening |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
+        count_as_schedule(reply.message_id)
         enqueue_after_commit("push", message_id=reply.message_id)
     mails.owe(found, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)

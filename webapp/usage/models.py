@@ -10,13 +10,20 @@ from sqlalchemy.orm import Mapped, mapped_column
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
 PERIODS = ("day", "month")
+CHAT, SCHEDULE = "chat", "schedule"
+REPLIES = (CHAT, SCHEDULE)
+"""The kinds that are replies: to what somebody sent, and to what a schedule sent for them."""
 
 
 class UsageRecord(Base):
-    """The tokens of one reply (`chat`) or one background call. It outlives its conversation: the tokens were spent."""
+    """The tokens of one reply (REPLIES) or one background call. It outlives its conversation: the tokens were spent."""
 
     __tablename__ = "usage_records"
-    __table_args__ = (Index("ix_usage_records_user", "user_id", "created_at"), Base.__table_args__)
+    __table_args__ = (
+        Index("ix_usage_records_user", "user_id", "created_at"),
+        Index("ix_usage_records_time", "created_at", "kind", "user_id"),
+        Base.__table_args__,
+    )
 
     usage_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import date, timedelta
 from typing import Any
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
@@ -20,7 +21,8 @@ from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.usage import service
+from webapp.usage import pictures, service
+from webapp.usage.reports import span
 from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 
 blueprint = Blueprint("usage_pages", __name__)
@@ -140,9 +142,12 @@ def _csv(report: UsageReport) -> Response:
 def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -> str:
     query = _query(ways)
     report = service.report(current_user_id(), query, everyone=everyone)
-    most = max((_tokens(line) for line in report.usage), default=0)
-    bars = [(line, round(100 * _tokens(line) / most) if most else 0) for line in report.usage]
-    return render_template(template, report=report, bars=bars, by=query.by, ways=ways, **more)
+    first, after = span(query)
+    shown: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
+    if query.by == "day":
+        shown["days"] = pictures.days_pictured(report, first.date(), after.date() - timedelta(days=1))
+    shown["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
+    return render_template(template, **shown, date_of=date.fromisoformat, **more)
 
 
 def _query(ways: dict[str, str]) -> UsageQuery:
@@ -152,12 +157,6 @@ def _query(ways: dict[str, str]) -> UsageQuery:
         return UsageQuery.model_validate({"by": by if by in ways else "day", **dates})
     except ValidationError:
         return UsageQuery(by=by if by in ways else "day")
-
-
-def _tokens(line: Any) -> int:
-    return int(
-        line.chat_input_tokens + line.chat_output_tokens + line.background_input_tokens + line.background_output_tokens
-    )
 
 
 def _cell(value: Any) -> Any:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, table_of, writing
 from webapp.llm.complete import Completion
 from webapp.providers.catalogue import cached_price
 from webapp.telemetry.logs import context
 from webapp.text.tokens import estimate_tokens
-from webapp.usage.models import UsageRecord
+from webapp.usage.models import CHAT, SCHEDULE, UsageRecord
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def record_reply(
         "user_id": user_id,
         "conversation_id": conversation_id,
         "message_id": message_id,
-        "kind": "chat",
+        "kind": CHAT,
         "target": target,
         "model": (model or "")[:200] or None,
         "input_tokens": prompt_tokens if given is None else given,
@@ -60,6 +60,21 @@ def record_reply(
         **_prices(target),
     }
     db.session.execute(insert(table_of(UsageRecord)), values)
+
+
+def count_as_schedule(message_id: int) -> None:
+    """Count what a reply cost as a schedule's, in the open transaction; again it changes nothing."""
+    conversation_id = select(Message.conversation_id).where(Message.message_id == message_id).scalar_subquery()
+    db.session.execute(
+        update(UsageRecord)
+        .where(  # by the conversation, of which there is an index
+            UsageRecord.conversation_id == conversation_id,
+            UsageRecord.message_id == message_id,
+            UsageRecord.kind == CHAT,
+        )
+        .values(kind=SCHEDULE)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def record_background(kind: str, completion: Completion, target: str | None) -> None:

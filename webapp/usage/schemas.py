@@ -25,14 +25,30 @@ class UsageQuery(BaseModel):
 class UsageLine(BaseModel):
     key: str = Field(description="The day, model, conversation id or user id.")
     label: str
-    chat_input_tokens: int
+    chat_input_tokens: int = Field(description="Of replies to what somebody sent.")
     chat_output_tokens: int
-    background_input_tokens: int
+    schedule_input_tokens: int = Field(description="Of replies to what schedules sent.")
+    schedule_output_tokens: int
+    background_input_tokens: int = Field(description="Of memories, titles, summaries and all else that is no reply.")
     background_output_tokens: int
     cached_tokens: int
     calls: int
     dollars: float | None = Field(description="Null where no price is known.")
     is_estimated: bool = Field(description="Whether some of it was estimated, because a server reported nothing.")
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """Return the tokens of chat, of memory work, and of schedules."""
+        return (
+            self.chat_input_tokens + self.chat_output_tokens,
+            self.background_input_tokens + self.background_output_tokens,
+            self.schedule_input_tokens + self.schedule_output_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Return all its tokens."""
+        return sum(self.parts)
 
 
 def _share(used: float, limit: float | None) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from webapp.db.base import db
-from webapp.usage.models import UsageRecord
+from webapp.usage.models import REPLIES, UsageRecord
 
 LAST = 40
 LOOKED_AT = 1_000
@@ -56,7 +56,7 @@ def weights_of(user_id: int) -> Weights:
     ):
         seen = newest.limit(LOOKED_AT).subquery().c
         counted = select(seen.input_tokens, seen.estimated_tokens, seen.characters).where(
-            seen.kind == "chat",
+            seen.kind.in_(REPLIES),
             seen.is_estimated.is_(False),
             seen.estimated_tokens > 0,
             seen.characters > 0,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from flask import current_app
 from sqlalchemy import Connection, Float, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts.site import has_users
+from webapp.accounts.site import get_setting, has_users, set_setting
 from webapp.admin.backups.archive import (
     BackupError,
     Manifest,
@@ -27,13 +29,16 @@ from webapp.admin.backups.archive import (
     write_manifest,
     write_table,
 )
-from webapp.db.base import db, expect_writes, now
+from webapp.db.base import db, expect_writes, now, write_transaction
 from webapp.db.engine import database_address
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, newest_revision
 
+log = logging.getLogger(__name__)
+
 ROWS_AT_ONCE = 500
+LAST = "last_backup"
 
 
 def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
@@ -63,6 +68,21 @@ def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
     finally:
         part.unlink(missing_ok=True)
     return manifest
+
+
+def note_backup() -> None:
+    """Note that a backup has been made, in a transaction of its own; one of a database that is only read is as good."""
+    try:
+        with write_transaction():
+            set_setting(LAST, now().isoformat())
+    except SQLAlchemyError:
+        log.warning("backup not noted", exc_info=True)
+
+
+def last_backup() -> datetime | None:
+    """Return when a backup was last made with `backup create`, of what is noted here; None if none was."""
+    noted = get_setting(LAST)
+    return datetime.fromisoformat(noted) if isinstance(noted, str) else None
 
 
 def check_backup(path: Path) -> Manifest:

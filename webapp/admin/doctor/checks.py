@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
-from redis import Redis
 from redis.exceptions import NoPermissionError, RedisError
 from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from sqlalchemy import text
@@ -17,7 +16,7 @@ from webapp.accounts import site
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
-from webapp.background.job_specs import JOBS, Queue, rq_queue
+from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.db.base import db
@@ -33,11 +32,7 @@ from webapp.readiness import readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.invalidation import CHANNEL
 
-LITTLE_DISK = 1024**3
-"""Fewer free bytes than this are worth a warning."""
-LONG_QUEUE_SECONDS = 300
 MODEL_SECONDS = 8.0
-SCHEDULE_LOCK = "schedule:lock"
 
 Check = Callable[[], Iterator[Finding]]
 
@@ -191,10 +186,8 @@ def redis_server() -> Iterator[Finding]:
 
 def queues() -> Iterator[Finding]:
     """Yield whether every queue has a worker and none falls behind, and whether a scheduler runs."""
-    client = redis()
-    work = overview.work(client)
-    served = {name for worker in work.workers for name in worker.queues}
-    if idle := [queue.value for queue in Queue if queue.value not in served]:
+    work = overview.work(redis())
+    if idle := work.idle:
         yield fault(
             "workers",
             f"no worker serves {', '.join(idle)}",
@@ -202,17 +195,17 @@ def queues() -> Iterator[Finding]:
         )
     else:
         yield ok("workers", f"{len(work.workers)} are running")
-    if not client.exists(SCHEDULE_LOCK):
+    if not work.has_scheduler:
         yield fault(
             "scheduler", "none is running", "Start `python -m jobs.schedule`: it asks for what is owed and purges."
         )
     else:
         yield ok("scheduler", "one is running")
-    for name in Queue:
-        if (late := _oldest(client, name)) > LONG_QUEUE_SECONDS:
+    for queue in work.queues:
+        if queue.waited > LONG_QUEUE_SECONDS:
             advice = "Add workers, or see in the admin area what takes so long."
             yield warning(
-                "queues", f"the first job of {name.value} has been waiting for {late / 60:.0f} minutes", advice
+                "queues", f"the first job of {queue.name} has been waiting for {queue.waited / 60:.0f} minutes", advice
             )
     if work.failed:
         advice = "Look at Administration, Jobs: each says why; what is still needed is tried again automatically."
@@ -261,16 +254,6 @@ def web() -> Iterator[Finding]:
             "account with somebody else's address keeps that person from signing in through the provider."
         )
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
-
-
-def _oldest(client: Redis, name: Queue) -> float:
-    """Return how many seconds the first job of a queue has been waiting; 0 if there is none."""
-    queue = rq_queue(client, name)
-    first = next(iter(queue.get_jobs(0, 1)), None)
-    if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
-        return 0.0
-    at = first.enqueued_at
-    return (datetime.now(UTC) - (at if at.tzinfo else at.replace(tzinfo=UTC))).total_seconds()
 
 
 def _give_up() -> None:

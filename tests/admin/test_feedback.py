@@ -1,0 +1,109 @@
+"""What admins see of ratings: by day, by model and prompt version, drawn and in tables, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testkit.people import Person
+from tests.support.queries import count_queries
+from webapp.admin.feedback import DAYS, by_model, days_pictured
+from webapp.conversations.feedback_schemas import Count
+from webapp.conversations.models import Conversation, Message, MessageFeedback
+from webapp.db.base import db, now, write_transaction
+
+TODAY = date(2026, 3, 31)
+
+
+def counted(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> Count:
+    return Count(day=day, model=model, prompt_version=version, up=up, down=down)
+
+
+def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not() -> None:
+    chart = days_pictured(
+        [counted("2026-03-31", 3, 1), counted("2026-03-31", 1, 0, "n"), counted("2026-03-01", 9, 9)], TODAY
+    )
+    assert [column.label for column in chart.columns[:1] + chart.columns[-1:]] == ["2026-03-02", "2026-03-31"]
+    assert len(chart.columns) == DAYS and chart.ticks == (5, 2.5, 0)
+    assert list(chart.columns[-1].values) == [4, 1] and sum(column.total for column in chart.columns) == 5
+
+
+def test_models_and_versions_stand_by_how_often_they_were_rated() -> None:
+    rated = by_model(
+        [
+            counted("2026-03-31", 1, 0, "n", None),
+            counted("2026-03-30", 2, 1),
+            counted("2026-03-29", 4, 1),
+            counted("2026-03-29", 0, 4, version="chat@2"),
+            counted("2026-03-28", 0, 1, None, None),
+        ]
+    )
+    assert [(line.model, line.prompt_version, line.up, line.down, line.share) for line in rated] == [
+        ("m", "chat@1", 6, 2, 75),
+        ("m", "chat@2", 0, 4, 0),
+        (None, None, 0, 1, 0),
+        ("n", None, 1, 0, 100),
+    ]
+    assert [(part.series, part.size) for part in rated[0].parts] == [("good", 75), ("bad", 25)]
+    assert [(part.series, part.size) for part in rated[1].parts] == [("bad", 50)]
+
+
+@pytest.fixture
+def rate(app: Flask, user: Person) -> Callable[..., None]:
+    """`rate(rating, days_ago, …)`: a rating of a reply of the user's."""
+
+    def add(rating: str, days_ago: int = 0, model: str = "gpt-x", version: str = "chat@3") -> None:
+        with app.app_context(), write_transaction():
+            talk = Conversation(user_id=user.user_id, title="Quokkas")
+            db.session.add(talk)
+            db.session.flush()
+            reply = Message(conversation_id=talk.conversation_id, role="assistant", content="Yes.", status="complete")
+            db.session.add(reply)
+            db.session.flush()
+            db.session.add(
+                MessageFeedback(
+                    message_id=reply.message_id,
+                    user_id=user.user_id,
+                    rating=rating,
+                    model=model,
+                    prompt_version=version,
+                    created_at=now() - timedelta(days=days_ago),
+                )
+            )
+
+    return add
+
+
+def test_the_page_is_for_admins(
+    login: Callable, user: Person, make_user: Callable, anonymous: Any, rate: Callable
+) -> None:
+    assert anonymous.get("/admin/feedback").status_code == 303
+    for person in (user, make_user()):
+        assert login(person).get("/admin/feedback").status_code == 403
+    admin = login(make_user(is_admin=True))
+    assert "No feedback yet" in admin.get("/admin/feedback").text
+    for rating, days_ago in (("up", 0), ("up", 0), ("up", 3), ("down", 3)):
+        rate(rating, days_ago)
+    page = admin.get("/admin/feedback").text
+    assert page.count('class="chart-hit"') == DAYS
+    assert page.count('<rect class="chart-good" x=') == 2 + 1 and page.count('<rect class="chart-bad" x=') == 1 + 1
+    assert "<td>3</td><td>1</td><td>75 %</td>" in page and "chat@3" in page
+
+
+def test_its_statements_do_not_grow_with_the_ratings(
+    app: Flask, login: Callable, make_user: Callable, rate: Callable
+) -> None:
+    admin = login(make_user(is_admin=True))
+    sent = []
+    for size in (3, 60):
+        for number in range(size):
+            rate("up" if number % 3 else "down", number % 29, model=f"m-{number % 5}")
+        admin.get("/admin/feedback")
+        with app.app_context(), count_queries() as statements:
+            assert admin.get("/admin/feedback").status_code == 200
+        sent.append(sum(statement.startswith("SELECT") for statement in statements))
+    assert sent == [5, 5]

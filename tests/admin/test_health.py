@@ -1,0 +1,72 @@
+"""Whether all is well: each thing that is not is said, with where it is seen to, and what stops people comes first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask, url_for
+
+from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS, OLD_BACKUP, Vitals, concerns
+
+AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
+WELL = Vitals(
+    parts={"database": "ok", "redis": "ok", "migrations": "ok"},
+    knows_work=True,
+    workers=3,
+    idle=[],
+    has_scheduler=True,
+    waits={"turn": LONG_QUEUE_SECONDS},
+    failed={},
+    has_model=True,
+    embedder_is_away=False,
+    unanswered=0,
+    free_bytes=LITTLE_DISK,
+    last_backup=AT - OLD_BACKUP,
+)
+ILLS: list[tuple[dict[str, Any], str, str, bool]] = [
+    ({"parts": {"database": "away", "migrations": "unknown"}}, "The database does not accept", "state_page", True),
+    ({"parts": {"database": "full"}}, "The database is full", "state_page", True),
+    ({"parts": {"redis": "away"}}, "Redis cannot be reached", "state_page", True),
+    ({"parts": {"redis": "cannot be written to"}}, "Redis does not accept", "state_page", True),
+    ({"parts": {"migrations": "not current"}}, "flask --app wsgi db upgrade", "state_page", True),
+    ({"workers": 0, "idle": ["turn"]}, "No worker is running", "overview", True),
+    ({"idle": ["index", "batch"]}, "No worker serves these queues: index, batch.", "overview", True),
+    ({"has_scheduler": False}, "No scheduler is running", "overview", True),
+    (
+        {"waits": {"turn": 301.0, "batch": 720.0}},
+        "Queue “batch”: the first job has waited for 12 minutes.",
+        "listed",
+        False,
+    ),
+    ({"failed": {"turn": 1, "batch": 2}}, "3 jobs failed for good.", "listed", False),
+    ({"failed": {"turn": 1}}, "1 job failed for good.", "listed", False),
+    ({"has_model": False}, "No language model is connected", "new", False),
+    ({"unanswered": 2}, "2 replies failed in the last hour", "index", True),
+    ({"embedder_is_away": True}, "Search by meaning does not respond", "state_page", False),
+    ({"free_bytes": LITTLE_DISK // 2}, "Only 0.5 GB are free", "state_page", False),
+    ({"last_backup": AT - OLD_BACKUP - timedelta(minutes=1)}, "The last backup is 8 days old.", "state_page", False),
+]
+
+
+@pytest.mark.parametrize("change", [{}, {"last_backup": None}, {"waits": {}}, {"knows_work": False, "workers": 0}])
+def test_all_is_well(change: dict[str, Any]) -> None:
+    """Nobody who backs up in another way is told off; of what Redis does not say, nothing is said."""
+    assert concerns(replace(WELL, **change), AT) == []
+
+
+@pytest.mark.parametrize(("change", "said", "place", "is_urgent"), ILLS)
+def test_each_thing_that_is_not_well(
+    app: Flask, change: dict[str, Any], said: str, place: str, is_urgent: bool
+) -> None:
+    (found,) = concerns(replace(WELL, **change), AT)
+    assert said in found.text and found.endpoint.endswith(f".{place}") and found.is_urgent is is_urgent
+    with app.test_request_context():
+        assert url_for(found.endpoint, **found.values).startswith("/admin")
+
+
+def test_what_stops_people_comes_first() -> None:
+    found = concerns(replace(WELL, failed={"turn": 1}, last_backup=None, has_model=False, unanswered=1), AT)
+    assert [concern.is_urgent for concern in found] == [True, False, False]

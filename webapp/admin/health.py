@@ -1,0 +1,125 @@
+"""One sentence on whether all is well, and what is not: each concern with where it is dealt with; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webapp.i18n.marks import N_, say, say_n
+
+LITTLE_DISK = 1024**3
+"""Fewer free bytes than this are worth a warning."""
+LONG_QUEUE_SECONDS = 300
+OLD_BACKUP = timedelta(days=8)
+"""A backup a week may be a day late."""
+
+_PARTS = N_(
+    {
+        ("database", "away"): "The database does not accept what people write.",
+        ("database", "full"): "The database is full: nothing more can be stored.",
+        ("redis", "away"): "Redis cannot be reached. Pending work continues as soon as it is back.",
+        ("redis", "cannot be written to"): "Redis does not accept anything. It may be full.",
+        ("migrations", "not current"): (
+            "The database schema does not match this version. Run “flask --app wsgi db upgrade”."
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """A thing that is not well, and the endpoint with its arguments where it is seen to; `is_urgent`: it is broken."""
+
+    text: str
+    endpoint: str
+    values: Mapping[str, str]
+    is_urgent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """The signs that are read.
+
+    `idle`: queues that no worker serves; `waits`: seconds by queue that its first job has waited; `failed`: jobs by
+    queue that failed for good; `unanswered`: replies of the last hour that failed at a model server.
+    """
+
+    parts: Mapping[str, str]
+    knows_work: bool
+    workers: int
+    idle: Sequence[str]
+    has_scheduler: bool
+    waits: Mapping[str, float]
+    failed: Mapping[str, int]
+    has_model: bool
+    embedder_is_away: bool
+    unanswered: int
+    free_bytes: int
+    last_backup: datetime | None
+
+
+def concerns(found: Vitals, at: datetime) -> list[Concern]:
+    """Everything that is not well, what stops people first."""
+    listed = [*_servers(found), *_work(found), *_models(found), *_room(found, at)]
+    return sorted(listed, key=lambda concern: not concern.is_urgent)
+
+
+def _servers(found: Vitals) -> Iterator[Concern]:
+    for part, state in found.parts.items():
+        if (text := _PARTS.get((part, state))) is not None:
+            yield _here(text, "parts")
+
+
+def _work(found: Vitals) -> Iterator[Concern]:
+    if not found.knows_work:
+        return
+    if not found.workers:
+        yield _jobs(N_("No worker is running. Background work waits until one is started."))
+    elif found.idle:
+        yield _jobs(say("No worker serves these queues: %(names)s.", names=", ".join(found.idle)))
+    if not found.has_scheduler:
+        yield _jobs(N_("No scheduler is running: nothing is sent at its time, and nothing is cleaned up."))
+    late = max(found.waits, key=lambda name: found.waits[name], default="")
+    if late and found.waits[late] > LONG_QUEUE_SECONDS:
+        minutes = round(found.waits[late] / 60)
+        text = say("Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late, minutes=minutes)
+        yield Concern(text, "admin_jobs.listed", {"queue": late, "state": "queued"}, is_urgent=False)
+    if failed := sum(found.failed.values()):
+        most = max(found.failed, key=lambda name: found.failed[name])
+        text = say_n("%(num)s job failed for good.", "%(num)s jobs failed for good.", failed)
+        yield Concern(text, "admin_jobs.listed", {"queue": most, "state": "failed"}, is_urgent=False)
+
+
+def _models(found: Vitals) -> Iterator[Concern]:
+    if not found.has_model:
+        text = N_("No language model is connected: a screen tour answers in its place.")
+        yield Concern(text, "connect_pages.new", {}, is_urgent=False)
+    if found.unanswered:
+        text = say_n(
+            "%(num)s reply failed in the last hour because of its model server.",
+            "%(num)s replies failed in the last hour because of their model server.",
+            found.unanswered,
+        )
+        yield Concern(text, "models_pages.index", {})
+    if found.embedder_is_away:
+        yield _here(
+            N_("Search by meaning does not respond. Keywords are searched meanwhile."), "model", is_urgent=False
+        )
+
+
+def _room(found: Vitals, at: datetime) -> Iterator[Concern]:
+    if found.free_bytes < LITTLE_DISK:
+        free = f"{found.free_bytes / 1024**3:.1f}"
+        yield _here(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
+    if found.last_backup is not None and at - found.last_backup > OLD_BACKUP:
+        days = (at - found.last_backup).days
+        yield _here(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
+
+
+def _here(text: str, section: str, *, is_urgent: bool = True) -> Concern:
+    return Concern(text, "admin_pages.state_page", {"_anchor": section}, is_urgent)
+
+
+def _jobs(text: str) -> Concern:
+    return Concern(text, "admin_jobs.overview", {})

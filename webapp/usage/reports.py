@@ -1,0 +1,152 @@
+"""Reading usage: what was spent between two days, by day, model, conversation or person."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Select, case, func, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, now
+from webapp.errors import Invalid
+from webapp.i18n.marks import say
+from webapp.i18n.request_language import gettext as _
+from webapp.providers.catalogue import catalogue
+from webapp.usage.models import CHAT, REPLIES, SCHEDULE, UsageRecord
+from webapp.usage.prices import cost
+from webapp.usage.schemas import UsageLine, UsageQuery, UsageReport
+
+DAYS = 30
+MOST_DAYS = 400
+BACKGROUND = "background"
+"""The source of all that is no reply: memories, titles, summaries."""
+SOURCES = (*REPLIES, BACKGROUND)
+
+
+def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
+    """Return what was used between two days, in lines, without limits. `everyone` is for admins; the caller checks
+    that. Raises Invalid.
+    """
+    first, last = span(query)
+    groups: dict[str, list[Any]] = defaultdict(list)
+    rows = db.session.execute(sums(first, last, None if everyone else user_id, query.by)).all()
+    for row in rows:
+        groups[str(row.key if row.key is not None else "")].append(row)
+    labels = _labels(query.by, list(groups), everyone, user_id)
+    lines = [line_of(key, labels.get(key, key or _("Deleted")), found) for key, found in groups.items()]
+    if query.by == "day":
+        lines.sort(key=lambda line: line.key)
+    else:
+        lines.sort(key=lambda line: (line.dollars or 0.0, line.chat_input_tokens, line.key), reverse=True)
+    return UsageReport(usage=lines, total=line_of("total", "Total", rows), quotas=[])
+
+
+def sums(first: datetime, last: datetime, user_id: int | None, by: str) -> Select[*tuple[Any, ...]]:
+    """The statement for what was used from `first` until before `last`, by what `line_of` needs and by a key."""
+    source = case((UsageRecord.kind.in_(REPLIES), UsageRecord.kind), else_=BACKGROUND)
+    key = {
+        "day": func.date(UsageRecord.created_at),
+        "model": UsageRecord.model,
+        "conversation": UsageRecord.conversation_id,
+        "user": UsageRecord.user_id,
+    }[by]
+    statement: Select[*tuple[Any, ...]] = (
+        select(
+            key.label("key"),
+            UsageRecord.model,
+            UsageRecord.target,
+            UsageRecord.input_price,
+            UsageRecord.output_price,
+            source.label("source"),
+            func.sum(UsageRecord.input_tokens).label("given"),
+            func.sum(UsageRecord.cached_tokens).label("cached"),
+            func.sum(UsageRecord.output_tokens).label("made"),
+            func.count().label("calls"),
+            func.max(UsageRecord.is_estimated).label("is_estimated"),
+        )
+        .where(UsageRecord.created_at >= first, UsageRecord.created_at < last)
+        .group_by(
+            key,
+            UsageRecord.model,
+            UsageRecord.target,
+            UsageRecord.input_price,
+            UsageRecord.output_price,
+            source,
+        )
+    )
+    return statement if user_id is None else statement.where(UsageRecord.user_id == user_id)
+
+
+def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
+    """One line for some rows of `sums`, with what they cost."""
+    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
+
+    def price(row: Any) -> tuple[float | None, float | None] | None:
+        """The price at the time of use, even if the model is gone or its price has changed since."""
+        then = (row.input_price, row.output_price)
+        return prices.get(row.target or "") if then == (None, None) else then
+
+    given, made = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
+    cached = calls = 0
+    dollars: float | None = None
+    for row in rows:
+        tokens = int(row.given), int(row.cached), int(row.made)
+        given[row.source] += tokens[0]
+        made[row.source] += tokens[2]
+        cached += tokens[1]
+        calls += int(row.calls)
+        if (found := cost(row.model, tokens, price(row))) is not None:
+            dollars = (dollars or 0.0) + found
+    return UsageLine(
+        key=key,
+        label=label,
+        chat_input_tokens=given[CHAT],
+        chat_output_tokens=made[CHAT],
+        schedule_input_tokens=given[SCHEDULE],
+        schedule_output_tokens=made[SCHEDULE],
+        background_input_tokens=given[BACKGROUND],
+        background_output_tokens=made[BACKGROUND],
+        cached_tokens=cached,
+        calls=calls,
+        dollars=None if dollars is None else round(dollars, 6),
+        is_estimated=any(row.is_estimated for row in rows),
+    )
+
+
+def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str, str]:
+    numbers = [int(key) for key in keys if key.isdecimal()]
+    if by == "conversation":
+        # Admins see how much was used, but not for what.
+        mine = select(Conversation.conversation_id, Conversation.title).where(
+            Conversation.conversation_id.in_(numbers), Conversation.user_id == user_id
+        )
+        titles = {str(number): title or _("New conversation") for number, title in db.session.execute(mine)}
+        return titles | (
+            {key: _("Conversation %(number)s", number=key) for key in keys if key and key not in titles}
+            if everyone
+            else {}
+        )
+    if by == "user":
+        people = select(User.user_id, User.name, User.email).where(User.user_id.in_(numbers))
+        return {str(number): name or email for number, name, email in db.session.execute(people)}
+    return {key: key or _("Unknown model") for key in keys}
+
+
+def span(query: UsageQuery) -> tuple[datetime, datetime]:
+    """The first moment asked for, and the first after it: thirty days unless it says otherwise. Raises Invalid."""
+    last = query.last or now().date()
+    first = query.first or last - timedelta(days=DAYS - 1)
+    if first > last:
+        raise Invalid.field("to", "comes before the first day")
+    if (last - first).days > MOST_DAYS:
+        raise Invalid.field("from", say("is more than %(most_days)s days before the last day", most_days=MOST_DAYS))
+    return midnight(first), midnight(last) + timedelta(days=1)
+
+
+def midnight(day: date) -> datetime:
+    """The first moment of a day, UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
