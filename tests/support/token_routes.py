@@ -65,6 +65,7 @@ TABLE = {
         GET /api/memories/:memory_id/history
         GET /api/memories/changes
         GET /api/memories/portrait
+        GET /api/spaces/:space_id/portrait
         GET /api/proposals
         GET /api/profile
     """,
@@ -109,6 +110,7 @@ TABLE = {
         POST /api/memories/changes/:change_set_id/undo
         POST /api/memories/extract
         POST /api/memories/portrait
+        POST /api/spaces/:space_id/portrait
         POST /api/memories/extract/stop
         POST /api/proposals/:proposal_id/accept
         POST /api/proposals/:proposal_id/discard

@@ -1,4 +1,4 @@
-"""JSON endpoints of the portrait."""
+"""JSON endpoints of portraits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from webapp.http.validation import Instant
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.portrait import service
 from webapp.memories.portrait.service import PortraitView
+from webapp.spaces.schemas import SpacePath
 
 blueprint = api_blueprint("portrait_api", __name__, tag="Memories")
 
@@ -56,3 +57,19 @@ def write_portrait() -> ViewResult:
     service.ask_for_portrait(current_user_id())
     db.session.commit()
     return PortraitOut.of(service.portrait_of(current_user_id())).model_dump(mode="json"), 202
+
+
+@blueprint.get("/spaces/<int:space_id>/portrait", responses={200: PortraitOut})
+@login_required(scope="memory")
+def read_portrait_of_space(path: SpacePath) -> dict[str, Any]:
+    """Return what is shared in a space of yours in prose, each sentence with the memories it rests on."""
+    return PortraitOut.of(service.portrait_of_space(current_user_id(), path.space_id)).model_dump(mode="json")
+
+
+@blueprint.post("/spaces/<int:space_id>/portrait", responses={202: PortraitOut})
+@login_required(scope="memory")
+def write_portrait_of_space(path: SpacePath) -> ViewResult:
+    """Have it written anew; a worker does so. The owner of the space has to have switched it on."""
+    service.ask_for_portrait_of_space(current_user_id(), path.space_id)
+    db.session.commit()
+    return PortraitOut.of(service.portrait_of_space(current_user_id(), path.space_id)).model_dump(mode="json"), 202
