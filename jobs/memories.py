@@ -9,6 +9,8 @@ from webapp.background.queues import enqueue
 from webapp.db.base import now
 from webapp.memories.learning import duplicates, examiner, extraction, requests
 from webapp.memories.portrait import generation
+from webapp.memories.portrait.service import spaces_to_portray
+from webapp.memories.portrait.subjects import Members, Person
 from webapp.memories.review.proposals import archive_expired
 from webapp.providers.catalogue import has_worker
 
@@ -47,18 +49,22 @@ def examine_model(model: str) -> bool:
 
 @job("tidying")
 def request_tidying() -> int:
-    """Archive what waited too long, and queue tidying and portraits of everybody whose memories changed; return how
-    many people.
+    """Archive what waited too long, and queue tidying and portraits of everybody whose memories changed, and portraits
+    of spaces; return how many people.
     """
     archive_expired(now())
     people = duplicates.people_to_tidy() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
         enqueue("portrait", user_id=user_id)
+    for space_id in spaces_to_portray() if has_worker() else ():
+        enqueue("portrait", space_id=space_id)
     return len(people)
 
 
 @job("portrait")
-def write_portrait(user_id: int) -> int | None:
-    """Write a user's portrait anew, if their memories have changed since."""
-    return generation.make_portrait(user_id)
+def write_portrait(user_id: int | None = None, space_id: int | None = None) -> int | None:
+    """Write the portrait of a user or a space anew, if the memories it is made from have changed since."""
+    if user_id is not None:
+        return generation.make_portrait(Person(user_id))
+    return generation.make_portrait(Members(space_id)) if space_id is not None else None

@@ -27,6 +27,8 @@ NO_PAGE = {
     "/c/<int:conversation_id>/summary/file/<form>": "a file",
     "/exports/<int:export_id>/download": "a file",
     "/files/<int:file_id>/picture": "a picture",
+    "/memories/portrait/pdf": "there once it is written",
+    "/spaces/<int:space_id>/portrait/pdf": "there once it is written",
     "/image": "a frame, in test_rich",
     "/spaces/<int:space_id>/documents/<int:document_id>/content": "a file",
     "/spaces/<int:space_id>/documents/<int:document_id>/picture": "a picture",

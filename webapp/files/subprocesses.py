@@ -18,8 +18,13 @@ _readers = BoundedSemaphore(2)
 """How many files one process reads at a time; later ones wait."""
 
 
-def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> dict[str, Any]:
-    """Return what a module writes as JSON; {"error": reason} if it is stopped or fails. Raises Unavailable."""
+def run_bounded(
+    module: str, *arguments: str, seconds: float | None = None, given: bytes | None = None
+) -> dict[str, Any]:
+    """Return what a module writes as JSON when it is run with these arguments, and given this to read.
+
+    {"error": reason} if it is stopped or fails. Raises Unavailable.
+    """
     limit = seconds or SECONDS
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")
@@ -27,6 +32,7 @@ def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> d
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
+            input=given,
             capture_output=True,
             timeout=limit,
             check=False,

@@ -7,17 +7,11 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from fpdf import FPDF
-from fpdf.enums import Align, MethodReturnValue, XPos, YPos
-
 from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, ReportTexts, label
 from webapp.journeys.report_fonts import add_fonts, printable
+from webapp.journeys.report_pages import INDENT, INK, KEPT_TOGETHER, LINE, MUTED, OCHRE, Pages
 
-INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
-MARGIN, INDENT = 24, 5
 NAMES_WIDTH = 46
-KEPT_TOGETHER = 70
-"""Millimetres up to which a quotation is kept on one page."""
 SHORT = 4
 """The most statements of a point on the front page."""
 
@@ -36,58 +30,13 @@ def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes
         return bytes(pages.output())
 
 
-class _Pages(FPDF):
-    """A4 pages whose footer has the journey, the day and the page number."""
+class _Pages(Pages):
+    """Pages whose footer has the journey and the day."""
 
     def __init__(self, journey: str, day: date, wording: ReportTexts):
-        super().__init__(format="A4")
-        self.journey, self.day, self.wording = journey, day, wording
-        self.start, self.end = (Align.R, Align.L) if wording.is_rtl else (Align.L, Align.R)
-        self.set_margins(MARGIN, MARGIN, MARGIN)
-        self.set_auto_page_break(True, margin=MARGIN + 4)
-        self.set_title(journey)
-        self.set_creator("Commonplace")
-        self.set_lang(wording.tag)
-        self.alias_nb_pages("{pages}")
-
-    def footer(self) -> None:
-        """The footer of every page."""
-        self.set_y(-16)
-        self.set_font("sans", size=8.5)
-        self.set_text_color(*MUTED)
-        width = self.epw - 22
-        self.set_x(self.left_of(0, width))
-        self.cell(
-            width, 5, self._fitting(f"{self.journey} · {self.wording.in_full(self.day)}", width), align=self.start
-        )
-        self.set_x(self.left_of(width, 22))
-        self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
-
-    def left_of(self, indent: float, width: float) -> float:
-        """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
-        return self.l_margin + (self.epw - indent - width if self.wording.is_rtl else indent)
-
-    def text_block(self, text: str, *, height: float, indent: float = 0, width: float | None = None) -> None:
-        """Write a paragraph, from where lines start or from an indent."""
-        width = width or self.epw - indent
-        self.set_x(self.left_of(indent, width))
-        self.multi_cell(width, height, text, align=self.start, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
-
-    def height_of(self, text: str, width: float, height: float) -> float:
-        """The height of a text in the current font, in millimetres."""
-        found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
-        assert isinstance(found, float | int)
-        return float(found)
-
-    def needs(self, height: float) -> None:
-        """Start a new page unless this many millimetres are left: a heading must not end a page."""
-        if self.will_page_break(height):
-            self.add_page()
-
-    def _fitting(self, text: str, width: float) -> str:
-        while len(text) > 1 and self.get_string_width(text) > width - 2:
-            text = text.removesuffix("…")[:-1] + "…"
-        return text
+        foot = f"{journey} · {wording.in_full(day)}"
+        super().__init__(journey, foot, tag=wording.tag, is_rtl=wording.is_rtl)
+        self.day, self.wording = day, wording
 
 
 def _front(pages: _Pages, report: Report) -> None:
@@ -178,7 +127,7 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     if answer.quotes:
         pages.ln(2)
         for quote in answer.quotes:
-            _quotation(pages, quote)
+            pages.quotation(quote.text, pages.wording.source(quote))
 
 
 def _bullet(pages: _Pages, statement: str) -> None:
@@ -207,35 +156,6 @@ def _value(pages: _Pages, name: str, value: str) -> None:
     pages.text_block(value, height=5.8, indent=INDENT + NAMES_WIDTH)
     if pages.page_no() == page:
         pages.set_y(max(below, pages.get_y()))
-
-
-def _quotation(pages: _Pages, quote: Quotation) -> None:
-    pages.set_font("serif", "I", 10.5)
-    height = pages.height_of(f"“{quote.text}”", pages.epw - INDENT - 2, 5.6)
-    pages.needs(min(height + 8, KEPT_TOGETHER))
-    top, first = pages.get_y(), pages.page_no()
-    pages.set_font("serif", "I", 10.5)
-    pages.set_text_color(*INK)
-    pages.text_block(f"“{quote.text}”", height=5.6, indent=INDENT + 2)
-    pages.set_font("sans", size=8.5)
-    pages.set_text_color(*MUTED)
-    pages.text_block(pages.wording.source(quote), height=4.6, indent=INDENT + 2)
-    _mark(pages, first, top)
-    pages.ln(2)
-
-
-def _mark(pages: _Pages, first: int, top: float) -> None:
-    """The line beside a quotation, on every page that it covers."""
-    last, end = pages.page_no(), pages.get_y()
-    left = pages.left_of(INDENT, 0)
-    pages.set_draw_color(*OCHRE)
-    pages.set_line_width(0.6)
-    for number in range(first, last + 1):
-        pages.page = number
-        begin = top if number == first else pages.t_margin
-        until = end if number == last else pages.page_break_trigger
-        pages.line(left, begin + 0.6, left, until - 0.6)
-    pages.page = last
 
 
 def _shown(report: Report) -> Report:

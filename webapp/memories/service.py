@@ -42,14 +42,18 @@ def readable(user_id: int) -> Select[Memory]:
 
     Of others' memories only those in use: what is archived, closed or in review is nobody else's business.
     """
-    shared = (
+    return select(Memory).where(or_(Memory.user_id == user_id, shared_in(spaces_of(user_id))))
+
+
+def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
+    """Return the condition for what every member of some spaces may read there."""
+    return (
         (Memory.visibility == "shared")
-        & Memory.space_id.in_(spaces_of(user_id))
+        & Memory.space_id.in_(spaces)
         & Memory.valid_to.is_(None)
         & (Memory.is_archived == false())
         & (Memory.needs_review == false())
     )
-    return select(Memory).where(or_(Memory.user_id == user_id, shared))
 
 
 def read_memory(user_id: int, memory_id: int) -> Memory:

@@ -35,7 +35,7 @@ from webapp.http.views import BoundedRequest, Problem
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.setup import init_spaces
 from webapp.memories.history.dependents import init_dependents
-from webapp.memories.portrait.service import init_portrait_forgetting
+from webapp.memories.portrait.forgetting import init_portraits
 from webapp.memories.showing import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.providers.clients import init_models
 from webapp.retrieval.setup import init_retrieval
@@ -143,7 +143,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_uses(app)
     init_transfer()
     init_digest_forgetting()
-    init_portrait_forgetting()
+    init_portraits()
     init_webhooks()
     init_gate(app)
     logs.init_logs(app, settings.log_format, settings.log_level)

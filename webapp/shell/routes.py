@@ -97,6 +97,7 @@ from webapp.transfer.account_deletion_pages import blueprint as leaving_pages
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.cli import register_commands as transfer_commands
 from webapp.transfer.pages import blueprint as transfer_pages
+from webapp.transfer.portrait_files import blueprint as portrait_files
 from webapp.transfer.proposal_pages import blueprint as proposal_pages
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
@@ -173,6 +174,7 @@ PAGES = (
     memory_activity_pages,
     portrait_pages,
     map_pages,
+    portrait_files,
     timeline_pages,
     memory_bulk_pages,
     memory_extraction_pages,

@@ -16,7 +16,10 @@ DOCUMENT_STATUSES = ("queued", "indexing", "ready", "failed")
 
 
 class Space(Base):
-    """A project, or a legacy: `name` is then the person who is remembered. `persona` opens a legacy's replies."""
+    """A project, or a legacy: `name` is then the person who is remembered. `persona` opens a legacy's replies.
+
+    `has_portrait`: what its members share is told to them in prose.
+    """
 
     __tablename__ = "spaces"
 
@@ -26,6 +29,7 @@ class Space(Base):
     description: Mapped[str] = mapped_column(Text, default="")
     instructions: Mapped[str] = mapped_column(Text, default="")
     persona: Mapped[str | None] = mapped_column(String(50))
+    has_portrait: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(
         Timestamp, default=now, onupdate=now, server_default=current_timestamp()

@@ -83,6 +83,7 @@ class SpaceChanges(BaseModel):
     description: Annotated[LongText, Field(max_length=4_000)] | None = None
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] | None = None
     persona: PersonaId = None
+    has_portrait: bool = Field(False, description="Tell members in prose what is shared in it, written by a model.")
 
 
 class SpaceEnd(BaseModel):
@@ -117,6 +118,7 @@ class SpaceOut(BaseModel):
     description: str
     instructions: str = Field(description="Empty until you accept the invitation.")
     persona: str | None
+    has_portrait: bool
     role: str
     status: str = Field(description="`active`, or `invited` until you accept.")
     member_count: int

@@ -109,9 +109,12 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
             raise Invalid.field(name, "cannot be null")
     if given.get("persona") and row.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
+    ends = row.has_portrait and given.get("has_portrait") is False
     for name, value in given.items():
         setattr(row, name, value)
     db.session.flush()
+    if ends:  # the space is locked by now: no portrait is being stored
+        signals.portrait_ends.send(None, space_id=space_id)
     return row
 
 
@@ -213,6 +216,7 @@ def _out(row: Any) -> SpaceOut:
         description=space.description,
         instructions="" if invited else space.instructions,
         persona=None if invited else space.persona,
+        has_portrait=space.has_portrait and not invited,
         role=row.role,
         status=row.status,
         member_count=row.members,

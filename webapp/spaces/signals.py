@@ -21,6 +21,10 @@ originals_left = Signal()
 """`digests=`: the contents of files that were the originals of documents just deleted."""
 
 
+portrait_ends = Signal()
+"""`space_id=`: the owner no longer wants a portrait of a space."""
+
+
 @dataclass(frozen=True, slots=True)
 class Consequence:
     """A consequence for some of a user's things: how many of which kind, and a sentence about them."""

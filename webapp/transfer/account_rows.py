@@ -26,6 +26,7 @@ from webapp.memories.models import (
 )
 from webapp.memories.portrait import service as portraits
 from webapp.memories.portrait.models import Portrait
+from webapp.memories.portrait.subjects import Members, Person
 from webapp.memories.store.tombstone_secrets import keys_of
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.transfer.export_rows import Rows, dump, own_rows, walk
@@ -107,7 +108,7 @@ def own_spaces(user_id: int) -> Select[int]:
 
 
 def space_lines(user_id: int) -> Rows:
-    """Yield the spaces that the user owns, each with its documents."""
+    """Yield the spaces that the user owns, each with its documents and the portrait as its members can read it."""
     for row in walk(select(Space).where(Space.space_id.in_(own_spaces(user_id))), Space.space_id):
         mine = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
         documents = []
@@ -126,7 +127,9 @@ def space_lines(user_id: int) -> Rows:
                     "parts": list(db.session.scalars(parts.order_by(DocumentChunk.position))),
                 }
             )
-        yield dump(row) | {"documents": documents}
+        told = portraits.row_of(Members(row.space_id))
+        portrait = portraits.holding(Members(row.space_id), told.sentences) if told else []
+        yield dump(row) | {"documents": documents, "portrait": portrait}
 
 
 def file_lines(user_id: int) -> Rows:
@@ -147,8 +150,8 @@ def digest_lines(user_id: int) -> Rows:
 
 def portrait_lines(user_id: int) -> Rows:
     """Yield the portrait with the sentences that its owner can read now."""
-    for line in own_rows(Portrait, Portrait.user_id)(user_id):
-        yield line | {name: portraits.holding(user_id, line[name]) for name in ("sentences", "before")}
+    for line in own_rows(Portrait, Portrait.portrait_id)(user_id):
+        yield line | {name: portraits.holding(Person(user_id), line[name]) for name in ("sentences", "before")}
 
 
 def point_lines(

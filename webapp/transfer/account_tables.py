@@ -59,7 +59,7 @@ PARTS: dict[str, ExportFile] = {
         "Spaces that are yours, with instructions and their documents; the bytes of the originals lie below files/.",
         Space,
         space_lines,
-        {"documents": DOCUMENTS},
+        {"documents": DOCUMENTS, "portrait": "array"},
     ),
     "prompts.jsonl": ExportFile(
         "Saved prompts that you made.", SavedPrompt, own_rows(SavedPrompt, SavedPrompt.saved_prompt_id)

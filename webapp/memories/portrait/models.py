@@ -1,28 +1,34 @@
-"""The portrait of a user."""
+"""The portrait of a person or a space."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp
 
 
 class Portrait(Base):
-    """The sentences about a user as a model wrote them, and those before; each is {text, memories: [[id, revision]]}.
+    """The sentences about a person or a space as a model wrote them, and those before; each is
+    {text, memories: [[id, revision]]}.
 
-    `made_from` is the digest of the memories it was made from. It was asked for at `asked_at`; `problem` says why
-    nothing came of it.
+    It has either `user_id` or `space_id`. `made_from` is the digest of the memories it was made from. It was asked for
+    at `asked_at`; `problem` says why nothing came of it.
     """
 
     __tablename__ = "portraits"
-
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    __table_args__ = (
+        UniqueConstraint("user_id", name="uq_portraits_user_id"),
+        UniqueConstraint("space_id", name="uq_portraits_space_id"),
+        Base.__table_args__,
     )
+
+    portrait_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
     sentences: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     before: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     made_from: Mapped[str | None] = mapped_column(Key(64))

@@ -1,31 +1,28 @@
-"""The portrait as its owner may read it now: only sentences whose memories are still as they were."""
+"""The portrait as its readers may read it now: only sentences whose memories are still as they were."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select
 
-from webapp.accounts.models import User
-from webapp.accounts.schemas import UserSettings
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import db, now
 from webapp.errors import Conflict
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
-from webapp.memories.prompt.always_used import KnownItem, context_memories
-from webapp.memories.service import visible
-from webapp.memories.store.copies import without
-from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.portrait.subjects import Members, Person, Subject, memory_is_enabled
+from webapp.memories.prompt.always_used import KnownItem
 from webapp.providers.catalogue import has_worker
+from webapp.spaces.members import names_of
+from webapp.spaces.models import Space
+from webapp.spaces.service import get_space
 
-MOST_MEMORIES = 80
-"""Of the memories that every prompt contains, in their order."""
 PATIENCE = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
 
@@ -41,17 +38,20 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory that sentences rest on, with the quotes behind it."""
+    """A memory that sentences rest on, with the quotes behind it; of another member's, `by` has the name, and there
+    are no quotes.
+    """
 
     memory: Memory
     quotes: Sequence[QuotedEvidence]
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PortraitView:
     """The portrait as it is shown. `gone`: sentences of the portrait before that are true but not in it any more.
 
-    `is_current`: nothing has changed since it was made; `is_coming`: it is being written.
+    `is_current`: nothing has changed since it was made; `is_coming`: it is being written. `is_on`: it is wanted.
     """
 
     sentences: Sequence[Sentence]
@@ -68,56 +68,84 @@ class PortraitView:
 
 def portrait_of(user_id: int) -> PortraitView:
     """Return the portrait of a user."""
-    row = db.session.get(Portrait, user_id, populate_existing=True)
-    known = known_memories(user_id)
+    return _view(Person(user_id), user_id)
+
+
+def portrait_of_space(user_id: int, space_id: int) -> PortraitView:
+    """Return the portrait of a space as one of its members sees it. Raises NotFound."""
+    get_space(user_id, space_id)
+    return _view(Members(space_id), user_id)
+
+
+def _view(subject: Subject, reader_id: int) -> PortraitView:
+    row = row_of(subject)
+    known = subject.known()
     sentences = list(row.sentences) if row else []
     before = list(row.before) if row else []
-    memories = _memories(user_id, [*sentences, *before])
+    memories = _memories(subject, [*sentences, *before])
     shown, earlier = _holding(sentences, memories), _holding(before, memories)
     texts, had = {item["text"] for item in shown}, {item["text"] for item in earlier}
     ids = list(dict.fromkeys(number for item in shown for number, _ in item["memories"]))
-    evidence = evidence_of(user_id, ids)
     asked = row.asked_at if row else None
-    is_coming = asked is not None and now() - asked < PATIENCE and not (row and row.problem)
     return PortraitView(
         sentences=[_sentence(item, is_new=bool(before) and item["text"] not in had) for item in shown],
         gone=[_sentence(item) for item in earlier if item["text"] not in texts],
-        sources=[Source(memories[number], evidence.get(number, ())) for number in ids],
+        sources=_sources(reader_id, [memories[number] for number in ids]),
         made_at=row.made_at if row else None,
         is_current=row is not None and row.made_from == digest_of(known),
-        is_coming=is_coming,
+        is_coming=asked is not None and now() - asked < PATIENCE and not (row and row.problem),
         problem=row.problem if row else None,
-        is_on=memory_is_enabled(user_id),
+        is_on=subject.is_on(),
         has_model=has_worker(),
         has_memories=bool(known),
     )
 
 
 def ask_for_portrait(user_id: int) -> None:
-    """Have the portrait written anew. Raises Conflict without memory, without memories, and without a model."""
+    """Have the portrait of a user written anew. Raises Conflict without memory, memories, or a model."""
+    _ask(Person(user_id), user_id)
+
+
+def ask_for_portrait_of_space(user_id: int, space_id: int) -> None:
+    """Have the portrait of a space written anew, as one of its members. Raises NotFound, and Conflict as above and
+    where none is wanted.
+    """
+    get_space(user_id, space_id)
+    _ask(Members(space_id), user_id)
+
+
+def _ask(subject: Subject, user_id: int) -> None:
+    subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):
         raise Conflict("Memory is off. Switch it on in Settings first.")
-    if not known_memories(user_id):
+    if not subject.is_on():
+        raise Conflict("No portrait is wanted here. The owner of the space can switch it on in its settings.")
+    if not subject.known():
         raise Conflict("There is nothing to tell yet: no memory is in use.")
     if not has_worker():
         raise Conflict("No language model is connected that could write it.")
-    get_or_raise(User, user_id, lock=True)  # two at once make one row
-    row = db.session.get(Portrait, user_id, populate_existing=True) or Portrait(user_id=user_id)
+    row = row_of(subject) or Portrait(**subject.key)
     row.asked_at, row.made_from, row.problem = now(), None, None
     db.session.add(row)
     db.session.flush()
-    enqueue_after_commit("portrait", user_id=user_id)
+    enqueue_after_commit("portrait", **subject.key)
 
 
-def memory_is_enabled(user_id: int) -> bool:
-    """Return true if a user is active and has memory switched on."""
-    user = db.session.get(User, user_id)
-    return user is not None and user.is_active and UserSettings.of(user.settings).memory_enabled
+def row_of(subject: Subject, *, lock: bool = False) -> Portrait | None:
+    """Return the stored portrait as it is now; `lock` holds it until the transaction ends."""
+    wanted = select(Portrait).filter_by(**subject.key).execution_options(populate_existing=True)
+    return db.session.scalar(wanted.with_for_update() if lock else wanted)
 
 
-def known_memories(user_id: int) -> list[KnownItem]:
-    """Return the memories that a portrait is made from: what every prompt knows, in the same order."""
-    return context_memories(user_id)[:MOST_MEMORIES]
+def spaces_to_portray() -> list[int]:
+    """Return the spaces that want a portrait and share something else than what the last was made from."""
+    wanted = db.session.scalars(select(Space.space_id).where(Space.has_portrait).order_by(Space.space_id)).all()
+    made = dict(
+        db.session.execute(select(Portrait.space_id, Portrait.made_from).where(Portrait.space_id.in_(wanted))).all()
+    )
+    return [
+        space_id for space_id in wanted if digest_of(Members(space_id).known()) != made.get(space_id, digest_of(()))
+    ]
 
 
 def digest_of(known: Sequence[KnownItem]) -> str:
@@ -126,24 +154,18 @@ def digest_of(known: Sequence[KnownItem]) -> str:
     return hashlib.sha256(" ".join(named).encode()).hexdigest()
 
 
-def holding(user_id: int, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def holding(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the sentences whose memories are all in use, at the revision they had."""
-    return _holding(sentences, _memories(user_id, sentences))
+    return _holding(sentences, _memories(subject, sentences))
 
 
-def _memories(user_id: int, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
+def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
     ids = {number for item in sentences for number, _ in item["memories"]}
-    in_use = visible(user_id).where(
-        Memory.memory_id.in_(ids),
-        Memory.space_id.is_(None),
-        Memory.is_archived.is_(False),
-        Memory.needs_review.is_(False),
-        Memory.valid_to.is_(None),
-    )
+    in_use = subject.in_use().where(Memory.memory_id.in_(ids)).execution_options(populate_existing=True)
     return {row.memory_id: row for row in db.session.scalars(in_use)} if ids else {}
 
 
-def _holding(sentences: Sequence[dict[str, Any]], memories: dict[int, Memory]) -> list[dict[str, Any]]:
+def _holding(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
     return [
         item
         for item in sentences
@@ -151,28 +173,11 @@ def _holding(sentences: Sequence[dict[str, Any]], memories: dict[int, Memory]) -
     ]
 
 
+def _sources(reader_id: int, memories: Sequence[Memory]) -> list[Source]:
+    evidence = evidence_of(reader_id, [memory.memory_id for memory in memories])
+    names = names_of({memory.user_id for memory in memories} - {reader_id})
+    return [Source(memory, evidence.get(memory.memory_id, ()), names.get(memory.user_id, "")) for memory in memories]
+
+
 def _sentence(item: dict[str, Any], *, is_new: bool = False) -> Sentence:
     return Sentence(item["text"], [number for number, _ in item["memories"]], is_new)
-
-
-def init_portrait_forgetting() -> None:
-    """Listen for memories being forgotten."""
-    being_forgotten.connect(_forget)
-
-
-def _forget(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
-    """Delete the sentences that rest on forgotten memories, and those that repeat what they said."""
-    row = db.session.scalar(select(Portrait).where(Portrait.user_id == user_id).with_for_update())
-    if row is None:
-        return
-    gone = set(memory_ids)
-    for name in ("sentences", "before"):
-        sentences = getattr(row, name)
-        left = [
-            item
-            for item in sentences
-            if not any(number in gone for number, _ in item["memories"])
-            and without(item["text"], (), texts) == item["text"]
-        ]
-        if len(left) != len(sentences):
-            setattr(row, name, left)

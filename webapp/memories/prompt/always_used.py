@@ -17,7 +17,7 @@ from webapp.memories.prompt.profile import KEYS
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
-from webapp.memories.service import readable, visible
+from webapp.memories.service import readable, shared_in, visible
 from webapp.spaces.members import names_of
 
 MOST = 200
@@ -59,6 +59,21 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     """
     new = new_memories(user_id, space_id, since=since) if since is not None else []
     return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
+
+
+def shared_memories(space_id: int, most: int) -> list[tuple[int, KnownItem]]:
+    """Return what the members of a space share in it, as each of them may read it, with whose it is: pinned ones
+    first, then by importance, the newest first.
+    """
+    usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
+    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(most)
+    at = now()
+    rows = [row for row in db.session.execute(usable) if not _is_over(row, at)]
+    names = names_of({row.user_id for row in rows})
+    return [
+        (row.user_id, replace(item, by=names.get(row.user_id, "")))
+        for row, item in zip(rows, _items(rows, "fact"), strict=True)
+    ]
 
 
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
@@ -118,6 +133,10 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
+    return _for_prompts(scope)
+
+
+def _for_prompts(scope: Select[Memory]) -> Select[*tuple[Any, ...]]:
     return scope.where(
         Memory.is_archived == false(),
         Memory.is_closed == false(),

@@ -1,15 +1,14 @@
-"""JSON endpoints of the portrait."""
+"""JSON endpoints of portraits."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from pydantic import BaseModel, Field
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
-from webapp.http.validation import Instant
+from webapp.http.validation import Id, Instant
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.portrait import service
 from webapp.memories.portrait.service import PortraitView
@@ -42,17 +41,32 @@ class PortraitOut(BaseModel):
         )
 
 
-@blueprint.get("/memories/portrait", responses={200: PortraitOut})
+class PortraitQuery(BaseModel):
+    space_id: Id | None = Field(None, description="Of a space of yours, whose owner has to have switched it on.")
+
+
+@blueprint.get("/memories/portrait", responses={200: PortraitOut, 204: None})
 @login_required
-def read_portrait() -> dict[str, Any]:
-    """Return your portrait in prose, each sentence with the memories it rests on."""
-    return PortraitOut.of(service.portrait_of(current_user_id())).model_dump(mode="json")
+def read_portrait(query: PortraitQuery) -> ViewResult:
+    """Return your portrait in prose, or a space's, each sentence with the memories it rests on; 204 without one."""
+    view = _view(query.space_id)
+    if not view.sentences and not view.problem:
+        return "", 204
+    return PortraitOut.of(view).model_dump(mode="json"), 200
 
 
 @blueprint.post("/memories/portrait", responses={202: PortraitOut})
 @login_required
-def write_portrait() -> ViewResult:
+def write_portrait(query: PortraitQuery) -> ViewResult:
     """Have it written anew; a worker does so."""
-    service.ask_for_portrait(current_user_id())
+    if query.space_id is None:
+        service.ask_for_portrait(current_user_id())
+    else:
+        service.ask_for_portrait_of_space(current_user_id(), query.space_id)
     db.session.commit()
-    return PortraitOut.of(service.portrait_of(current_user_id())).model_dump(mode="json"), 202
+    return PortraitOut.of(_view(query.space_id)).model_dump(mode="json"), 202
+
+
+def _view(space_id: int | None) -> PortraitView:
+    user_id = current_user_id()
+    return service.portrait_of(user_id) if space_id is None else service.portrait_of_space(user_id, space_id)

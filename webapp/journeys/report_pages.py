@@ -1,0 +1,121 @@
+"""A4 pages with a footer, paragraphs and quotations, for PDFs of people's own words; no database, no web."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from fpdf import FPDF
+from fpdf.enums import Align, MethodReturnValue, WrapMode, XPos, YPos
+
+INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
+MARGIN, INDENT = 24, 5
+KEPT_TOGETHER = 70
+"""Millimetres up to which a quotation is kept on one page."""
+
+
+class Pages(FPDF):
+    """A4 pages whose footer has a line of text and the page number; from right to left if the language is."""
+
+    def __init__(self, title: str, foot: str, *, tag: str, is_rtl: bool):
+        super().__init__(format="A4")
+        self.foot, self.is_rtl = foot, is_rtl
+        self.start, self.end = (Align.R, Align.L) if is_rtl else (Align.L, Align.R)
+        self.set_margins(MARGIN, MARGIN, MARGIN)
+        self.set_auto_page_break(True, margin=MARGIN + 4)
+        self.set_title(title)
+        self.set_creator("Commonplace")
+        self.set_lang(tag)
+        self.alias_nb_pages("{pages}")
+
+    def footer(self) -> None:
+        """The footer of every page."""
+        self.set_y(-16)
+        self.set_font("sans", size=8.5)
+        self.set_text_color(*MUTED)
+        width = self.epw - 22
+        self.set_x(self.left_of(0, width))
+        self.cell(width, 5, self._fitting(self.foot, width), align=self.start)
+        self.set_x(self.left_of(width, 22))
+        self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
+
+    def left_of(self, indent: float, width: float) -> float:
+        """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
+        return self.l_margin + (self.epw - indent - width if self.is_rtl else indent)
+
+    def text_block(
+        self,
+        text: str,
+        *,
+        height: float,
+        indent: float = 0,
+        width: float | None = None,
+        align: Align | None = None,
+        wrap: WrapMode = WrapMode.WORD,
+    ) -> None:
+        """Write a paragraph, from where lines start or from an indent."""
+        width = width or self.epw - indent
+        self.set_x(self.left_of(indent, width))
+        self.multi_cell(
+            width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
+        )
+
+    def own_block(self, text: str, *, height: float, indent: float = 0) -> None:
+        """Write a paragraph in its own direction, whatever the page's, with lines that end as its script ends them."""
+        align = Align.R if is_rtl_text(text) else Align.L
+        self.text_block(text, height=height, indent=indent, align=align, wrap=_wrap(text))
+
+    def height_of(self, text: str, width: float, height: float) -> float:
+        """The height of a text in the current font, in millimetres."""
+        found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
+        assert isinstance(found, float | int)
+        return float(found)
+
+    def needs(self, height: float) -> None:
+        """Start a new page unless this many millimetres are left: a heading must not end a page."""
+        if self.will_page_break(height):
+            self.add_page()
+
+    def quotation(self, text: str, source: str, *, indent: float = INDENT) -> None:
+        """Write what somebody said between quotation marks, and below it whose words they are, beside a line."""
+        quoted = f"“{text}”"
+        self.set_font("serif", "I", 10.5)
+        self.needs(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
+        top, first = self.get_y(), self.page_no()
+        self.set_font("serif", "I", 10.5)
+        self.set_text_color(*INK)
+        self.text_block(quoted, height=5.6, indent=indent + 2)
+        self.set_font("sans", size=8.5)
+        self.set_text_color(*MUTED)
+        self.text_block(source, height=4.6, indent=indent + 2)
+        self._mark(first, top, self.left_of(indent, 0))
+        self.ln(2)
+
+    def _mark(self, first: int, top: float, left: float) -> None:
+        """The line beside a quotation, on every page that it covers."""
+        last, end = self.page_no(), self.get_y()
+        self.set_draw_color(*OCHRE)
+        self.set_line_width(0.6)
+        for number in range(first, last + 1):
+            self.page = number
+            begin = top if number == first else self.t_margin
+            until = end if number == last else self.page_break_trigger
+            self.line(left, begin + 0.6, left, until - 0.6)
+        self.page = last
+
+    def _fitting(self, text: str, width: float) -> str:
+        while len(text) > 1 and self.get_string_width(text) > width - 2:
+            text = text.removesuffix("…")[:-1] + "…"
+        return text
+
+
+def is_rtl_text(text: str) -> bool:
+    """Return whether a text begins in a script that is written from right to left."""
+    found = (unicodedata.bidirectional(char) for char in text)
+    return next((name for name in found if name in ("L", "R", "AL")), "L") != "L"
+
+
+def _wrap(text: str) -> WrapMode:
+    """Chinese and Japanese have no spaces to end a line at: it may end after any character."""
+    letters = [char for char in text if char.isalpha()]
+    wide = sum(unicodedata.east_asian_width(char) == "W" for char in letters)
+    return WrapMode.CHAR if 2 * wide > len(letters) else WrapMode.WORD

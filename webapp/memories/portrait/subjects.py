@@ -1,0 +1,174 @@
+"""The subjects of portraits, a person or a space: what is known of each, what may tell of it, and what locks that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from sqlalchemy import Select, select
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.db.base import db
+from webapp.errors import NotFound
+from webapp.memories.models import Memory
+from webapp.memories.prompt.always_used import KnownItem, context_memories, shared_memories
+from webapp.memories.service import shared_in, visible
+from webapp.memories.store import versions
+from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.spaces.models import Space
+
+MOST_MEMORIES = 80
+"""Of the memories that every prompt contains, in their order."""
+
+Sentences = Sequence[dict[str, Any]]
+
+_PROSE = """ in plain and warm prose, in the language of most notes: {what}. At most twelve sentences, in an order \
+that reads well; leave out what is slight. Each sentence tells what one or a few notes say, in their words where \
+possible, and nothing else: no guesses, no praise, no advice, no name or number that is not in these notes. \
+Give each sentence with the numbers of the notes it rests on."""
+OF_PERSON = (
+    'You are given numbered notes about one person. Write a portrait of them, addressed to them as "you",'
+    + _PROSE.format(what="who they are, whom they live with, what they do, what they care about")
+)
+OF_SPACE = (
+    "You are given numbered notes that the members of a group share, each after the name of the member who wrote it, "
+    'who is the "I" and "the user" of that note. Write a portrait of what they do together, in the third person,'
+    + _PROSE.format(what="what it is about, who they are, what they have decided, what they plan and care about")
+)
+OF_LEGACY = (
+    "You are given the name of a person who is remembered, and numbered notes about them. Write a portrait of that "
+    "person, by name or as she or he, never as if they spoke,"
+    + _PROSE.format(what="who they were, whom they lived with, what they did, what they cared about")
+)
+
+
+class Subject(Protocol):
+    """A person or a space that a portrait is of."""
+
+    @property
+    def key(self) -> dict[str, int]:
+        """The column of a portrait that names it."""
+
+    def lock(self) -> None:
+        """Have others who ask at the same time wait. Raises NotFound."""
+
+    def is_on(self) -> bool:
+        """Return whether a portrait is wanted."""
+
+    def known(self) -> list[KnownItem]:
+        """Return the memories that a portrait is made from, the most telling first."""
+
+    def in_use(self) -> Select[Memory]:
+        """Return the memories that a sentence may rest on."""
+
+    def about(self) -> tuple[str, str]:
+        """Return the instructions for the model, and the name it is told besides the notes, if any."""
+
+    def hold(self, sentences: Sentences) -> Sentences:
+        """Lock what sentences rest on, so that nothing of it is forgotten meanwhile; return those not forgotten
+        already.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody, of whom only their own personal memories tell."""
+
+    user_id: int
+
+    @property
+    def key(self) -> dict[str, int]:
+        return {"user_id": self.user_id}
+
+    def lock(self) -> None:
+        _lock(select(User.user_id).where(User.user_id == self.user_id), "There is no such account.")
+
+    def is_on(self) -> bool:
+        return memory_is_enabled(self.user_id)
+
+    def known(self) -> list[KnownItem]:
+        return context_memories(self.user_id)[:MOST_MEMORIES]
+
+    def in_use(self) -> Select[Memory]:
+        return visible(self.user_id).where(
+            Memory.space_id.is_(None),
+            Memory.is_archived.is_(False),
+            Memory.needs_review.is_(False),
+            Memory.valid_to.is_(None),
+        )
+
+    def about(self) -> tuple[str, str]:
+        return OF_PERSON, ""
+
+    def hold(self, sentences: Sentences) -> Sentences:
+        versions.hold(self.user_id)
+        ids = {number for item in sentences for number, _ in item["memories"]}
+        return _not_forgotten(sentences, dict.fromkeys(ids, self.user_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members of a space, of whom what they share there tells; in a legacy, of the person they remember."""
+
+    space_id: int
+
+    @property
+    def key(self) -> dict[str, int]:
+        return {"space_id": self.space_id}
+
+    def lock(self) -> None:
+        _lock(select(Space.space_id).where(Space.space_id == self.space_id), "There is no such space.")
+
+    def is_on(self) -> bool:
+        wanted = select(Space.has_portrait).where(Space.space_id == self.space_id)
+        return bool(db.session.scalar(wanted))
+
+    def known(self) -> list[KnownItem]:
+        shared = shared_memories(self.space_id, MOST_MEMORIES)
+        willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
+        known = [item for author, item in shared if author in willing]
+        return [replace(item, by="") for item in known] if self._is_legacy() else known
+
+    def in_use(self) -> Select[Memory]:
+        return select(Memory).where(shared_in([self.space_id]))
+
+    def about(self) -> tuple[str, str]:
+        name = db.session.scalars(select(Space.name).where(Space.space_id == self.space_id)).one()
+        return (OF_LEGACY, name) if self._is_legacy() else (OF_SPACE, "")
+
+    def hold(self, sentences: Sentences) -> Sentences:
+        self.lock()
+        ids = {number for item in sentences for number, _ in item["memories"]}
+        rows = db.session.execute(select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids))).all()
+        authors = {row.memory_id: row.user_id for row in rows}
+        for user_id in sorted(set(authors.values())):  # in order, as when a space ends
+            versions.lock(user_id)
+        return _not_forgotten(sentences, authors)
+
+    def _is_legacy(self) -> bool:
+        kind = select(Space.kind).where(Space.space_id == self.space_id)
+        return db.session.scalar(kind) == "legacy"
+
+
+def memory_is_enabled(user_id: int) -> bool:
+    """Return true if a user is active and has memory switched on."""
+    user = db.session.get(User, user_id)
+    return user is not None and user.is_active and UserSettings.of(user.settings).memory_enabled
+
+
+def _lock(statement: Select[int], unknown: str) -> None:
+    if db.session.scalar(statement.with_for_update()) is None:
+        raise NotFound(unknown)
+
+
+def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
+    """The sentences that none of those whose memories they rest on has forgotten."""
+    graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
+
+    def is_forgotten(item: dict[str, Any]) -> bool:
+        whose = {authors[number] for number, _ in item["memories"] if number in authors}
+        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in whose)
+
+    return [item for item in sentences if not is_forgotten(item)]

@@ -1,0 +1,94 @@
+"""Portraits as PDF: what their page shows at that moment, made anew each time and kept nowhere."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, tzinfo
+
+from flask import Blueprint
+
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.db.base import db, now
+from webapp.errors import NotFound, Unavailable
+from webapp.extensions import limiter, this_app
+from webapp.files.subprocesses import run_bounded
+from webapp.http.views import ViewResult
+from webapp.i18n.calendar import full_date
+from webapp.i18n.dates import is_dated
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
+from webapp.journeys.api import pdf_response
+from webapp.memories.portrait.service import PortraitView, Source, portrait_of, portrait_of_space
+from webapp.memories.web.portrait_pages import title_of
+from webapp.rendering import reader_zone
+from webapp.spaces.service import view_space
+from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource
+
+blueprint = Blueprint("portrait_files", __name__)
+
+WRITER = "webapp.transfer.writers.portrait_pdf"
+
+limit_files = limiter.limit("20 per minute", key_func=lambda: f"portrait:{current_user_id()}")
+
+
+@blueprint.get("/memories/portrait/pdf")
+@login_required
+@limit_files
+def own() -> ViewResult:
+    """Return what is known of the person as a PDF."""
+    return _file(portrait_of(current_user_id()), title_of(None))
+
+
+@blueprint.get("/spaces/<int:space_id>/portrait/pdf")
+@login_required
+@limit_files
+def of_space(space_id: int) -> ViewResult:
+    """Return the portrait of a space as a PDF, to its members."""
+    user_id = current_user_id()
+    return _file(portrait_of_space(user_id, space_id), title_of(view_space(user_id, space_id)))
+
+
+def _file(portrait: PortraitView, title: str) -> ViewResult:
+    if not portrait.sentences:
+        raise NotFound("There is no portrait to download yet.")
+    printed = _printed(portrait, title)
+    db.session.remove()  # no connection is held while it is made
+    made = run_bounded(WRITER, given=printed.as_json())
+    if "pdf" not in made:
+        raise Unavailable("The PDF could not be made. Try again in a moment.")
+    day = now().astimezone(reader_zone()).date()
+    return pdf_response(base64.b64decode(made["pdf"]), f"portrait-{day.isoformat()}.pdf")
+
+
+def _printed(portrait: PortraitView, title: str) -> PrintedPortrait:
+    """The portrait in the reader's language and time zone."""
+    zone, language = reader_zone(), language_of(this_app())
+    numbers = {source.memory.memory_id: number for number, source in enumerate(portrait.sources, 1)}
+    today = _day(now(), zone)
+    written = _day(portrait.made_at, zone) if portrait.made_at else today
+    return PrintedPortrait(
+        title=title,
+        heading=_("Portrait"),
+        written=_("Written %(when)s from what is in use.", when=written),
+        foot=f"{title} · {today}",
+        rests_on=_("What it rests on"),
+        sentences=[(item.text, [numbers[number] for number in item.memory_ids]) for item in portrait.sentences],
+        sources=[_source(source, zone) for source in portrait.sources],
+        tag=language.tag,
+        is_rtl=language.direction == "rtl",
+    )
+
+
+def _source(source: Source, zone: tzinfo) -> PrintedSource:
+    quotes = [
+        (quoted.row.quote, f"{_day(quoted.row.said_at, zone)} · {quoted.title or _('New conversation')}")
+        for quoted in source.quotes
+    ]
+    by = _("Shared by %(by)s", by=source.by) if source.by else ""
+    return PrintedSource(source.memory.content, quotes, by)
+
+
+def _day(at: datetime, zone: tzinfo) -> str:
+    if not is_dated(at):
+        return _("no date")
+    return full_date(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone).date(), language_of(this_app()).code)

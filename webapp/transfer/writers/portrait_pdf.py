@@ -1,0 +1,117 @@
+"""A portrait as PDF: its sentences with their marks, and at the end what each mark stands for.
+
+Run as a program, in a process of its own: libraries that set pages take 25 MB, and making one over a second in which
+no reply would stream. It reads a `PrintedPortrait` as JSON and writes {"pdf": base64}.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from webapp.journeys.report_fonts import add_fonts, printable
+from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rtl_text
+from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
+
+THIN = "\u2009"
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def make_pdf(portrait: PrintedPortrait) -> bytes:
+    """Return the PDF. Text that no font can show is left out; no text makes it fail."""
+    portrait = _shown(portrait)
+    with tempfile.TemporaryDirectory() as folder:
+        pages = Pages(portrait.title, portrait.foot, tag=portrait.tag, is_rtl=portrait.is_rtl)
+        add_fonts(pages, [*_texts(portrait), f"{THIN}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
+        _write(pages, portrait)
+        return bytes(pages.output())
+
+
+def _write(pages: Pages, portrait: PrintedPortrait) -> None:
+    pages.add_page()
+    pages.set_font("sans", "B", 9)
+    pages.set_text_color(*OCHRE)
+    pages.text_block(portrait.heading, height=5)
+    pages.ln(1)
+    pages.set_font("serif", size=24)
+    pages.set_text_color(*INK)
+    pages.text_block(portrait.title, height=10.5)
+    pages.ln(1)
+    pages.set_font("sans", size=10)
+    pages.set_text_color(*MUTED)
+    pages.text_block(portrait.written, height=5.4)
+    pages.ln(6)
+    pages.set_font("serif", size=13)
+    pages.set_text_color(*INK)
+    pages.own_block(" ".join(_marked(text, marks) for text, marks in portrait.sentences), height=7.4)
+    pages.ln(8)
+    pages.needs(34)
+    pages.set_font("serif", size=14.5)
+    pages.text_block(portrait.rests_on, height=7)
+    pages.ln(2)
+    for number, source in enumerate(portrait.sources, 1):
+        _source(pages, number, source)
+
+
+def _source(pages: Pages, number: int, source: PrintedSource) -> None:
+    pages.set_font("sans", size=11)
+    pages.needs(min(pages.height_of(source.content, pages.epw - 2 * INDENT, 5.8) + 12, 60))
+    top = pages.get_y()
+    pages.set_text_color(*OCHRE)
+    pages.set_xy(pages.left_of(0, 2 * INDENT), top)
+    pages.cell(2 * INDENT, 5.8, f"{number}.", align=pages.start)
+    pages.set_text_color(*INK)
+    pages.set_y(top)
+    pages.text_block(source.content, height=5.8, indent=2 * INDENT)
+    if source.by:
+        pages.set_font("sans", size=8.5)
+        pages.set_text_color(*MUTED)
+        pages.text_block(source.by, height=4.6, indent=2 * INDENT)
+    pages.ln(1)
+    for quote, said in source.quotes:
+        pages.quotation(quote, said, indent=2 * INDENT)
+    pages.ln(1.5)
+
+
+def _marked(text: str, marks: Sequence[int]) -> str:
+    """A sentence with its marks. From right to left they stand apart: a number before them would take them in."""
+    raised = "·".join(str(mark).translate(_RAISED) for mark in marks)
+    return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
+
+
+def _shown(portrait: PrintedPortrait) -> PrintedPortrait:
+    """The portrait with texts that can be printed."""
+    return replace(
+        portrait,
+        title=printable(portrait.title),
+        heading=printable(portrait.heading),
+        written=printable(portrait.written),
+        foot=printable(portrait.foot),
+        rests_on=printable(portrait.rests_on),
+        sentences=[(printable(text), marks) for text, marks in portrait.sentences],
+        sources=[_shown_source(source) for source in portrait.sources],
+    )
+
+
+def _shown_source(source: PrintedSource) -> PrintedSource:
+    quotes = [(printable(quote), printable(said)) for quote, said in source.quotes]
+    return PrintedSource(printable(source.content), quotes, printable(source.by))
+
+
+def _texts(portrait: PrintedPortrait) -> Iterator[str]:
+    yield from (portrait.title, portrait.heading, portrait.written, portrait.foot, portrait.rests_on)
+    yield from (text for text, _ in portrait.sentences)
+    for source in portrait.sources:
+        yield from (source.content, source.by)
+        for quote, said in source.quotes:
+            yield from (quote, said)
+
+
+if __name__ == "__main__":
+    made = make_pdf(read_printed(sys.stdin.buffer.read()))
+    sys.stdout.write(json.dumps({"pdf": base64.b64encode(made).decode()}))
