@@ -104,11 +104,11 @@ PURE = {
     "webapp.saved_prompts": "formats variables",
     "webapp.schedules": "recurrence",
     "webapp.openapi": "document examples",
-    "webapp.prompts": "transcript_tags",
+    "webapp.prompts": "transcript",
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic definitions toolset outside_text",
     "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "arrays bm25f fusion index names passages scope vectors",
+    "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 

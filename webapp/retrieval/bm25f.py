@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.names import names_in
 from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
-from webapp.text.words import DateWords, date_columns, date_words, words
+from webapp.text.words import DateWords, date_columns, date_words, names_in, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
