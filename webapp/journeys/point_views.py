@@ -179,8 +179,8 @@ class PointView:
     @property
     def statements(self) -> list[str]:
         """Return what was understood, except statements that only repeat a quote, which would be shown twice."""
-        said = self.quotes
-        return merge_texts(said, self.extracted_points)[len(said) :]
+        quotes = self.quotes
+        return merge_texts(quotes, self.extracted_points)[len(quotes) :]
 
     @property
     def quotes(self) -> list[str]:

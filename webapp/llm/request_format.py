@@ -159,10 +159,10 @@ def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
 def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same messages as text: a note in place of each picture, after its name."""
     return [
-        {**message, "content": _told(message["content"])} if isinstance(message.get("content"), list) else message
+        {**message, "content": _text_of(message["content"])} if isinstance(message.get("content"), list) else message
         for message in messages
     ]
 
 
-def _told(parts: list[dict[str, Any]]) -> str:
+def _text_of(parts: list[dict[str, Any]]) -> str:
     return "\n".join(BLIND if part.get("type") == "image_url" else str(part.get("text", "")) for part in parts)

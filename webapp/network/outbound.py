@@ -70,7 +70,7 @@ def _is_open(address: Address) -> bool:
     )
 
 
-class _Told(Exception):
+class _RequestProblem(Exception):
     @property
     def why(self) -> Sentence:
         """The text, which can be said in the reader's language."""
@@ -78,11 +78,11 @@ class _Told(Exception):
         return text if isinstance(text, Sentence) else say(text)
 
 
-class RequestRefused(_Told):
+class RequestRefused(_RequestProblem):
     """Requests to the address are not allowed; the text says why, for the person who entered it."""
 
 
-class RequestFailed(_Told):
+class RequestFailed(_RequestProblem):
     """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
 
 

@@ -34,7 +34,7 @@ from webapp.transfer.schemas import NewExport
 from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 
-KEPT = timedelta(days=1)
+LIFETIME = timedelta(days=1)
 AT_ONCE = 3
 OWED_AFTER = timedelta(minutes=3)
 FORMATS = {
@@ -148,7 +148,7 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         export.stored_as, export.error = name, error
         export.status = "failed" if error else "ready"
         export.filename, export.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
-        export.size, export.expires_at = min(size, MAX_ID), now() + KEPT
+        export.size, export.expires_at = min(size, MAX_ID), now() + LIFETIME
         return export.status
 
 
