@@ -53,7 +53,6 @@ def counted(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]
             chat_model=CHAT_MODEL,
             background_model=CHAT_MODEL,
             embedding_model=EMBEDDING_MODEL,
-            turn_coalesce_ms=0,
         )
         app.testing = True
         counting = app.extensions["completions"] = Counting(app.extensions["completions"])

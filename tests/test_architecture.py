@@ -104,11 +104,11 @@ PURE = {
     "webapp.saved_prompts": "formats variables",
     "webapp.schedules": "recurrence",
     "webapp.openapi": "document examples",
-    "webapp.prompts": "transcript_tags",
+    "webapp.prompts": "transcript",
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic definitions toolset outside_text",
     "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "arrays bm25f fusion index names passages scope vectors",
+    "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
@@ -126,6 +126,7 @@ LAZY = {
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
     "webapp.files.storage",  # boto3, 35 MB, where a bucket is set
     "webapp.llm.embedding_server",  # numpy and the embedding model's code, for a process that may never embed
+    "webapp.shell.command_line",  # the application, seconds of loading, for help that needs none of it
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
     "webapp.transfer.export_jobs",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }

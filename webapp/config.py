@@ -100,7 +100,6 @@ class Settings(BaseModel):
     message_rate: str = "120 per minute"
     database_pool: int = Field(20, ge=2)
     database_seconds: int = Field(60, ge=1)
-    database_wait_seconds: float = Field(60.0, ge=0)
 
     # The model
     openai_api_key: str = ""
@@ -146,7 +145,6 @@ class Settings(BaseModel):
 
     # Turns
     turn_lease_seconds: float = Field(10.0, gt=1)
-    turn_coalesce_ms: int = Field(50, ge=0, le=1_000)
     turn_drain_seconds: float = Field(20.0, ge=0)
     max_turns_per_process: int = Field(1_000, ge=1)
 

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from werkzeug.datastructures import MultiDict
 
 from testkit.people import PASSWORD, csrf_token, post_form
-from webapp.accounts import interrupted_forms, second_factor
+from webapp.accounts import password_check, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
 from webapp.db.base import db, now, write_transaction
 
@@ -207,7 +207,7 @@ def test_without_redis_an_interrupted_form_is_filled_in_again(app, login, user, 
         raise RedisError("gone")
 
     browser = login(user)
-    monkeypatch.setattr(interrupted_forms, "redis", away)
+    monkeypatch.setattr(password_check, "redis", away)
     back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Notes", access="full")
     assert back == "/settings/tokens"
     assert browser.get("/confirm/continue?form=x&page=/settings/tokens").location == "/settings/tokens"

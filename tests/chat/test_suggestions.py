@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
-from webapp.chat.context.request_block import about_request
+from webapp.chat.context.composition import about_request
 from webapp.chat.suggestions import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
 
 BLOCK = (

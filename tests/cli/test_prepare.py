@@ -15,7 +15,6 @@ from webapp.environment import env_file
 
 LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
     "ENV_FILE",  # of webapp/environment.py
-    "DATABASE_WAIT_SECONDS",  # of migrations/env.py
     "REQUIRE_HASHES",  # of webapp/cli/prepare
 }
 

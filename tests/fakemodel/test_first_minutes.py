@@ -7,7 +7,7 @@ import pytest
 from fakemodel.tasks import run_task
 from fakemodel.tasks.request import TaskRequest
 from testkit.memory_extraction import Bench
-from webapp.llm.call_parts import schema_of
+from webapp.llm.structured import schema_of
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.statements import FIELD

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fakemodel.tasks import run_task
 from fakemodel.tasks.memory_operations import operations_of
 from fakemodel.tasks.request import TaskRequest
-from webapp.llm.call_parts import Part, schema_of
+from webapp.llm.structured import Part, schema_of
 from webapp.memories.learning import journey_points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction

@@ -26,7 +26,7 @@ from webapp.files import service as files
 from webapp.files import uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
-from webapp.files.keys import digest_of
+from webapp.files.folder import digest_of
 from webapp.files.orphans import sweep_storage
 from webapp.files.pages import place_of
 from webapp.files.storage import file_storage

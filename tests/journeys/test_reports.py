@@ -24,8 +24,8 @@ from webapp.i18n import LANGUAGES
 from webapp.journeys.models import ConversationReport, JourneyGuide
 from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
-from webapp.journeys.report_labels import texts_in
 from webapp.journeys.report_pdf import make_pdf
+from webapp.journeys.reports import texts_in
 from webapp.shell.upkeep import purge, sweep
 
 once = pytest.mark.once
@@ -114,7 +114,7 @@ def test_a_summary_in_between_is_made_when_asked_for(
     say(client, conversation_id, f"I have {PLACE}.")
     run_jobs()
     assert client.get(f"{path}/status/").json["status"] == "none"
-    monkeypatch.setattr("webapp.journeys.downloads.wait_for_report.__defaults__", (0.0,))
+    monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     waiting = client.get(f"{path}/download/")
     assert (waiting.status_code, waiting.json["status"], waiting.headers["Retry-After"]) == (202, "pending", "3")
     run_jobs()
@@ -132,7 +132,7 @@ def test_it_follows_what_changes(
     login: Callable,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("webapp.journeys.downloads.wait_for_report.__defaults__", (0.0,))
+    monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
     browser = login(user)
     token = csrf_token(browser.get("/settings").text)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from webapp.llm.embedder_choice import floor_of
 from webapp.llm.multilingual import DIM, MultilingualEmbedder
 from webapp.llm.packaged_models import packaged_embedder
-from webapp.llm.relatedness import floor_of
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def search(tools: list[Any], refuses: Callable[[list[Any]], bool]) -> tuple[bool
 
     found = Search(takes, refused.append)
     blamed = asyncio.run(found.run(tools))
-    return blamed, found.kept, refused, len(asked), found.takes_none
+    return blamed, found.tools, refused, len(asked), found.takes_none
 
 
 @given(st.integers(1, 60), st.sets(st.integers(0, 59), max_size=2))

@@ -19,10 +19,10 @@ def vectors(app):
     with app.app_context():
         made = query_vectors.query_vectors()
     made._failures = 0
-    made._kept.clear()
+    made._cache.clear()
     yield made
     made._failures = 0
-    made._kept.clear()
+    made._cache.clear()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval import changes
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.changes import KEPT, Change, Position
+from webapp.retrieval.changes import HISTORY, Change, Position
 from webapp.retrieval.facts import exact_facts
 from webapp.retrieval.models import PassageChange
 from webapp.retrieval.scope import Scope
@@ -49,10 +49,10 @@ def test_old_changes_are_pruned_and_an_index_behind_them_is_built_anew(app, user
             changes.prune(user.user_id)
         assert len(kept(user.user_id)) >= 3
         with write_transaction():
-            for _ in range(KEPT):
+            for _ in range(HISTORY):
                 changes.note(user.user_id, Change("verdicts"))
             changes.prune(user.user_id)
-        assert len(kept(user.user_id)) == KEPT
+        assert len(kept(user.user_id)) == HISTORY
         now = changes.position(user.user_id)
         assert not changes.news(user.user_id, before, now).complete
         again = index_cache().get(user.user_id, 20)

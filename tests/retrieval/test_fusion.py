@@ -5,12 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.retrieval.feedback_search import look_again
 from webapp.retrieval.fusion import (
     best_lending,
     best_rows,
     diversify,
     fuse,
+    look_again,
     standardise,
     with_neighbours,
 )

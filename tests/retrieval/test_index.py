@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webapp.llm.embedder_choice import floor_of
 from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
-from webapp.llm.relatedness import floor_of
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, Filter, Passage
 from webapp.retrieval.relevance import relevant, terms_of, worth_listing

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.summaries.fidelity import ALSO, particulars, restore_details, whole_sentences
 from webapp.summaries.prompt import LegacySummary, answer_tokens, salvage
 

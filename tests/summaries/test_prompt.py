@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.summaries.prompt import CALL_CHARS, build_messages, tidy
 from webapp.text.truncation import MARK, without_middle
 

@@ -201,8 +201,10 @@ def invite() -> ViewResult:
         flash(_("An invitation is on its way to %(email)s.", email=email))
     except (Invalid, TooMany) as error:
         db.session.rollback()
-        said = sentences(error, LABELS, otherwise="email").get("email") if isinstance(error, Invalid) else error.detail
-        flash(str(said))
+        reason = (
+            sentences(error, LABELS, otherwise="email").get("email") if isinstance(error, Invalid) else error.detail
+        )
+        flash(str(reason))
     return redirect(url_for("admin_pages.users"), 303)
 
 
@@ -246,7 +248,7 @@ def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
 
 def _gone(error: LinkGone) -> ViewResult:
     db.session.rollback()
-    return _render("link_gone", said=_(error.detail)), 410
+    return _render("link_gone", reason=_(error.detail)), 410
 
 
 def _render(name: str, **shown: object) -> str:

@@ -25,7 +25,7 @@ class Text:
 def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
     """The mail of this kind, with a link to the site, in the current language."""
     link = f"{site.rstrip('/')}{PATHS[kind]}" + ("" if kind == KNOWN else f"?token={token}")
-    subject, before, after = _said(kind, site, invited_by)
+    subject, before, after = _texts_around_link(kind, site, invited_by)
     until = ""
     if kind != KNOWN:
         until = " " + ngettext(
@@ -34,7 +34,7 @@ def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
     return Text(subject, f"{before}\n\n{link}\n\n{after}{until}\n")
 
 
-def _said(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:
+def _texts_around_link(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:
     """The subject, and what is said before and after the link."""
     if kind == JOIN:
         before = (

@@ -149,5 +149,5 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable("The sign-in service cannot be reached. Try again soon, or sign in with your password.")
 
 
-def _refused(said: str) -> str:
-    return render_template("accounts/refused.html", said=said)
+def _refused(reason: str) -> str:
+    return render_template("accounts/refused.html", reason=reason)

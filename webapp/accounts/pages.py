@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, redirect, request, url_for
+from types import SimpleNamespace
+
+from flask import Blueprint, redirect, render_template, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, public
 from webapp.accounts.first_account import first_account
 from webapp.accounts.password_check_pages import let_in
 from webapp.accounts.schemas import Credentials, Registration
-from webapp.accounts.sign_in_methods import login_form, register_form
-from webapp.accounts.site import has_users
+from webapp.accounts.site import has_users, registration_is_open
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.extensions import app_settings
@@ -89,3 +90,33 @@ def logout() -> ViewResult:
     """Sign out in this browser."""
     auth.end_session()
     return redirect(url_for(".login"), 303)
+
+
+def login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
+    """The sign-in form, with what went wrong."""
+    return render_template(
+        "accounts/login.html",
+        errors=errors or {},
+        values=SimpleNamespace(email=email),
+        registration_open=registration_is_open(),
+        next=request.args.get("next", ""),
+    )
+
+
+def register_form(errors: dict[str, str] | None = None) -> str:
+    """The form for an account; if mail is set up, for a link to one."""
+    if app_settings().smtp_host and has_users() and registration_is_open():
+        # Only the address itself learns whether it has an account.
+        return render_template(
+            "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
+        )
+    typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
+    return render_template(
+        "accounts/register.html",
+        errors=errors or {},
+        values=typed,
+        registration_open=registration_is_open(),
+        first_account=not has_users(),
+        asks_for_token=first_account().asks(),
+        next=request.args.get("next", ""),
+    )

@@ -43,7 +43,7 @@ def sign_in() -> ViewResult:
         user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
     except Unauthenticated as error:
         db.session.rollback()
-        return render_template("accounts/passkey_failed.html", said=error.detail, next=request.args.get("next")), 401
+        return render_template("accounts/passkey_failed.html", reason=error.detail, next=request.args.get("next")), 401
     db.session.commit()
     auth.forgive_attempts("passkey", "")
     return let_in(user, then, has_two_steps=False)

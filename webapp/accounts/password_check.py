@@ -1,22 +1,33 @@
-"""Checks that a session must pass before it may continue: a password of the user's own, or the password once more."""
+"""Checks that a session must pass before it may continue: a password of the user's own, or the password once more.
+
+A form that this interrupts is kept for half an hour, to go on with what was typed.
+"""
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from flask import Response, redirect, request
+from redis.exceptions import RedisError
 
 from webapp.accounts.identity import Identity
-from webapp.accounts.interrupted_forms import keep_form
 from webapp.db.base import now
 from webapp.errors import Forbidden
+from webapp.extensions import redis
 from webapp.http.views import wants_json, wants_partial
 
 PROVED_FOR = timedelta(minutes=30)
 NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
+
+
+KEPT_SECONDS = 1_800
+MOST_CHARACTERS = 100_000
+_LEFT_OUT = {"csrf_token"}
 
 
 def next_step(view: Callable[..., Any], identity: Identity | None, access: str) -> Response | None:
@@ -52,3 +63,32 @@ def _way_back(user_id: int, *, keeps_form: bool) -> str:
     page = "" if referer.netloc != request.host else referer.path + (f"?{referer.query}" if referer.query else "")
     key = keep_form(user_id) if keeps_form else ""
     return f"{request.script_root}{CONTINUE}?{urlencode({'form': key, 'page': page})}" if key else page
+
+
+def keep_form(user_id: int) -> str:
+    """Keep the posted form for its user, and return the key to it; empty if it holds files or is too long."""
+    fields = [(name, value) for name, value in request.form.items(multi=True) if name not in _LEFT_OUT]
+    action = request.script_root + request.full_path.rstrip("?")
+    sealed_form = json.dumps({"user": user_id, "action": action, "fields": fields})
+    if request.files or len(sealed_form) > MOST_CHARACTERS:
+        return ""
+    key = secrets.token_urlsafe(16)
+    try:
+        redis().set(_form_key(key), sealed_form, ex=KEPT_SECONDS)
+    except RedisError:
+        return ""  # the form is asked for again
+    return key
+
+
+def take_form(user_id: int, key: str) -> dict[str, Any] | None:
+    """Take a form that was kept: its `action` and `fields`, pairs in their order. None if it is gone or another's."""
+    try:
+        sealed_form = redis().getdel(_form_key(key[:100]))
+    except RedisError:
+        return None
+    form: dict[str, Any] = json.loads(sealed_form) if isinstance(sealed_form, str | bytes) else {}
+    return form if form.get("user") == user_id else None
+
+
+def _form_key(key: str) -> str:
+    return f"interrupted-form:{key}"

@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, interrupted_forms, provider_links, second_factor, service, sessions
+from webapp.accounts import auth, password_check, provider_links, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -99,7 +99,7 @@ def prove() -> ViewResult:
 @login_required
 def go_on() -> ViewResult:
     """Send the form that was interrupted, as it was; a script does so by itself."""
-    form = interrupted_forms.take_form(current_user_id(), request.args.get("form", ""))
+    form = password_check.take_form(current_user_id(), request.args.get("form", ""))
     if form is None:
         return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
     return render_template("accounts/continue.html", form=form)

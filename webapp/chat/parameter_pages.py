@@ -102,7 +102,7 @@ def choose(conversation_id: int) -> ViewResult:
         if _is_for_once():
             return _shown(conversation, once=_once(chosen, own_parameters(conversation)))
     except Invalid as error:
-        return _shown(conversation, _said(error)), 422
+        return _shown(conversation, _field_errors(error)), 422
     row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=chosen))
     remember_parameters(chosen)
     db.session.commit()
@@ -125,7 +125,7 @@ def choose_for_the_next() -> ViewResult:
         if _is_for_once():
             return _shown(None, once=_once(chosen, remembered_parameters()))
     except Invalid as error:
-        return _shown(None, _said(error)), 422
+        return _shown(None, _field_errors(error)), 422
     remember_parameters(chosen)
     db.session.commit()
     return _shown(None, own=chosen) if wants_partial() else redirect(url_for("conversations_pages.new"), 303)
@@ -165,7 +165,7 @@ def _once(chosen: Parameters, before: Parameters) -> Parameters:
     return Parameters(**other)
 
 
-def _said(error: Invalid) -> dict[str, str]:
+def _field_errors(error: Invalid) -> dict[str, str]:
     wrong = [str(item["loc"][-1]) for item in error.errors or ()]
     found = {name: _(words) for name, words in WRONG.items() if name in wrong}
     return {"system" if name == "once" else name: words for name, words in found.items()}

@@ -13,8 +13,8 @@ from webapp.conversations import service
 from webapp.conversations.default_titles import clean_model_title, title_from_words
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.call_parts import Part
 from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.llm.structured import Part
 from webapp.providers.clients import completions
 
 log = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from botocore.exceptions import (
 
 from webapp.config import Settings
 from webapp.errors import Unavailable
-from webapp.files.keys import digest_of
+from webapp.files.folder import digest_of
 from webapp.i18n.marks import N_
 
 log = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,9 +11,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+_KEY = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.pictures/[^/]+)?")
+
+
 PIECE = 64 * 1024
 PARTS = "parts"
 """The folder for files being written."""
+
+
+def digest_of(key: str) -> str | None:
+    """The content that a key belongs to, directly or through a picture; None for keys that are not ours."""
+    found = _KEY.fullmatch(key)
+    return found.group(2) if found else None
 
 
 class Folder:

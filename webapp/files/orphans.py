@@ -6,7 +6,7 @@ import time
 from itertools import islice
 
 from webapp.db.base import db
-from webapp.files.keys import digest_of
+from webapp.files.folder import digest_of
 from webapp.files.storage import file_storage
 from webapp.files.uploads import existing_contents, is_named
 

@@ -1,8 +1,12 @@
-"""Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
+"""Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem).
+
+A browser that typed in the URL of a form is led to the page that the form is on.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -15,13 +19,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.db.base import database_is_away, database_is_full, db
 from webapp.db.conflicts import forget_session
 from webapp.errors import DomainError, Unavailable
 from webapp.extensions import limiter
-from webapp.http.form_urls import page_meant
 from webapp.http.views import wants_json, wants_partial
 from webapp.i18n.marks import N_, Sentence
 
@@ -31,6 +35,18 @@ Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
 """Makes a response from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
+
+
+_MEANT = {
+    "/memories": "/memory",
+    "/facts": "/memory",
+    "/imports": "/transfer",
+    "/exports": "/transfer",
+    "/conversations": "/organise",
+    "/folders": "/organise",
+}
+"""Pages whose URL differs from the word in the form's URL."""
+_TURN = re.compile(r"/turns/(\d+)\Z")
 
 
 def speak(app: Flask, prefix: str, shape: Shape) -> None:
@@ -189,3 +205,25 @@ def init_errors(app: Flask) -> None:
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
         return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
+
+
+def page_meant(adapter: MapAdapter, path: str) -> str:
+    """The nearest page at or above a URL that does not answer GET; the first page if there is none."""
+    while path:
+        if found := _page(adapter, path):
+            return found
+        path = path.rpartition("/")[0]
+    return "/"
+
+
+def _page(adapter: MapAdapter, path: str) -> str | None:
+    path = _TURN.sub(r"/messages/\1", path)
+    if path in _MEANT:
+        return _MEANT[path]
+    try:
+        adapter.match(path, method="GET")
+    except RequestRedirect:
+        return path
+    except HTTPException:
+        return None
+    return path

@@ -6,7 +6,7 @@ managed by the admins; one with an owner is theirs alone. Journeys that come fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,23 @@ from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
 from webapp.i18n.marks import say
 from webapp.journeys.builtin import definition_in
 from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
+from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion
 from webapp.journeys.points import points_of
+from webapp.llm.errors import ModelError
+from webapp.providers.clients import completions
 
 MAX_OWN = 50
 TRIES = 50
+
+
+PREVIEW_TOKENS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +222,35 @@ def delete_journeys_of(user_id: int) -> None:
 def _not_in_file(row: Journey) -> None:
     if row.source == "file":
         raise Conflict("This journey is kept in a file. Change it there, or duplicate it to change the copy here.")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """The request for the first point, and the answer, or an `error`."""
+
+    prompt: str
+    question: str
+    model: str
+    error: str = ""
+
+
+def preview_opening(definition: Mapping[str, Any]) -> TrialResult:
+    """Have the model open the first point of a definition. The caller must not hold a database connection."""
+    point = definition["points"][0]
+    task = directive(
+        PointGuide(
+            point["title"],
+            point["description"],
+            point["system_message_template"],
+            point["elicitation_goals"],
+            point["example_questions"],
+            point["completion_criteria"],
+        )
+    )
+    model = app_settings().chat_model or None
+    messages = [{"role": "system", "content": definition["system_prompt"]}, {"role": "user", "content": task}]
+    try:
+        answer = completions().complete_text(messages, model=model, max_tokens=PREVIEW_TOKENS)
+    except ModelError as error:
+        return TrialResult(task, "", model or "", error.detail)
+    return TrialResult(task, answer.text, answer.model)

@@ -15,9 +15,9 @@ from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys import authoring, forms
+from webapp.journeys.authoring import preview_opening
 from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, problems, read_definition
-from webapp.journeys.preview import preview_opening
 
 blueprint = Blueprint("journey_authoring", __name__)
 

@@ -27,13 +27,13 @@ MAX_FILE_BYTES = 1_000_000
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
 
 
-def _said(value: str) -> str:
+def _require_text(value: str) -> str:
     if not value:
         raise ValueError("is empty")
     return value
 
 
-Words = Annotated[Line, AfterValidator(_said)]
+Words = Annotated[Line, AfterValidator(_require_text)]
 Title = Annotated[Words, Field(max_length=255)]
 Text = Annotated[Words, Field(max_length=10_000)]
 Item = Annotated[Words, Field(max_length=500)]

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
-from webapp.journeys.certainty import DEFAULT, STALE, average, freshness
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.journeys.replacements import Disagreement, Known, disagreements
+
+HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
+"""Days after which what was said is only half as certain."""
+STALE = 0.5
+"""Below this certainty a fact is asked about again."""
+DEFAULT_LIFETIME = "years"
+"""How long what was said of a point stays valid if its journey does not say (`keeps`)."""
+
+
+def freshness(said_at: datetime, at: datetime, lifetime: str = DEFAULT_LIFETIME) -> float:
+    """Return how much of its certainty is left: 1 for what was just said, 0.5 after the half-life."""
+    half = HALF_LIFE_DAYS[lifetime]
+    if half is None:
+        return 1.0
+    days = max(0.0, (at - said_at).total_seconds() / 86_400)
+    return float(0.5 ** (days / half))
+
+
+def average(values: Iterable[float]) -> float:
+    """The mean; 1 if there are no values."""
+    found = list(values)
+    return sum(found) / len(found) if found else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +169,7 @@ class PointView:
     def _certainty_of(self, item: Quote) -> float:
         """Return how much of the certainty of a piece of evidence is left."""
         since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
-        return freshness(since, self.at, self.point.keeps or DEFAULT)
+        return freshness(since, self.at, self.point.keeps or DEFAULT_LIFETIME)
 
     @property
     def extracted_points(self) -> list[str]:
@@ -158,8 +179,8 @@ class PointView:
     @property
     def statements(self) -> list[str]:
         """Return what was understood, except statements that only repeat a quote, which would be shown twice."""
-        said = self.quotes
-        return merge_texts(said, self.extracted_points)[len(said) :]
+        quotes = self.quotes
+        return merge_texts(quotes, self.extracted_points)[len(quotes) :]
 
     @property
     def quotes(self) -> list[str]:

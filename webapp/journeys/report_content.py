@@ -71,7 +71,7 @@ class ReportTexts:
     open: str = "Not covered yet."
     aside: str = "Set aside, as you asked."
     unclear: str = "Two answers disagree: {text}"
-    said: str = "You, {said_at}"
+    attribution: str = "You, {said_at}"
     foot: str = "Made from what you said in Commonplace. Quotations are your own words."
     in_full: Callable[[date], str] = full_date
 
@@ -85,7 +85,7 @@ class ReportTexts:
 
     def source(self, quote: Quotation) -> str:
         """Return whose words a quotation is, and when they were said."""
-        return self.said.replace("{said_at}", self.in_full(quote.said_at.date()))
+        return self.attribution.replace("{said_at}", self.in_full(quote.said_at.date()))
 
 
 ENGLISH = ReportTexts()

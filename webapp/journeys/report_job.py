@@ -13,9 +13,8 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
-from webapp.journeys.report_labels import texts_in
 from webapp.journeys.report_pdf import make_pdf
-from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row
+from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,15 @@
 """The summary of a journey's conversation: what it is made from, and whether the stored one is up to date.
 
-A worker typesets the pages (report_making.py), so that the web process does not load the libraries for that.
+A worker typesets the pages (report_job.py), so that the web process does not load the libraries for that.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from redis.exceptions import RedisError
 from sqlalchemy import delete, func, select
@@ -21,13 +23,20 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.extensions import redis
+from webapp.i18n import LANGUAGES
+from webapp.i18n.calendar import full_date
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import use_language
 from webapp.journeys.assessment_merge import merge_texts
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import ConversationReport, Journey, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
-from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
+from webapp.journeys.report_content import Answer, Quotation, Report, ReportTexts, file_name, fingerprint, label
 from webapp.memories.prompt.profile import get_profile
+
+WAIT_SECONDS = 20.0
+_PAUSE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +229,37 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(part) for part in value)
     return str(value) if not isinstance(value, dict) else "; ".join(f"{name}: {part}" for name, part in value.items())
+
+
+def texts_in(code: str) -> ReportTexts:
+    """The texts of a summary in a language, and how its dates are written."""
+    language = LANGUAGES[code]
+    with use_language(code):
+        return ReportTexts(
+            language.tag,
+            language.direction == "rtl",
+            _("Summary of a conversation"),
+            _("%(addressed)s of %(total)s topics covered", addressed="{addressed}", total="{total}"),
+            _("Not covered yet."),
+            _("Set aside, as you asked."),
+            _("Two answers disagree: %(text)s", text="{text}"),
+            _("You, %(said_at)s", said_at="{said_at}"),
+            _("Made from what you said in Commonplace. Quotations are your own words."),
+            partial(full_date, code=code),
+        )
+
+
+def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
+    """The summary and a name for its file; None if it is not ready within `patience` seconds.
+
+    No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError if no work can be queued.
+    """
+    end = time.monotonic() + patience
+    found = stored_report(user_id, conversation_id)
+    if found is None:
+        enqueue("journey_report", conversation_id=conversation_id)
+    while found is None and time.monotonic() < end:
+        db.session.remove()
+        time.sleep(_PAUSE)
+        found = stored_report(user_id, conversation_id)
+    return found

@@ -31,7 +31,7 @@ from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import OnStart, SubjectReader, init_subjects
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.store.tombstone_secrets import tombstone_set
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
 
 MAX_CALLS = 4

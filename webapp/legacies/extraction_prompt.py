@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from webapp.legacies.categories import CATEGORIES
 from webapp.llm.structured import none_is_empty
-from webapp.prompts.transcript_tags import TranscriptMessage, numbered_lines
+from webapp.prompts.transcript import TranscriptMessage, numbered_lines
 
 NAME = "legacy_facts"
 FACT_TOKENS = 150

@@ -44,17 +44,17 @@ def init_reach() -> None:
 def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
     """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
     of this kind, by user."""
-    told: dict[int, set[int]] = defaultdict(set)
+    conversations: dict[int, set[int]] = defaultdict(set)
     known: set[int] = set()
     found = _with_in_prompt(user_id, [("memory", memory_ids)])
     while found := {number: other for number, other in found.items() if number not in known}:
         known |= found.keys()
         for number, other in found.items():
-            told[other].add(number)
+            conversations[other].add(number)
         replies = select(Message.message_id).where(Message.conversation_id.in_(found), Message.role == "assistant")
         summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(found))
         found = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
-    return told
+    return conversations
 
 
 def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
@@ -104,21 +104,21 @@ def _take_from(
     what was derived from replies is left to the receivers of the signals."""
     if not texts:
         return Reach()
-    told, exact = ForgottenStatements(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
+    statements, exact = ForgottenStatements(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
     changed, quoted = [], 0
     for row in _finished(conversation_ids):
         if row.role == "user":
             quoted += replace_copies(row.content, exact) != row.content
             continue
-        text = without_retold(replace_copies(row.content, exact, WITHDRAWN), told, WITHDRAWN)
+        text = without_retold(replace_copies(row.content, exact, WITHDRAWN), statements, WITHDRAWN)
         if strip_beside(row, memory_ids, texts) or text != row.content:
             row.content = text
             changed.append(row.message_id)
     for thoughts in _reasoning(conversation_ids):
-        changed += strip_thoughts(thoughts, exact, told, WITHDRAWN)
+        changed += strip_thoughts(thoughts, exact, statements, WITHDRAWN)
     changed = list(dict.fromkeys(changed))
     db.session.flush()
-    statements_withdrawn.send(None, user_id=user_id, conversation_ids=conversation_ids, statements=told)
+    statements_withdrawn.send(None, user_id=user_id, conversation_ids=conversation_ids, statements=statements)
     if changed:
         replies_stripped.send(None, user_id=user_id, message_ids=changed)
         drop_streams(changed)

@@ -156,7 +156,7 @@ class ChatClient:
         if search.takes_none:
             log.info("model server refuses tools: going on without")
             self.capabilities.refuse(base_url, model, "tools")
-        return search.kept
+        return search.tools
 
     async def _attempt(
         self, body: dict[str, Any], decoder: StreamDecoder, deadline: float

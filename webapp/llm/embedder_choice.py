@@ -1,4 +1,7 @@
-"""The choice of the embedder that makes vectors: the home one, or one on another server that has been chosen since."""
+"""The choice of the embedder that makes vectors: the home one, or one on another server that has been chosen since.
+
+And the cosine from which two texts count as related, which differs for every embedding model.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,19 @@ from urllib.parse import urlsplit
 
 from .capabilities import Capabilities
 from .embeddings import Embedder, OpenAIEmbedder, Vector
+from .minilm import LocalEmbedder
+from .multilingual import MultilingualEmbedder
 from .settings import ModelSettings
 
 MOST_KEPT = 4
+
+
+ORDINARY_FLOOR = 0.40
+"""For models that have not been measured here."""
+FLOORS = {LocalEmbedder.model: 0.40, MultilingualEmbedder.model: 0.24}
+"""By model, measured with `python -m bench languages --floors` (docs/benchmarks.md): with MiniLM's, .97 to 1.00 of the
+answers in a language lie above it, and one query in six of made-up words finds something among sixty facts; with that
+of e5, .97 and one in fifty, and .88 of the answers to a question in another language."""
 
 
 def name_at(settings: ModelSettings) -> str:
@@ -86,3 +99,8 @@ class Embeddings:
 def present(embedder: Embedder | Embeddings) -> Embedder:
     """The embedder itself, or the chosen one as far as this process knows."""
     return embedder.last if isinstance(embedder, Embeddings) else embedder
+
+
+def floor_of(model: str) -> float:
+    """The cosine from which a passage counts as relevant for its meaning alone, by the name stored with its vector."""
+    return FLOORS.get(model, ORDINARY_FLOOR)

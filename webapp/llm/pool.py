@@ -13,8 +13,8 @@ from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
 from .events import Event, ReasoningDelta
-from .image_parts import without_pictures
 from .prompt_speed import first_token_seconds, prompt_tokens
+from .request_format import without_pictures
 from .settings import ModelSettings
 from .target import Target
 

@@ -40,12 +40,12 @@ def may_be_about_tools(error: ModelError) -> bool:
 @dataclass(slots=True)
 class Search:
     """The search among some tools. `takes` says whether the server takes a request with such tools, or raises if that
-    cannot be told; `refuse` is called with each tool that it refuses even alone. At the end `kept` are those that it
+    cannot be told; `refuse` is called with each tool that it refuses even alone. At the end `tools` are those that it
     takes; `takes_none` means that it takes no tools at all."""
 
     takes: Takes
     refuse: Callable[[Tool], None]
-    kept: list[Tool] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
     takes_none: bool = False
     _trials: int = 0
 
@@ -71,8 +71,8 @@ class Search:
         for half in (refused[:middle], refused[middle:]):
             if self._trials >= MOST_TRIALS:
                 return
-            if not is_known and await self._takes([*self.kept, *half]):
-                self.kept += half
+            if not is_known and await self._takes([*self.tools, *half]):
+                self.tools += half
                 is_known = True
             else:
                 await self._among(half)

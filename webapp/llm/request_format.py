@@ -9,7 +9,6 @@ from typing import Any
 from .alternation import merge_turns, without_system
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import ContextTooLong, ModelError, classify_exception, error_fields
-from .image_parts import has_pictures, without_pictures
 
 # Words with which servers name the part they refuse, in their `param` or message.
 _NAMES = {
@@ -142,3 +141,28 @@ def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         else message
         for message in messages
     ]
+
+
+BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]"
+
+
+def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
+    """Return whether any message contains a picture."""
+    return any(
+        part.get("type") == "image_url"
+        for message in messages
+        if isinstance(message.get("content"), list)
+        for part in message["content"]
+    )
+
+
+def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same messages as text: a note in place of each picture, after its name."""
+    return [
+        {**message, "content": _text_of(message["content"])} if isinstance(message.get("content"), list) else message
+        for message in messages
+    ]
+
+
+def _text_of(parts: list[dict[str, Any]]) -> str:
+    return "\n".join(BLIND if part.get("type") == "image_url" else str(part.get("text", "")) for part in parts)

@@ -43,7 +43,7 @@ class TextualCalls:
         self._tags = SectionTags()
         self._tag = 0  # the length of the one at the beginning of what is held
         self._place = Place()
-        self._said: list[str] = []  # what was shown since that place
+        self._output: list[str] = []  # what was shown since that place
         self._held = ""
         self._block = False
         self._after_block = False
@@ -95,13 +95,13 @@ class TextualCalls:
 
     def _shown(self, text: str) -> TextDelta:
         if text:
-            self._said.append(text)
+            self._output.append(text)
         return TextDelta(text)
 
     def _place_here(self) -> Place:
         """The place in the answer where what is held begins; worked out only if something may begin there."""
-        self._place = self._place.after("".join(self._said))
-        self._said.clear()
+        self._place = self._place.after("".join(self._output))
+        self._output.clear()
         return self._place
 
     def _drop_tag(self) -> None:

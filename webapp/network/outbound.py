@@ -7,16 +7,21 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
 from webapp.i18n.marks import N_, Sentence, say
-from webapp.network.ip_addresses import is_public
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# A cloud's metadata service, although the address is public: it gives credentials to the machine that asks.
+_METADATA = {ipaddress.ip_address("168.63.129.16")}
+_OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16")]
+
 
 _LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
 _WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
@@ -31,7 +36,41 @@ REASONS = (WITHIN, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered w
 """Why an address that is one cannot be asked, for whoever kept it in English."""
 
 
-class _Told(Exception):
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def is_public(text: str) -> bool:
+    """Return whether an IP address is on the open internet: not of this machine, its network or a cloud's metadata
+    service, nor an IPv6 form of such an IPv4 address. False for what is not an address.
+    """
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    carried: list[Address] = [*_carried(address)]
+    return address.is_global and all(map(_is_open, carried or [address]))
+
+
+def _carried(address: Address) -> Iterator[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address leads to."""
+    if isinstance(address, ipaddress.IPv6Address):
+        found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        yield from (one for one in found if one is not None)
+        if address in _NAT64:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def _is_open(address: Address) -> bool:
+    return (
+        address.is_global
+        and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+        and address not in _METADATA
+        and not any(address in network for network in _OTHERS)
+        and not (address.version == 6 and int(address) >> 32 == 0)  # ::a.b.c.d, obsolete
+    )
+
+
+class _RequestProblem(Exception):
     @property
     def why(self) -> Sentence:
         """The text, which can be said in the reader's language."""
@@ -39,11 +78,11 @@ class _Told(Exception):
         return text if isinstance(text, Sentence) else say(text)
 
 
-class RequestRefused(_Told):
+class RequestRefused(_RequestProblem):
     """Requests to the address are not allowed; the text says why, for the person who entered it."""
 
 
-class RequestFailed(_Told):
+class RequestFailed(_RequestProblem):
     """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
 
 

@@ -4,13 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from webapp.text.tokens import Count, estimate_tokens
-from webapp.text.truncation import shorten
+from webapp.text.truncation import shorten, without_middle
 
 MESSAGE_SHARE = 0.25
 """The share of the whole budget that one message may take."""
 _TAG = re.compile(r"<(?=\s*/?\s*(?:message|turn|msg|user|assistant)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptMessage:
+    """A message to be read by a call."""
+
+    id: int
+    role: str
+    content: str
+    at: datetime
+
+
+def numbered_lines(messages: Sequence[TranscriptMessage], limit: int) -> list[str]:
+    """The messages by number; one longer than `limit` characters loses its middle."""
+    return [
+        f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
+        f"{escape_block(without_middle(item.content, limit))}</message>"
+        for number, item in enumerate(messages, 1)
+    ]
+
+
+def escape_block(text: str) -> str:
+    """A text that cannot end the block it is in."""
+    return text.replace("<", "&lt;")
 
 
 def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Count = estimate_tokens) -> str:

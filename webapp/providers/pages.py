@@ -63,7 +63,7 @@ def favour() -> ViewResult:
     try:
         like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
-        flash(first_sentence(_said(error).values()), "error")
+        flash(first_sentence(_errors_by_field(error).values()), "error")
     db.session.commit()
     return redirect(url_for(".mine"), 303)
 
@@ -110,9 +110,9 @@ def change(connection_id: int) -> ViewResult:
     try:
         service.update_connection(connection_id, ConnectionChanges(**given))
     except ValidationError as error:
-        return _connection(connection_id, errors=_said(Invalid("", errors=field_errors(error)))), 422
+        return _connection(connection_id, errors=_errors_by_field(Invalid("", errors=field_errors(error)))), 422
     except Invalid as error:
-        return _connection(connection_id, errors=_said(error)), 422
+        return _connection(connection_id, errors=_errors_by_field(error)), 422
     db.session.commit()
     flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id), 303)
@@ -159,7 +159,7 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _connection(connection_id, errors=_said(invalid), typed={role: wanted}), 422
+        return _connection(connection_id, errors=_errors_by_field(invalid), typed={role: wanted}), 422
     db.session.commit()
     flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
@@ -219,7 +219,7 @@ def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
     )
 
 
-def _said(error: Invalid) -> dict[str, str]:
+def _errors_by_field(error: Invalid) -> dict[str, str]:
     return sentences(error, LABELS, otherwise="name")
 
 

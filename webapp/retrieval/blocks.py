@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.llm.relatedness import floor_of
+from webapp.llm.embedder_choice import floor_of
 from webapp.retrieval.passages import Passage, Place
 
 

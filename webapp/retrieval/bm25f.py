@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.names import names_in
 from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
-from webapp.text.words import DateWords, date_columns, date_words, words
+from webapp.text.words import DateWords, date_columns, date_words, names_in, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -138,10 +137,10 @@ class KeywordIndex:
         alive = self._alive.values.copy()
         renumbered = np.where(alive, np.cumsum(alive) - 1, NONE).astype(np.int32)
         self._merge()
-        kept = alive[self._rows]
-        terms = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[kept]
+        mask = alive[self._rows]
+        terms = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[mask]
         self._starts = np.searchsorted(terms, np.arange(len(self._starts)))
-        self._rows, self._counts = renumbered[self._rows[kept]], self._counts[kept]
+        self._rows, self._counts = renumbered[self._rows[mask]], self._counts[mask]
         used = np.diff(self._starts) > 0
         self._vocabulary.keep(used)
         self._starts = np.append(self._starts[:-1][used], self._starts[-1])

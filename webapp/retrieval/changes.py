@@ -35,7 +35,7 @@ from webapp.retrieval.invalidation import announce
 from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.versions import versions_of
 
-KEPT = 256
+HISTORY = 256
 """For how many versions changes are kept; an index further behind is rebuilt."""
 
 
@@ -143,7 +143,7 @@ def prune(user_id: int) -> None:
     """Delete changes that only an index far behind would need, in the current transaction."""
     version = db.session.scalar(select(PassageVersion.version).where(PassageVersion.user_id == user_id)) or 0
     db.session.execute(
-        delete(PassageChange).where(PassageChange.user_id == user_id, PassageChange.version <= version - KEPT)
+        delete(PassageChange).where(PassageChange.user_id == user_id, PassageChange.version <= version - HISTORY)
     )
 
 

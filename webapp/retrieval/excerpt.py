@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from webapp.retrieval.weights import CORE
+from webapp.text.message_pieces import pieces_of
 from webapp.text.words import stems, words
 
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
@@ -110,3 +113,16 @@ def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         else:
             joined.append((start, end))
     return tuple(joined)
+
+
+def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, int] | None:
+    """The range of characters with most of a question's terms (stemmed), in whole sentences; None for a short text."""
+    parts = pieces_of(text, size, 0)
+    if len(parts) < 2:
+        return None
+    # In most languages a stem is how a word begins: searching for it is an order of magnitude cheaper than stemming.
+    folded = text.casefold()
+    whole = folded if len(folded) == len(text) else text
+    held = [sum(term in whole[part.start : part.end] for term in terms) for part in parts]
+    best = max(range(len(parts)), key=lambda place: (held[place], -place))
+    return parts[best].start, parts[best].end

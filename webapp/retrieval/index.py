@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
-from webapp.retrieval.feedback_search import second_look
 from webapp.retrieval.filters import COLUMNS, allowed_rows, seconds
-from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
-from webapp.retrieval.groups import Groups
+from webapp.retrieval.fusion import best_lending, diversify, fuse, second_look, standardise, with_neighbours
 from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
+from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights

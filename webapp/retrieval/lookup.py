@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +17,18 @@ from webapp.retrieval.facts import exact_facts, scan_words
 from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage
-from webapp.retrieval.phrases import phrases_of
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.relevance import is_rejected, relevant, terms_of
 from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
 from webapp.telemetry.tracing import note, trace_calls
+from webapp.text.words import fold_marks, stems, words
+
+_REST_OF_WORD = re.compile(r"\w*[^\w]+")
+_ONE_WORD = re.compile(r"\w+[^\w]+")
+_MOST_PAIRS = 24
+"""The most pairs of a question that are searched for."""
+
 
 POOL = 64
 """How many pieces are offered to a prompt, whose budget decides."""
@@ -29,6 +36,37 @@ FRESH_SECONDS = 0.05
 """For how long within one look-up what others share, once read, is taken to be current."""
 FEW_TERMS = 3
 """A message with fewer words of its own ("And in Berlin?") is looked up together with the one before it."""
+
+
+def phrases_of(question: str) -> Callable[[str], float]:
+    """A function that returns how many of a question's neighbouring words a text has side by side too (0 to below 1).
+
+    In the question's order, in any form, with at most one word between them; stop words of the question are left out.
+    """
+    terms = stems(words(question[:2_000]))
+    pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MOST_PAIRS]
+    paired = {term for pair in pairs for term in pair}
+
+    def share(text: str) -> float:
+        whole = fold_marks(text)
+        # In most languages a stem is how a word begins.
+        there = {term for term in paired if term in whole}
+        return sum(one in there and two in there and _side_by_side(whole, one, two) for one, two in pairs) / len(terms)
+
+    return share if pairs else lambda text: 0.0
+
+
+def _side_by_side(text: str, one: str, two: str) -> bool:
+    at = text.find(one)
+    while at >= 0:
+        if (at == 0 or not text[at - 1].isalnum()) and (gap := _REST_OF_WORD.match(text, at + len(one))):
+            if text.startswith(two, gap.end()):
+                return True
+            between = _ONE_WORD.match(text, gap.end())
+            if between and text.startswith(two, between.end()):
+                return True
+        at = text.find(one, at + 1)
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from webapp.retrieval.blocks import generation, model_of
 log = logging.getLogger(__name__)
 
 THREADS = 4
-KEPT = 256
+CACHE_SIZE = 256
 MAX_CHARS = 2_000
 FAILURES = 3
 """Failures in a row after which the embedder is left alone for REST_SECONDS."""
@@ -58,7 +58,7 @@ class QueryVectors:
         self._seconds = seconds
         self._make = make
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
         self._asked: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self._failures = 0
@@ -111,9 +111,9 @@ class QueryVectors:
         """Return when the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
-            known = self._kept.get((model, text))
+            known = self._cache.get((model, text))
             if known is not None:
-                self._kept.move_to_end((model, text))
+                self._cache.move_to_end((model, text))
                 ready: Future[Vector] = Future()
                 ready.set_result(known)
                 return now, ready
@@ -153,9 +153,9 @@ class QueryVectors:
         with self._lock:
             if model == self._model:
                 self._failures = 0
-            self._kept[model, text] = vector
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+            self._cache[model, text] = vector
+            while len(self._cache) > CACHE_SIZE:
+                self._cache.popitem(last=False)
         return vector
 
     def _failed(self, why: str) -> None:

@@ -261,8 +261,8 @@ def search(
         best = max((item.score for item in passages.items), default=0.0)
         there = {result.message_id for result in found["conversation"]}
         for item in passages.items:
-            said = item.content if item.kind == "memory" else without_marks(item.content)
-            part = excerpt(said, q, EXCERPT, prefix=q[-1:].isalnum())
+            text = item.content if item.kind == "memory" else without_marks(item.content)
+            part = excerpt(text, q, EXCERPT, prefix=q[-1:].isalnum())
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= NEARLY * best
             if is_close and (item.message_id not in there or item.kind != "message"):

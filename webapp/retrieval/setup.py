@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from webapp.background.queues import enqueue_after_commit, requests_after_commit
 from webapp.config import Settings
+from webapp.conversations.models import Message
 from webapp.db.base import db
+from webapp.files.signals import documents_asked
 from webapp.memories.models import Memory
 from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
-from webapp.retrieval.cited_documents import init_documents_used
 from webapp.retrieval.invalidation import init_announcing
+from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.query_vectors import make_query_vectors, query_vectors
+from webapp.spaces.models import DocumentChunk
 
 
 def init_retrieval(app: Flask, settings: Settings) -> None:
@@ -41,3 +44,20 @@ def _flushed(session: Session, _context: Any) -> None:
     asked = {request.ids.get("user_id") for request in requests_after_commit(session, "index")}
     for user_id in owners - asked:
         enqueue_after_commit("index", user_id=user_id)
+
+
+def init_documents_used() -> None:
+    """Connect to the signal that asks for them."""
+    documents_asked.connect(documents_used_in)
+
+
+def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
+    """The ids of the documents of which a part was in a prompt."""
+    used = (
+        select(DocumentChunk.document_id)
+        .join(TurnReceipt, TurnReceipt.passage_id == DocumentChunk.document_chunk_id)
+        .join(Message, Message.message_id == TurnReceipt.message_id)
+        .where(Message.conversation_id == conversation_id, TurnReceipt.kind == "document", TurnReceipt.injected)
+        .distinct()
+    )
+    return list(db.session.scalars(used))

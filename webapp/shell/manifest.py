@@ -50,7 +50,7 @@ def manifest() -> ViewResult:
         "icons": icons,
         "share_target": {"action": home, "method": "GET", "params": {name: name for name in SHARED}},
     }
-    return _kept(Response(json.dumps(described), mimetype="application/manifest+json"), "public, max-age=3600")
+    return _with_caching(Response(json.dumps(described), mimetype="application/manifest+json"), "public, max-age=3600")
 
 
 @blueprint.get("/sw.js")
@@ -64,14 +64,14 @@ def worker() -> ViewResult:
     response = Response(f"const KEPT = {json.dumps(named)};\n{script}", mimetype="text/javascript")
     response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
     response.headers["Content-Security-Policy"] = WORKER_POLICY
-    return _kept(response, "no-cache")
+    return _with_caching(response, "no-cache")
 
 
 @blueprint.get("/offline")
 @public
 def offline() -> ViewResult:
     """Return what is shown without a connection: conversations that this browser kept, and drafts."""
-    return _kept(Response(render_template("offline.html", sheets=SHEETS)), "no-cache")
+    return _with_caching(Response(render_template("offline.html", sheets=SHEETS)), "no-cache")
 
 
 def _shell() -> list[str]:
@@ -86,6 +86,6 @@ def _shell() -> list[str]:
     ]
 
 
-def _kept(response: Response, rule: str) -> Response:
+def _with_caching(response: Response, rule: str) -> Response:
     response.headers["Cache-Control"] = rule
     return response

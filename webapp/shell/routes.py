@@ -1,14 +1,12 @@
-"""Wires what is served: endpoints, pages and commands, none of which a worker process needs."""
+"""Wires what is served: endpoints and pages, and with them the commands, none of which a worker process needs."""
 
 from __future__ import annotations
 
 from flask_openapi3 import OpenAPI
 
 from webapp.accounts.api import blueprint as accounts_api
-from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.passkeys_api import blueprint as passkeys_api
 from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
-from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.feedback import blueprint as admin_feedback
 from webapp.admin.groups import blueprint as groups_api
 from webapp.admin.groups import pages as admin_groups
@@ -35,12 +33,10 @@ from webapp.conversations.feedback_api import blueprint as feedback_api
 from webapp.conversations.feedback_pages import blueprint as feedback_pages
 from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.pages import blueprint as conversations_pages
-from webapp.db.migrations import init_migrations
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.files.api import blueprint as files_api
-from webapp.files.cli import register_commands as files_commands
 from webapp.files.document_pages import blueprint as document_files
 from webapp.files.pages import blueprint as files_pages
 from webapp.gateway.api import init_gateway
@@ -50,12 +46,10 @@ from webapp.journeys.api import blueprint as journeys_api
 from webapp.journeys.api import points_blueprint as journey_points_api
 from webapp.journeys.authoring_api import blueprint as journey_authoring_api
 from webapp.journeys.authoring_pages import blueprint as journey_authoring_pages
-from webapp.journeys.cli import register_commands as journeys_commands
 from webapp.journeys.pages import blueprint as journeys_pages
 from webapp.legacies.api import blueprint as legacies_api
 from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.mcp_server.setup import init_mcp
-from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.web.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.web.api import blueprint as memories_api
 from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
@@ -78,7 +72,6 @@ from webapp.providers.local_api import blueprint as local_models_api
 from webapp.providers.pages import blueprint as models_pages
 from webapp.push.api import blueprint as push_api
 from webapp.retrieval.api import blueprint as retrieval_api
-from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.saved_prompts.api import blueprint as library_api
 from webapp.saved_prompts.pages import blueprint as library_pages
@@ -86,7 +79,7 @@ from webapp.schedules.api import blueprint as schedules_api
 from webapp.schedules.pages import blueprint as schedules_pages
 from webapp.sharing.api import blueprint as sharing_api
 from webapp.sharing.pages import blueprint as sharing_pages
-from webapp.shell import service_endpoints
+from webapp.shell import commands, service_endpoints
 from webapp.shell.manifest import blueprint as installing
 from webapp.spaces.api import blueprint as spaces_api
 from webapp.spaces.document_pages import blueprint as documents_pages
@@ -95,7 +88,6 @@ from webapp.tasks.api import blueprint as tasks_api
 from webapp.tools.setup import init_tools
 from webapp.transfer.account_deletion_pages import blueprint as leaving_pages
 from webapp.transfer.api import blueprint as transfer_api
-from webapp.transfer.cli import register_commands as transfer_commands
 from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.transfer.portrait_files import blueprint as portrait_files
 from webapp.transfer.proposal_pages import blueprint as proposal_pages
@@ -194,15 +186,6 @@ PAGES = (
     arrivals_pages,
     webhooks_pages,
 )
-COMMANDS = (
-    accounts_commands,
-    admin_commands,
-    files_commands,
-    journeys_commands,
-    memories_commands,
-    retrieval_commands,
-    transfer_commands,
-)
 
 
 def register(app: OpenAPI) -> None:
@@ -218,6 +201,4 @@ def register(app: OpenAPI) -> None:
     init_tools(app)
     init_oauth(app)
     init_docs(app)
-    init_migrations(app)
-    for register_commands in COMMANDS:
-        register_commands(app)
+    commands.register(app)

@@ -83,8 +83,8 @@ def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
 @login_required
 def dependents(path: SpacePath) -> ViewResult:
     """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
-    said = members.leave_consequences(current_user_id(), path.space_id)
-    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in said]).model_dump(mode="json")
+    found = members.leave_consequences(current_user_id(), path.space_id)
+    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in found]).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})

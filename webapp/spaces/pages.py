@@ -203,8 +203,8 @@ def hand_over(space_id: int) -> ViewResult:
 def ask(space_id: int) -> ViewResult:
     """Return what leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
-    said = members.leave_consequences(current_user_id(), space_id)
-    return render_template("spaces/end.html", space=space, consequences=said, tab="settings")
+    consequences = members.leave_consequences(current_user_id(), space_id)
+    return render_template("spaces/end.html", space=space, consequences=consequences, tab="settings")
 
 
 @blueprint.post("/spaces/<int:space_id>/end")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webapp.llm.errors import CutOffAnswer, MalformedOutput
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
 from webapp.summaries.fidelity import restore_details
 from webapp.summaries.prompt import (

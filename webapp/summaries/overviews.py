@@ -20,7 +20,7 @@ from webapp.errors import OutOfDate
 from webapp.i18n.dates import full_date
 from webapp.memories.store.forget_check import watch
 from webapp.prompts import service as prompts
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.retrieval.models import ConversationChunk
 from webapp.summaries.model_call import ask
 

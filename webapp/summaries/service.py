@@ -26,7 +26,7 @@ from webapp.legacies.facts import legacy_of
 from webapp.memories.store.forget_check import watch
 from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.prompts import service as prompts
-from webapp.prompts.transcript_tags import TranscriptMessage
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change

@@ -21,9 +21,9 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
     if count(text) <= limit:
         return text
 
-    def attempt(kept: int) -> str:
-        head = _cut_end(text, kept if whole_sentences else kept - kept // 3, whole_sentences)
-        tail = "" if whole_sentences else _cut_start(text, kept // 3)
+    def attempt(length: int) -> str:
+        head = _cut_end(text, length if whole_sentences else length - length // 3, whole_sentences)
+        tail = "" if whole_sentences else _cut_start(text, length // 3)
         mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
         return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
 

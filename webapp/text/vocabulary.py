@@ -75,9 +75,9 @@ class Vocabulary:
     def keep(self, used: NDArray[np.bool_]) -> None:
         """Forget the terms (by number) that are not used, and renumber the others in the same order."""
         numbers = np.cumsum(used) - 1
-        kept = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
+        terms = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
         self._terms.clear()
-        self._terms.update(kept)
+        self._terms.update(terms)
         for held in self._words.values():
             renumbered = {
                 word: old if old == STOP else int(numbers[old])

@@ -38,6 +38,10 @@ IGNORED_MARKS = f"\u00ad{_LATIN_MARKS}{_HEBREW_MARKS}{_ARABIC_MARKS}"
 _IGNORED = re.compile(f"[{IGNORED_MARKS}]")
 
 
+_WITHIN = 4_000
+_LATER_WORD = re.compile(r"(?<=[\w,;:] )[^\W\d_][\w'’-]+")
+
+
 @cache
 def _word_pattern() -> re.Pattern[str]:
     """Match runs of word characters with the combining marks that `\\w` leaves out, and inner apostrophes."""
@@ -186,3 +190,8 @@ def date_columns(when: date) -> tuple[int, int, int, int]:
 def asks(text: str) -> bool:
     """Tell whether a text ends by asking something, an appended note in brackets aside."""
     return _ASKS.search(text[-400:]) is not None
+
+
+def names_in(query: str) -> frozenset[str]:
+    """The capitalised words of a query that do not begin a sentence, folded."""
+    return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))

@@ -56,7 +56,7 @@ def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
     asks = {"response_format": theirs.form} if theirs.form else {}
     if not theirs.definitions:
         return replace(ours, parameters={**ours.parameters, **asks}) if asks else ours
-    kept = [] if theirs.alone else list(ours.tools)
+    tools = [] if theirs.alone else list(ours.tools)
     taken = {tool.name for tool in ours.tools} | {str(named["function"]["name"]) for named in theirs.definitions}
     added, names = [], {}
     for definition in theirs.definitions:
@@ -72,7 +72,7 @@ def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
         parameters["tool_choice"] = _renamed(theirs.choice, names)
     if theirs.parallel is not None:
         parameters["parallel_tool_calls"] = theirs.parallel
-    return Toolset([*kept, *added], ours.now, parameters)
+    return Toolset([*tools, *added], ours.now, parameters)
 
 
 def _free(own: str, taken: set[str]) -> str:
@@ -140,7 +140,7 @@ def rounds_as_prompt(
     all.
     """
     rounds = list(rounds)
-    calls_by_round = [[_told(call) for call in calls] for _, _, calls in rounds]
+    calls_by_round = [[_answer_text(call) for call in calls] for _, _, calls in rounds]
     most = _most([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
     prompt: list[dict[str, Any]] = []
     for (turn_id, text, calls), answers in zip(rounds, calls_by_round, strict=True):
@@ -163,7 +163,7 @@ def rounds_as_prompt(
     return prompt
 
 
-def _told(call: Mapping[str, Any]) -> str:
+def _answer_text(call: Mapping[str, Any]) -> str:
     output = call.get("output") or {}
     if call.get("by") != CLIENT:
         return json.dumps(output, ensure_ascii=False)

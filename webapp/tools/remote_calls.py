@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from webapp.network.ip_addresses import is_public
+from webapp.network.outbound import is_public
 from webapp.tools.secret_masking import keys_in, mask
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.urls import UrlRejected, check_url, is_address

@@ -63,8 +63,8 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
         if db.session.get(User, user_id) is not None:
             delete_user(user_id)
     _sweep_redis(user_id)
-    kept = sum(path.exists() for path in stored) + sum(map(_is_kept, contents))
-    report = traces(user_id, email) | {"files_left": kept}
+    files_left = sum(path.exists() for path in stored) + sum(map(_is_kept, contents))
+    report = traces(user_id, email) | {"files_left": files_left}
     with write_transaction():
         deletion.finish(user_id, report)
     return "done"

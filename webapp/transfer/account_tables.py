@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Folder, MessageFeedback
 from webapp.digests.models import ConversationMemory
@@ -43,9 +45,31 @@ from webapp.transfer.account_rows import (
     tombstone_key_lines,
 )
 from webapp.transfer.export_rows import ExportFile, own_rows
-from webapp.transfer.line_schemas import DOCUMENTS
 from webapp.transfer.models import ImportSource
 from webapp.usage.models import UsageRecord
+
+DOCUMENTS: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "document_id": {"type": "integer"},
+            "title": {"type": "string"},
+            "content": {"type": "string", "description": "Its text; a form feed ends each page but the last."},
+            "pages": {"type": "integer", "description": "0 for a text without pages."},
+            "digest": {
+                "type": ["string", "null"],
+                "description": "The SHA-256 of the file it was read from, and its name below files/; null for a text.",
+            },
+            "media_type": {"type": ["string", "null"]},
+            "file_name": {"type": ["string", "null"]},
+            "created_at": {"type": "string"},
+            "parts": {"type": "array", "description": "The numbers of its parts in receipts."},
+        },
+    },
+}
+"""The documents in a space."""
+
 
 PARTS: dict[str, ExportFile] = {
     "folders.jsonl": ExportFile("Folders for conversations.", Folder, own_rows(Folder, Folder.folder_id)),

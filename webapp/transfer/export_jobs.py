@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Select, select
 
@@ -17,12 +18,14 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now, reads_only, write_transaction
+from webapp.db.base import after_commit, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
+from webapp.memories.store.copies import statements_withdrawn
+from webapp.memories.store.forgetting import being_forgotten
 from webapp.transfer import account, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
@@ -31,7 +34,7 @@ from webapp.transfer.schemas import NewExport
 from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 
-KEPT = timedelta(days=1)
+LIFETIME = timedelta(days=1)
 AT_ONCE = 3
 OWED_AFTER = timedelta(minutes=3)
 FORMATS = {
@@ -145,7 +148,7 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         export.stored_as, export.error = name, error
         export.status = "failed" if error else "ready"
         export.filename, export.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
-        export.size, export.expires_at = min(size, MAX_ID), now() + KEPT
+        export.size, export.expires_at = min(size, MAX_ID), now() + LIFETIME
         return export.status
 
 
@@ -263,3 +266,20 @@ def _memories(user_id: int, form: str) -> bytes:
 
 def _owned(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
+
+
+def init_outdated() -> None:
+    """React to what is forgotten or withdrawn."""
+    being_forgotten.connect(_outdate)
+    statements_withdrawn.connect(_outdate)
+
+
+def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:
+    """End the user's exports, including those being written."""
+    rows = db.session.scalars(
+        select(Export).where(Export.user_id == user_id, Export.status.in_(("waiting", "ready"))).with_for_update()
+    ).all()
+    for row in rows:
+        if row.stored_as:
+            after_commit(partial(storage.drop, row.stored_as))
+        row.status, row.stored_as = "expired", None

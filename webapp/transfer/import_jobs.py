@@ -216,11 +216,11 @@ def _omissions(part: Part, written: WriteResult, brought: ConversationFiles | No
 
 def _item(row: Import, part: Part, written: WriteResult, left_out: dict[str, int]) -> ImportItem:
     # An imported conversation is shown by its own title, which forgetting reaches; no copy is kept here.
-    kept = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
+    title = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
         import_id=row.import_id,
         kind=KINDS[type(part)],
-        title=kept[:255] or None,
+        title=title[:255] or None,
         outcome=written.outcome,
         reason=written.reason or None,
         target_id=written.target_id,

@@ -38,7 +38,7 @@ def begin(row: Import) -> Import:
         row.learn_status = "stopped"
     size = _size(row)
     if size <= LARGE:
-        return _end(row, sum(kept for _, kept in _steps(row)))
+        return _end(row, sum(rest for _, rest in _steps(row)))
     row.undo_status, row.updated_at = "running", now()
     row.options = {**(row.options or {}), "undone": {"parts": 0, "of": size}}
     db.session.flush()
@@ -54,7 +54,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
         return row.stage if row else "gone"
     steps = _steps(row)
     undone = (row.options or {}).get("undone") or {}
-    parts, most, kept = undone.get("parts", 0), undone.get("of", 0), 0
+    parts, most, rest = undone.get("parts", 0), undone.get("of", 0), 0
     db.session.rollback()
     while True:
         with write_transaction():
@@ -63,8 +63,8 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
                 return row.stage if row else "gone"
             step = next(steps, None)
             if step is None:
-                return _end(row, kept).stage
-            parts, kept = parts + step[0], kept + step[1]
+                return _end(row, rest).stage
+            parts, rest = parts + step[0], rest + step[1]
             undone = {"parts": min(most, max(undone.get("parts", 0), parts)), "of": most}
             row.options = {**(row.options or {}), "undone": undone}
             row.updated_at = now()
@@ -130,11 +130,11 @@ def _undo_set(user_id: int, change_set_id: int) -> int:
     return 0
 
 
-def _end(row: Import, kept: int) -> Import:
+def _end(row: Import, rest: int) -> Import:
     row.status, row.undo_status, row.updated_at = "undone", None, now()
-    row.options = {**(row.options or {}), "kept": kept}  # pages say it in their reader's language
-    parts = "1 part was" if kept == 1 else f"{kept} parts were"
-    row.error = f"{parts} changed since, and stayed." if kept else None
+    row.options = {**(row.options or {}), "kept": rest}  # pages say it in their reader's language
+    parts = "1 part was" if rest == 1 else f"{rest} parts were"
+    row.error = f"{parts} changed since, and stayed." if rest else None
     db.session.flush()
     return row
 

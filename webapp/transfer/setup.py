@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.transfer.account_erasure import init_erasure
-from webapp.transfer.expiry import init_outdated
+from webapp.transfer.export_jobs import init_outdated
 from webapp.transfer.proposals import init_proposals
 from webapp.transfer.service import init_files
 

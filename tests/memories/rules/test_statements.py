@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.llm.call_parts import Part, schema_of
-from webapp.llm.structured import complete_items, strict_schema
+from webapp.llm.structured import Part, complete_items, schema_of, strict_schema
 from webapp.memories.learning.journey_points import points_schema, read_points
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action

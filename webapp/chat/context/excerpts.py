@@ -30,7 +30,7 @@ class Excerpt:
         first = self.parts[0]
         sentences: Sequence[Segment]
         if first.group:
-            sentences = join_segments("\n", (_said(part) for part in _merged(self.parts)))
+            sentences = join_segments("\n", (_piece_line(part) for part in _merged(self.parts)))
             return [
                 Segment("<said"),
                 Segment(f' on="{attribute(first.source)}"', ""),
@@ -40,7 +40,7 @@ class Excerpt:
             ]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
-        sentences = _said(first) if first.kind == "message" else _whole(first)
+        sentences = _piece_line(first) if first.kind == "message" else _whole(first)
         return [
             Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
             Segment(source, None if is_memory else ""),
@@ -103,7 +103,7 @@ def pack(
             continue
         if left < LEAST:
             break
-        price = count(model_text(_said(found[rank]))) - count(model_text(_said(shown)))
+        price = count(model_text(_piece_line(found[rank]))) - count(model_text(_piece_line(shown)))
         if price <= left:
             left -= price
             excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
@@ -115,7 +115,7 @@ def _price(excerpt: Excerpt | None, item: RetrievedPassage, count: Count) -> int
     """The tokens that one more piece costs."""
     if excerpt is None:
         return count(model_text(Excerpt([item]).line(99))) + 1
-    return count(model_text(_said(item))) + count("\n")
+    return count(model_text(_piece_line(item))) + count("\n")
 
 
 def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
@@ -133,7 +133,7 @@ def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
         yield last
 
 
-def _said(part: RetrievedPassage) -> Line:
+def _piece_line(part: RetrievedPassage) -> Line:
     """A piece of a message, after its speaker, with an ellipsis where the message continues."""
     before = "… " if part.start > 0 else ""
     after = " …" if part.end < part.length else ""

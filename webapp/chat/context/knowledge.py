@@ -11,7 +11,7 @@ from webapp.chat.context.values import Message, RetrievedPassage
 from webapp.files.picture import pictures_of_document
 from webapp.files.pictures import size_of_views
 from webapp.memories.prompt.always_used import NEW
-from webapp.retrieval.best_sentences import core_of
+from webapp.retrieval.excerpt import core_of
 from webapp.retrieval.lookup import Result
 
 _SPEAKERS = {"user": "user", "assistant": "you"}

@@ -177,8 +177,8 @@ def fit_standing(source: ContextInput, count: Count) -> Part:
     lines: dict[int, Line] = {}
     by_weight = sorted(source.standing, key=lambda item: (-item.importance, -item.id))
     for rank, item in enumerate(by_weight, 1):
-        said = " ".join(item.content.split())
-        line = [Segment("- "), Segment(escape(said), memory_mark(item.id, item.revision))]
+        content = " ".join(item.content.split())
+        line = [Segment("- "), Segment(escape(content), memory_mark(item.id, item.revision))]
         tokens = count(model_text(line)) + 1
         fits = tokens <= left
         part.account(item, rank, tokens, "" if fits else NO_ROOM)
@@ -201,8 +201,8 @@ def fit_known(source: ContextInput, count: Count) -> Part:
     note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.by for memory in ranked) else "")
     left = part.budget - count(model_text(section_block("known", note, [])))
     for rank, memory in enumerate(ranked, 1):
-        said = escape(" ".join(memory.content.split()))
-        line = [Segment("- "), Segment(said, memory_mark(memory.id, memory.revision))]
+        content = escape(" ".join(memory.content.split()))
+        line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
         if memory.by:
             line.append(Segment(f" (said by {attribute(memory.by)})"))
         tokens = count(model_text(line)) + 1

@@ -43,6 +43,8 @@ LOG_SECONDS = 3_600
 
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
+COALESCE_MS = 50
+"""Under load, text is passed on at most this often."""
 SAVE_SECONDS = 1.25
 """Seconds from one save of a reply that is being written until the next one is due."""
 SAVE_CHECKS = 5
@@ -156,7 +158,7 @@ class TurnRunner:
         )
         self._writer = TurnWriter(
             self._redis,
-            coalesce_ms=settings.turn_coalesce_ms,
+            coalesce_ms=COALESCE_MS,
             keep_seconds=LOG_SECONDS,
             viewers=self._hub,
             may_write=self._leases.ensure,

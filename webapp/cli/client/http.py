@@ -140,11 +140,11 @@ class Server:
             problem = _parsed(answer.read(65_536))
         except (HTTPException, OSError):
             problem = None
-        said = problem if isinstance(problem, dict) else {}
+        report = problem if isinstance(problem, dict) else {}
         fields = "; ".join(
-            f"{'.'.join(map(str, item.get('loc', [])))}: {item.get('msg', '')}" for item in said.get("errors") or []
+            f"{'.'.join(map(str, item.get('loc', [])))}: {item.get('msg', '')}" for item in report.get("errors") or []
         )
-        text = fields or said.get("detail") or said.get("title") or f"It answered {answer.status} {answer.reason}."
+        text = fields or report.get("detail") or report.get("title") or f"It answered {answer.status} {answer.reason}."
         if wait := answer.headers.get("Retry-After"):
             text += f" (again in {wait} s)"
         return Trouble(text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status)

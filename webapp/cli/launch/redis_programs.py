@@ -42,9 +42,9 @@ def _try(path: Path) -> RedisProgram | None:
     if not os.access(path, os.X_OK):
         return None
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+        output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    match = _VERSION.search(said)
+    match = _VERSION.search(output)
     program = RedisProgram(str(path), match[1], match[2]) if match else None
     return program if program and program.version >= OLDEST else None

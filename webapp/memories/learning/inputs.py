@@ -15,9 +15,9 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import use_index
-from webapp.llm.call_parts import Part, instructions_of
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
+from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
 from webapp.memories.learning.extra_questions import Guided, PointKey
 from webapp.memories.learning.extra_questions import guide as current_guide

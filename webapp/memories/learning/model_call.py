@@ -11,9 +11,8 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.db.base import db
-from webapp.llm.call_parts import Part, schema_of
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
-from webapp.llm.structured import complete_items, none_is_empty
+from webapp.llm.structured import Part, complete_items, none_is_empty, schema_of
 from webapp.memories.learning import trust
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import FIELD as POINTS

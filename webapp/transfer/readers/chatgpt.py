@@ -68,7 +68,7 @@ class _Known:
     """ChatGPT's memories, collected while reading the conversations."""
 
     def __init__(self) -> None:
-        self._told: dict[str, ReadMemory] = {}
+        self._noted_lines: dict[str, ReadMemory] = {}
         self._listed: tuple[float, list[ReadMemory]] = (-1.0, [])
         self._instructions: tuple[float, list[ReadMemory]] = (-1.0, [])
 
@@ -79,7 +79,7 @@ class _Known:
         if message.get("recipient") == "bio":
             for line in text_of(content).splitlines():
                 if line.strip():
-                    self._told.setdefault(line.strip(), ReadMemory(line.strip(), at))
+                    self._noted_lines.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
             listed = _REMEMBERED.findall(content.get("model_set_context") or "")
             if listed:
@@ -92,7 +92,7 @@ class _Known:
 
     def memories(self) -> Iterator[ReadMemory]:
         """The latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
-        yield from self._listed[1] or self._told.values()
+        yield from self._listed[1] or self._noted_lines.values()
         yield from self._instructions[1]
 
 

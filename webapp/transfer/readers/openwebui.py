@@ -192,8 +192,8 @@ def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
     for item in map(as_dict, as_list(row.get("files"))):
         inner = as_dict(item.get("file"))
         name = item.get("name") or inner.get("filename")
-        said = as_dict(inner.get("data")).get("content") or item.get("content")
-        if found := picture_from_url(item.get("url"), name) or text_file(said, name):
+        text = as_dict(inner.get("data")).get("content") or item.get("content")
+        if found := picture_from_url(item.get("url"), name) or text_file(text, name):
             yield found
 
 

@@ -123,22 +123,22 @@ def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
 
 def _prompts(user_id: int, import_id: int, since: datetime) -> int:
     """Delete saved prompts that have not been changed since; returns how many stay."""
-    kept = 0
+    rest = 0
     for ids in _batches(import_id, "prompt"):
         mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
         db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < since))
-        kept += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
-    return kept
+        rest += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
+    return rest
 
 
 def _schedules(user_id: int, import_id: int) -> int:
     """Delete the schedules that nobody has resumed; returns how many stay."""
-    kept = 0
+    rest = 0
     for ids in _batches(import_id, "schedule"):
         mine = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
         db.session.execute(delete(Schedule).where(*mine, Schedule.is_paused == true()))
-        kept += db.session.scalar(select(func.count()).select_from(Schedule).where(*mine)) or 0
-    return kept
+        rest += db.session.scalar(select(func.count()).select_from(Schedule).where(*mine)) or 0
+    return rest
 
 
 def _forget(import_id: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.retrieval.phrases import phrases_of
+from webapp.retrieval.lookup import phrases_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""`flask --app wsgi`: help comes without loading the application; commands run in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from webapp.shell.command_line import SUMMARIES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def flask(tmp_path: Path):
+    """Run `flask --app wsgi` with some words in a process of its own; returns the result."""
+    environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import sys; from flask.cli import main\n"
+            "try: main()\n"
+            "finally: print('loaded:', *sorted({'sqlalchemy', 'webapp.shell.routes'} & set(sys.modules)))"
+        )
+        line = [sys.executable, "-c", code, "--app", "wsgi", *words]
+        return subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=environ, check=False)
+
+    return run
+
+
+def test_what_help_says_is_what_the_commands_say(app):
+    helps = {name: " ".join((command.help or "").split()) for name, command in app.cli.commands.items()}
+    assert helps == SUMMARIES
+
+
+def test_help_loads_no_application(flask):
+    done = flask("--help")
+    assert done.returncode == 0, done.stderr
+    assert all(f"  {name} " in done.stdout for name in (*SUMMARIES, "routes", "shell"))
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_a_command_runs_in_the_application_without_its_routes(flask):
+    done = flask("files", "move")
+    assert "No bucket is set" in done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy"
+
+
+def test_a_command_about_routes_sees_them(flask):
+    assert "conversations_pages.new" in flask("routes").stdout

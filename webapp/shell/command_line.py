@@ -1,0 +1,69 @@
+"""The application as the `flask` program finds it in wsgi.py: its commands by name, itself once one of them runs."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+
+import click
+from flask import Flask, current_app
+from flask.cli import AppGroup
+from flask.ctx import AppContext
+
+SUMMARIES = {
+    "backup": "Everything that has to be kept, in one file.",
+    "db": "Perform database migrations.",
+    "doctor": "Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault.",
+    "embeddings": "Vectors for search.",
+    "files": "The bytes of attachments.",
+    "journeys": "Guided conversations.",
+    "memories": "Memories.",
+    "openapi": "Export the OpenAPI Specification to console or a file",
+    "prepare": "Update the database to this version: migrations, then new journeys. Safe to run at every start.",
+    "token": "API tokens.",
+    "transfer": "Imports and exports.",
+    "user": "Accounts.",
+}
+"""What the commands of the application say of themselves (tests/shell/test_command_line.py compares)."""
+_ABOUT_ROUTES = {"openapi", "routes", "run", "shell"}
+"""Commands that want to see what is served; the others load no routes."""
+
+
+class CommandLine(Flask):
+    """Stands for the application, which takes seconds to load: lists its commands, and loads it for anything else."""
+
+    def __init__(self) -> None:
+        super().__init__("webapp", static_folder=None)
+        self.cli = _Listing(self)
+
+    @cached_property
+    def application(self) -> Flask:
+        """The application itself."""
+        from webapp import create_app  # noqa: PLC0415  (seconds of loading that help does without)
+        from webapp.shell.commands import register  # noqa: PLC0415
+
+        serving = not _ABOUT_ROUTES.isdisjoint(sys.argv)
+        app = create_app(serving=serving)
+        if not serving:
+            register(app)
+        return app
+
+    def app_context(self) -> AppContext:
+        """The context of the application."""
+        return self.application.app_context()
+
+
+class _Listing(AppGroup):
+    def __init__(self, app: CommandLine) -> None:
+        super().__init__()
+        self._app = app
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        # For help alone: a context of ours keeps Flask from asking for the application's for each name.
+        ctx.with_resource(AppContext(self._app))
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if current_app._get_current_object() is self._app:  # type: ignore[attr-defined]  # a proxy, typed as what it stands for
+            return click.Command(name, help=SUMMARIES[name])
+        return self._app.application.cli.get_command(ctx, name)
