@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+from testkit.processes import end, free_port, spawn, wait_until
 from webapp.shell.command_line import SUMMARIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,3 +53,21 @@ def test_a_command_runs_in_the_application_without_its_routes(flask):
 
 def test_a_command_about_routes_sees_them(flask):
     assert "conversations_pages.new" in flask("routes").stdout
+
+
+def test_flask_run_serves_the_application(tmp_path: Path):
+    environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
+    port, log = free_port(), tmp_path / "log"
+    process = spawn([sys.executable, "-m", "flask", "--app", "wsgi", "run", "--port", str(port)], log, environ)
+    try:
+        wait_until(lambda: answers_healthz(port), "flask run", process=process, log=log)
+    finally:
+        end(process)
+
+
+def answers_healthz(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
+            return answer.status == 200
+    except OSError:
+        return False

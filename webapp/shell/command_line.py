@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import click
 from flask import Flask, current_app
 from flask.cli import AppGroup
 from flask.ctx import AppContext
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 SUMMARIES = {
     "backup": "Everything that has to be kept, in one file.",
@@ -51,6 +56,10 @@ class CommandLine(Flask):
     def app_context(self) -> AppContext:
         """The context of the application."""
         return self.application.app_context()
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Have the application answer, for `flask run`."""
+        return self.application.wsgi_app(environ, start_response)
 
 
 class _Listing(AppGroup):
