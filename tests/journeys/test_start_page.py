@@ -30,7 +30,10 @@ def offered(user: Person, login: Callable) -> Callable[[], list[str]]:
     def read() -> list[str]:
         page = browser.get("/").text
         links = re.findall(r'<a class="continue-item".*?</a>', page, re.DOTALL)
-        return [" ".join(re.sub(r"<time.*?</time>|<[^>]+>", " ", link).split()) for link in links]
+        return [
+            " ".join(re.sub(r"<svg.*?</svg>|<time.*?</time>|<[^>]+>", " ", link, flags=re.DOTALL).split())
+            for link in links
+        ]
 
     return read
 

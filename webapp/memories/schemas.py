@@ -5,16 +5,27 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    model_validator,
+)
+from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Amount, Day, Flag, Id, JsonObject, Line
 from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.rules.kinds import MEMORY_TYPES
 from webapp.memories.rules.user_decisions import Decision
 from webapp.text.canonical import plain_text
 
-MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
+MemoryKind = Annotated[str, GetPydanticSchema(lambda _type, _handler: core_schema.literal_schema(list(MEMORY_TYPES)))]
 Visibility = Literal["private", "shared"]
 Unit = Annotated[Amount, Field(ge=0, le=1)]
 

@@ -11,7 +11,6 @@ from webapp.cli.client import output
 from webapp.cli.client.errors import USAGE, Trouble
 from webapp.cli.client.session import as_json, in_space, read_piped_input, server, words
 
-KINDS = ("fact", "preference", "entity", "project", "decision", "instruction")
 PASSAGES = ("memory", "message", "chunk", "document")
 SHOWN = 100
 """Characters of an excerpt in a list."""
@@ -56,7 +55,7 @@ def search(
 
 @click.command()
 @click.argument("text", nargs=-1)
-@click.option("-k", "--kind", type=click.Choice(KINDS), default="fact", show_default=True)
+@click.option("-k", "--kind", default="fact", show_default=True, help="Or preference, project, decision …")
 @click.option("--pin", is_flag=True, help="Always known to the assistant.")
 @in_space
 @as_json
@@ -82,7 +81,7 @@ def remember(
 
 @click.group(invoke_without_command=True)
 @click.option("-q", "--query", help="Only those related to these words, best first.")
-@click.option("-k", "--kind", type=click.Choice(KINDS))
+@click.option("-k", "--kind", help="Only fact, preference, project …")
 @click.option("--review", is_flag=True, help="Only those waiting for your review.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("-a", "--all", "everything", is_flag=True, help="All of them.")

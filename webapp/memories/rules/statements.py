@@ -62,17 +62,9 @@ KEYS: dict[str, str] = {
 """What people have only one of at a time, by the word that the model uses, and the key it is stored under."""
 NO_KEY = "none"
 
-KINDS = (MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.PROJECT, MemoryType.DECISION)
+KINDS = tuple(kind for kind in MemoryType if kind.is_offered)
 SURENESS = (1.0, 0.9, 0.7, 0.5)
 
-_IMPORTANCE = {
-    MemoryType.FACT: 0.6,
-    MemoryType.PREFERENCE: 0.6,
-    MemoryType.ENTITY: 0.6,
-    MemoryType.PROJECT: 0.7,
-    MemoryType.DECISION: 0.7,
-    MemoryType.INSTRUCTION: 0.8,
-}
 _KEYED_IMPORTANCE = 0.8
 _CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people"}
 
@@ -173,7 +165,7 @@ class Statement(BaseModel):
             return None
         kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
         key = _key_of(self.key) if self.about is About.USER else None
-        importance = _KEYED_IMPORTANCE if key else _IMPORTANCE[kind]
+        importance = _KEYED_IMPORTANCE if key else kind.importance
         return MemoryOperation(
             action=self.action,
             memory_number=self.memory if self.action is not Action.ADD else None,

@@ -7,17 +7,9 @@ from collections.abc import Mapping
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
+from webapp.memories.rules.kinds import MemoryType
 
-KINDS = N_(
-    {
-        "fact": "fact",
-        "preference": "preference",
-        "entity": "person or thing",
-        "project": "project",
-        "decision": "decision",
-        "instruction": "instruction",
-    }
-)
+KINDS = {kind.value: kind.label for kind in MemoryType}
 
 SHOWN = N_(
     {
