@@ -251,7 +251,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "update_memory": {"memory_id": 0, "content": "Sails"},
     "forget": {"memory_id": 0},
     "list_schedules": {},
-    "create_schedule": {"content": MARKER, "starts_at": "2036-12-01T18:00"},
+    "create_schedule": {"prompt": MARKER, "at": "2036-12-01T18:00"},
     **dict.fromkeys(("pause_schedule", "resume_schedule", "run_schedule", "delete_schedule"), {"schedule_id": 1}),
 }
 

@@ -172,7 +172,7 @@ def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
         servers.grant(user.user_id, server["server_id"], "write_note")
     wanted = ("Garden_count_herons", {"where": "the pond"}), ("Garden_write_note", {"text": "Herons came"})
     calls(model, *wanted, last="Three came.")
-    made = client.post("/api/schedules", json={"content": "Count them.", "starts_at": "2036-12-01T18:00"}).json
+    made = client.post("/api/schedules", json={"prompt": "Count them.", "at": "2036-12-01T18:00"}).json
     client.post(f"/api/schedules/{made['schedule_id']}/run")
     run_jobs(failures=True)
     run = client.get(f"/api/schedules/{made['schedule_id']}/runs").json["runs"][0]

@@ -96,11 +96,11 @@ def runs_to_resume() -> Sequence[int]:
 
     They are no more than BATCH, the first of those that wait: the queue is other people's too.
     """
-    has_ended = (ScheduleRun.status == "running") & (Message.message_id.is_(None) | (Message.status != "streaming"))
+    is_over = Message.message_id.is_(None) | (Message.status != "streaming")
     return db.session.scalars(
         select(ScheduleRun.run_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
-        .where(has_ended | (ScheduleRun.status == "waiting"))
+        .where(ScheduleRun.status.in_(("waiting", "running")), (ScheduleRun.status == "waiting") | is_over)
         .order_by(ScheduleRun.due_at, ScheduleRun.run_id)
         .limit(BATCH)
     ).all()
