@@ -61,7 +61,7 @@ class Stack:
         """CPU seconds used so far, and MB now, of a process and all below it (shared pages counted once)."""
         pids = family(self.processes[name].pid)
         ticks = os.sysconf("SC_CLK_TCK")
-        cpu = sum(sum(map(int, _stat(pid)[11:13])) for pid in pids) / ticks
+        cpu = sum(sum(map(int, _stat(pid)[11:15])) for pid in pids) / ticks  # of ended children too
         return cpu, sum(map(proportional, pids))
 
     def largest(self, name: str) -> float:
