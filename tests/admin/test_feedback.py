@@ -1,4 +1,4 @@
-"""What admins see of ratings: by day, by model and prompt version, drawn and in tables, and at what cost."""
+"""Ratings as admins see them: by day, by model and prompt version, drawn and in tables, and at what cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether all is well: each thing that is not is said, with where it is seen to, and what stops people comes first."""
+"""The one status: each thing that is not well is named, with where it is seen to, and what stops people comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many schedules a person may have: as configured, until an admin says otherwise on the page of limits."""
+"""The number of schedules a person may have: as configured, until an admin says otherwise on the page of limits."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.shell.upkeep import sweep
 
 Jobs = Callable[..., Any]
+RunOnce = Callable[..., dict[str, Any]]
 REPLY = "How was your week?"
 postman = test_mails.postman
 
@@ -53,12 +54,29 @@ def change(app: Flask, person: Person, **values: Any) -> None:
             setattr(row, name, value)
 
 
-def run_once(client: ApiClient, run_jobs: Jobs, **fields: Any) -> dict[str, Any]:
-    """A schedule with this mail setting, run once."""
-    made = make(client, **{"title": "My week", "sends_mail": True, **fields})
-    client.post(f"/api/schedules/{made['schedule_id']}/run")
-    run_jobs(failures=True)
-    return made | {"run": runs(client, made["schedule_id"])[0]}
+@pytest.fixture
+def run_once(client: ApiClient, run_jobs: Jobs) -> RunOnce:
+    """`run_once(**fields)`: a schedule that mails its owner, unless the fields say otherwise, run once."""
+
+    def make_and_run(**fields: Any) -> dict[str, Any]:
+        made = make(client, **{"title": "My week", "sends_mail": True, **fields})
+        client.post(f"/api/schedules/{made['schedule_id']}/run")
+        run_jobs(failures=True)
+        return made | {"run": runs(client, made["schedule_id"])[0]}
+
+    return make_and_run
+
+
+@pytest.fixture
+def owe(run_once: RunOnce, monkeypatch: pytest.MonkeyPatch) -> RunOnce:
+    """The same while the mail server is away: the mail is still owed."""
+
+    def run(**fields: Any) -> dict[str, Any]:
+        with monkeypatch.context() as patched:
+            patched.setattr(smtp, "send", away)
+            return run_once(**fields)
+
+    return run
 
 
 def subject(letter: Message) -> str:
@@ -87,12 +105,9 @@ def owed(app: Flask) -> bool:
 
 
 def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
+    owner: Person, postman: Postman, run_once: RunOnce
 ) -> None:
-    made = run_once(client, run_jobs)
+    made = run_once()
     (letter,) = postman.letters
     run = made["run"]
     assert run["status"] == "done"
@@ -103,29 +118,21 @@ def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(
 
 
 def test_nobody_gets_one_who_did_not_choose_it(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_once: RunOnce
 ) -> None:
-    made = run_once(client, run_jobs, sends_mail=False)
+    made = run_once(sends_mail=False)
     assert made["sends_mail"] is False and make(client)["sends_mail"] is False
     assert postman.letters == [] and not owed(app)
 
 
-def test_without_a_mail_server_nothing_is_owed(app: Flask, client: ApiClient, owner: Person, run_jobs: Jobs) -> None:
-    run = run_once(client, run_jobs)["run"]
+def test_without_a_mail_server_nothing_is_owed(app: Flask, owner: Person, run_once: RunOnce) -> None:
+    run = run_once()["run"]
     assert run["status"] == "done" and not owed(app)
 
 
 @pytest.mark.parametrize("values", [{"email_verified_at": None}, {"is_active": False}])
 def test_an_address_that_may_be_somebody_elses_gets_none(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    values: dict[str, Any],
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, values: dict[str, Any]
 ) -> None:
     number = make(client, sends_mail=True)["schedule_id"]
     make_due(app, number)
@@ -139,16 +146,9 @@ def test_an_address_that_may_be_somebody_elses_gets_none(
 
 
 def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, owe: RunOnce
 ) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(smtp, "send", away)
-        first, second, third = (run_once(client, run_jobs) for _ in range(3))
+    first, second, third = (owe() for _ in range(3))
     client.delete(f"/api/conversations/{first['run']['conversation_id']}")
     with app.app_context(), write_transaction():
         db.session.get_one(Conversation, third["run"]["conversation_id"]).deleted_at = now()
@@ -167,12 +167,7 @@ def away(*_given: object, **_more: object) -> None:
 
 
 def test_one_that_failed_says_so_and_that_it_paused_itself(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    model: ServerHandle,
-    postman: Postman,
-    run_jobs: Jobs,
+    app: Flask, client: ApiClient, owner: Person, model: ServerHandle, postman: Postman, run_jobs: Jobs
 ) -> None:
     model.script(match="Ask me how", fault={"http_status": 401})
     number = make(client, title="My week", sends_mail=True)["schedule_id"]
@@ -188,11 +183,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(
 
 
 def test_one_that_sent_nothing_leads_to_its_schedule(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
+    app: Flask, client: ApiClient, owner: Person, postman: Postman
 ) -> None:
     number = make(client, title="My\u2028week", sends_mail=True)["schedule_id"]
     make_due(app, number)
@@ -221,27 +212,16 @@ def test_it_is_in_the_persons_language(app: Flask, language: str) -> None:
 
 
 def test_the_account_says_which_language(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_once: RunOnce
 ) -> None:
     client.put("/api/account", json={"settings": {"language": "de"}})
-    run_once(client, run_jobs)
+    run_once()
     (letter,) = postman.letters
     assert subject(letter) == "„My week“ wurde beantwortet"
 
 
-def test_a_job_that_runs_twice_sends_one(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    run_id = run_once(client, run_jobs)["run"]["run_id"]
+def test_a_job_that_runs_twice_sends_one(app: Flask, owner: Person, postman: Postman, run_once: RunOnce) -> None:
+    run_id = run_once()["run"]["run_id"]
     assert len(postman.letters) == 1
     with app.app_context():
         assert sending.run(run_id) is False, "its end is noted once"
@@ -297,12 +277,7 @@ def test_one_that_dies_in_the_middle_sends_it_no_second_time(
 
 
 def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[object] = []
 
@@ -333,14 +308,10 @@ def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(
 
 
 def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
+    app: Flask, owner: Person, postman: Postman, run_once: RunOnce
 ) -> None:
     postman.answer = "450 later"
-    run_id = run_once(client, run_jobs)["run"]["run_id"]
+    run_id = run_once()["run"]["run_id"]
     assert owed(app)
     make_mail_due(app)
     postman.answer = "550 no such user"
@@ -349,12 +320,7 @@ def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(
 
 
 def test_what_the_mail_server_may_have_taken_is_not_sent_again(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
+    app: Flask, owner: Person, postman: Postman, monkeypatch: pytest.MonkeyPatch, run_once: RunOnce
 ) -> None:
     async def hang_up(_self: Postman, server: Any, _session: Any, envelope: Any) -> str:
         _self.letters.append(email.message_from_bytes(envelope.content))
@@ -362,21 +328,12 @@ def test_what_the_mail_server_may_have_taken_is_not_sent_again(
         return "250 OK"
 
     monkeypatch.setattr(Postman, "handle_DATA", hang_up)
-    run_once(client, run_jobs)
+    run_once()
     assert len(postman.letters) == 1 and not owed(app)
 
 
-def test_it_is_given_up_after_a_day(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(smtp, "send", away)
-        run_id = run_once(client, run_jobs)["run"]["run_id"]
+def test_it_is_given_up_after_a_day(app: Flask, owner: Person, postman: Postman, owe: RunOnce) -> None:
+    run_id = owe()["run"]["run_id"]
     make_mail_due(app)
     with app.app_context(), write_transaction():
         db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.LASTS - timedelta(minutes=1)
@@ -396,11 +353,7 @@ def test_the_form_asks_only_where_mail_is_sent(client: ApiClient, user: Person, 
 
 
 def test_the_form_stores_what_was_chosen(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    login: Callable,
-    postman: Postman,
+    app: Flask, client: ApiClient, user: Person, login: Callable, postman: Postman
 ) -> None:
     change(app, user, email_verified_at=None)
     browser = login(user)

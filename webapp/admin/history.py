@@ -95,8 +95,8 @@ def added(counts: Iterable[Sequence[int]]) -> list[int]:
     return [sum(step) for step in zip(*counts, strict=True)]
 
 
-def _count(pipe: Redis, registry: BaseRegistry, at: float, steps: int, seconds: int, kept: int) -> None:
-    """Ask for the jobs of each step until now. A job's score is when it will be forgotten, `kept` seconds after."""
+def _count(pipe: Redis, registry: BaseRegistry, at: float, steps: int, seconds: int, lifetime: int) -> None:
+    """Ask for the jobs of each step until now. A job's score is when it will be forgotten, `lifetime` seconds after."""
     for step in reversed(range(steps)):
-        until = at - step * seconds + kept
+        until = at - step * seconds + lifetime
         pipe.zcount(registry.key, f"({until - seconds}", "+inf" if step == 0 else until)

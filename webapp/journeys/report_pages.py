@@ -33,12 +33,12 @@ class Pages(FPDF):
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
         width = self.epw - 22
-        self.set_x(self.left_of(0, width))
+        self.set_x(self.left_edge(0, width))
         self.cell(width, 5, self._fitting(self.foot, width), align=self.start)
-        self.set_x(self.left_of(width, 22))
+        self.set_x(self.left_edge(width, 22))
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
-    def left_of(self, indent: float, width: float) -> float:
+    def left_edge(self, indent: float, width: float) -> float:
         """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
         return self.l_margin + (self.epw - indent - width if self.is_rtl else indent)
 
@@ -54,7 +54,7 @@ class Pages(FPDF):
     ) -> None:
         """Write a paragraph, from where lines start or from an indent."""
         width = width or self.epw - indent
-        self.set_x(self.left_of(indent, width))
+        self.set_x(self.left_edge(indent, width))
         self.multi_cell(
             width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
@@ -87,7 +87,7 @@ class Pages(FPDF):
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
         self.text_block(source, height=4.6, indent=indent + 2)
-        self._mark(first, top, self.left_of(indent, 0))
+        self._mark(first, top, self.left_edge(indent, 0))
         self.ln(2)
 
     def _mark(self, first: int, top: float, left: float) -> None:

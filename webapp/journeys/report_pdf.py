@@ -134,7 +134,7 @@ def _bullet(pages: _Pages, statement: str) -> None:
     pages.set_text_color(*INK)
     pages.needs(6)
     top = pages.get_y()
-    pages.set_xy(pages.left_of(0, INDENT), top)
+    pages.set_xy(pages.left_edge(0, INDENT), top)
     pages.cell(INDENT, 5.8, "•", align=pages.start)
     pages.text_block(statement, height=5.8, indent=INDENT)
 

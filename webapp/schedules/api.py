@@ -40,6 +40,9 @@ def read_feed() -> dict[str, Any]:
     return _feed(feed.feed_of(current_user_id()))
 
 
+read_feed.writes = True  # the first time
+
+
 @blueprint.post("/schedules/feed", responses={201: FeedOut})
 @login_required
 @session_only

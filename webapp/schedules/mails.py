@@ -153,13 +153,13 @@ def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | No
     place = f"{site}/c/{conversation.conversation_id}#m-{run.message_id}" if conversation else own
     if run.status == "done":
         subject = _("“%(title)s” has been answered", title=title)
-        said = [_("The message that you scheduled was sent and answered. Read the reply here:"), place]
+        lines = [_("The message that you scheduled was sent and answered. Read the reply here:"), place]
     else:
         subject = _("“%(title)s” was not answered", title=title)
-        said = [_("The message that you scheduled was due, but was not answered. See why here:"), place]
+        lines = [_("The message that you scheduled was due, but was not answered. See why here:"), place]
     if run.is_late:
-        said.append(_("It came late, because nothing was running at its time."))
+        lines.append(_("It came late, because nothing was running at its time."))
     if schedule.is_paused and schedule.paused_why:
-        said.append(_("The schedule has paused itself. You can resume it."))
-    said += [_("You get this e-mail because you chose it for this schedule. Change that here:"), own]
-    return subject, "\n\n".join(said) + "\n"
+        lines.append(_("The schedule has paused itself. You can resume it."))
+    lines += [_("You get this e-mail because you chose it for this schedule. Change that here:"), own]
+    return subject, "\n\n".join(lines) + "\n"

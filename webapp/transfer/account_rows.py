@@ -127,8 +127,8 @@ def space_lines(user_id: int) -> Rows:
                     "parts": list(db.session.scalars(parts.order_by(DocumentChunk.position))),
                 }
             )
-        told = portraits.row_of(Members(row.space_id))
-        portrait = portraits.holding(Members(row.space_id), told.sentences) if told else []
+        stored = portraits.row_of(Members(row.space_id))
+        portrait = portraits.holding(Members(row.space_id), stored.sentences) if stored else []
         yield dump(row) | {"documents": documents, "portrait": portrait}
 
 

@@ -1,4 +1,4 @@
-"""What memories name: in scripts with capitals and without, and what only looks like a name."""
+"""Names in memories: in scripts with capitals and without, and what only looks like a name."""
 
 from __future__ import annotations
 

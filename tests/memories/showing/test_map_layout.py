@@ -30,7 +30,7 @@ def some_links(count: int, seed: int = 1) -> list[Link]:
 
 
 def boxes(shape: Shape, layout: Layout) -> list[tuple[float, float, float, float]]:
-    """What each name takes at most: the largest dot, and below it the longest label."""
+    """The room of each name at most: the largest dot, and below it the longest label."""
     half = max(shape.largest, shape.label_width / 2)
     return [
         (point.x - half, point.y - shape.largest, point.x + half, point.y + shape.largest + LABEL)

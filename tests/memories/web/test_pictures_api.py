@@ -1,4 +1,4 @@
-"""What the timeline and the picture of people and things are drawn from, for programs."""
+"""The timeline and the picture of people and things as data, for programs."""
 
 from __future__ import annotations
 

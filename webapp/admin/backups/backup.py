@@ -143,7 +143,7 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
             rows = _select(connection, table.name, columns)
             counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
         next_ids = _next_ids(connection)
-    kept = sum(_add_file(archive, key) for key, _ in file_storage().entries() if is_attachment(f"files/{key}"))
+    count = sum(_add_file(archive, key) for key, _ in file_storage().entries() if is_attachment(f"files/{key}"))
     if not app_settings().secret_key:
         archive.writestr("secret_key", str(current_app.config["SECRET_KEY"]))
     manifest = Manifest(
@@ -153,7 +153,7 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
         key=key_mark(),
         tables=counts,
         next_ids=next_ids,
-        attachments=kept,
+        attachments=count,
     )
     write_manifest(archive, manifest)
     return manifest

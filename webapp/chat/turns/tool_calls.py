@@ -75,7 +75,7 @@ class ToolCalling:
         self._seconds = FAR_SECONDS
         self._ask = ask
         self._consent = consent
-        self._said: dict[str, str] = {}
+        self._consents: dict[str, str] = {}
         self.has_handed_over = False
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
@@ -155,23 +155,23 @@ class ToolCalling:
         run = call_record(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
-        said = str(record_output.get("text") or record_output.get("detail") or "")
-        self._progress.is_tainted |= bool(said)
-        return ToolRun(run.record, mark_text(said, tool.server or tool.name))
+        consent = str(record_output.get("text") or record_output.get("detail") or "")
+        self._progress.is_tainted |= bool(consent)
+        return ToolRun(run.record, mark_text(consent, tool.server or tool.name))
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
         """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""
         if tool.writes and self._consent == "none":
             return {"status": "declined", "detail": NEVER_WRITES}
-        said = self._said.get(tool.name, "once" if not tool.asks else "")
-        if not said:
+        consent = self._consents.get(tool.name, "once" if not tool.asks else "")
+        if not consent:
             if self._ask is None or self._consent != "ask":
                 return {"status": "declined", "detail": UNATTENDED}
             self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
-            said = await self._ask(self.turn_id, starts["number"])
-            if said != "once":
-                self._said[tool.name] = said
-        return None if said in ("once", "always") else {"status": "declined", "detail": _DECLINED[said]}
+            consent = await self._ask(self.turn_id, starts["number"])
+            if consent != "once":
+                self._consents[tool.name] = consent
+        return None if consent in ("once", "always") else {"status": "declined", "detail": _DECLINED[consent]}
 
     async def _within_bounds(self, tool: Tool, given: dict[str, Any]) -> Output:
         """The output of a call that reaches out, within the time and size that are left."""

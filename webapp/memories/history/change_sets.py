@@ -66,9 +66,9 @@ def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | N
     if known is not None:
         ids = {row.memory_id for row in known}
         found = [row for row in found if all(change["memory_id"] in ids for change in row.changes)]
-    said = _said(found)
-    contents, closed = _contents(found, said, known or ())
-    views = [_view(row.MemoryChangeSet, row.title, contents, said, closed) for row in page.items]
+    snapshots = _snapshots(found)
+    contents, closed = _contents(found, snapshots, known or ())
+    views = [_view(row.MemoryChangeSet, row.title, contents, snapshots, closed) for row in page.items]
     return Page(views, page.next_cursor)
 
 
@@ -90,14 +90,14 @@ def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
     """Change sets with what can be said about them, in two queries, or three with the titles."""
-    said = _said(rows)
-    contents, closed = _contents(rows, said)
+    snapshots = _snapshots(rows)
+    contents, closed = _contents(rows, snapshots)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
     titles: dict[int, str | None] = {}
     if ids:
         named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
         titles = dict(db.session.execute(named).all())
-    return [_view(row, titles.get(row.conversation_id or 0), contents, said, closed) for row in rows]
+    return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed) for row in rows]
 
 
 def _titled() -> Select[MemoryChangeSet, str | None]:
@@ -107,13 +107,13 @@ def _titled() -> Select[MemoryChangeSet, str | None]:
 
 
 def _contents(
-    rows: Sequence[MemoryChangeSet], said: Snapshots, known: Iterable[Memory] = ()
+    rows: Sequence[MemoryChangeSet], snapshots: Snapshots, known: Iterable[Memory] = ()
 ) -> tuple[dict[int, str], set[int]]:
     """Return what the memories of some change sets, and those that replaced them, say now; and which of them are
     closed.
     """
     ids = {change["memory_id"] for row in rows for change in row.changes}
-    ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
+    ids |= {fields["superseded_by_id"] for fields in snapshots.values() if fields.get("superseded_by_id")}
     states = {row.memory_id: (row.content, row.valid_to) for row in known}
     if unknown := ids - states.keys():
         wanted = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
@@ -122,7 +122,7 @@ def _contents(
     return contents, {memory_id for memory_id in contents if states[memory_id][1] is not None}
 
 
-def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
+def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     """Return what the memories of some change sets said before and after; no query if all were new or confirmed."""
     wanted = {
         (change["memory_id"], revision)
@@ -146,10 +146,10 @@ def _is_change(change: Mapping[str, Any]) -> bool:
 
 
 def _view(
-    row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], said: Snapshots, closed: Collection[int]
+    row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], snapshots: Snapshots, closed: Collection[int]
 ) -> ChangeSetView:
     mine = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
-    return ChangeSetView(row, title, mine, lines_of(row.changes, contents, said, closed))
+    return ChangeSetView(row, title, mine, lines_of(row.changes, contents, snapshots, closed))
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:

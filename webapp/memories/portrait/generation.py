@@ -54,7 +54,7 @@ def make_portrait(subject: Subject) -> int | None:
     """
     row = row_of(subject)
     made_from = row.made_from if row else None
-    known = subject.known() if subject.is_on() else []
+    known = subject.memories() if subject.is_on() else []
     digest = digest_of(known)
     about = subject.about() if known else ("", "")
     db.session.remove()

@@ -79,7 +79,7 @@ def portrait_of_space(user_id: int, space_id: int) -> PortraitView:
 
 def _view(subject: Subject, reader_id: int) -> PortraitView:
     row = row_of(subject)
-    known = subject.known()
+    known = subject.memories()
     sentences = list(row.sentences) if row else []
     before = list(row.before) if row else []
     memories = _memories(subject, [*sentences, *before])
@@ -120,7 +120,7 @@ def _ask(subject: Subject, user_id: int) -> None:
         raise Conflict("Memory is off. Switch it on in Settings first.")
     if not subject.is_on():
         raise Conflict("No portrait is wanted here. The owner of the space can switch it on in its settings.")
-    if not subject.known():
+    if not subject.memories():
         raise Conflict("There is nothing to tell yet: no memory is in use.")
     if not has_worker():
         raise Conflict("No language model is connected that could write it.")
@@ -144,7 +144,7 @@ def spaces_to_portray() -> list[int]:
         db.session.execute(select(Portrait.space_id, Portrait.made_from).where(Portrait.space_id.in_(wanted))).all()
     )
     return [
-        space_id for space_id in wanted if digest_of(Members(space_id).known()) != made.get(space_id, digest_of(()))
+        space_id for space_id in wanted if digest_of(Members(space_id).memories()) != made.get(space_id, digest_of(()))
     ]
 
 

@@ -57,7 +57,7 @@ class Subject(Protocol):
     def is_on(self) -> bool:
         """Return whether a portrait is wanted."""
 
-    def known(self) -> list[KnownItem]:
+    def memories(self) -> list[KnownItem]:
         """Return the memories that a portrait is made from, the most telling first."""
 
     def in_use(self) -> Select[Memory]:
@@ -88,7 +88,7 @@ class Person:
     def is_on(self) -> bool:
         return memory_is_enabled(self.user_id)
 
-    def known(self) -> list[KnownItem]:
+    def memories(self) -> list[KnownItem]:
         return context_memories(self.user_id)[:MOST_MEMORIES]
 
     def in_use(self) -> Select[Memory]:
@@ -125,7 +125,7 @@ class Members:
         wanted = select(Space.has_portrait).where(Space.space_id == self.space_id)
         return bool(db.session.scalar(wanted))
 
-    def known(self) -> list[KnownItem]:
+    def memories(self) -> list[KnownItem]:
         shared = shared_memories(self.space_id, MOST_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
         known = [item for author, item in shared if author in willing]

@@ -112,10 +112,10 @@ def always_known(
     used = dropped = 0
     sections: list[tuple[RankedMemory, ...]] = []
     for section in (pinned, facts, recent):
-        kept, spent = fit(section, budget - used, count_tokens)
-        sections.append(kept)
+        selection, spent = fit(section, budget - used, count_tokens)
+        sections.append(selection)
         used += spent
-        dropped += len(section) - len(kept)
+        dropped += len(section) - len(selection)
     shown_pinned, shown_facts, shown_recent = sections
     return AlwaysKnown(shown_pinned, shown_facts, shown_recent, tokens=used, dropped=dropped)
 
@@ -124,11 +124,11 @@ def fit(
     memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[tuple[RankedMemory, ...], int]:
     """The memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
-    kept: list[RankedMemory] = []
+    selection: list[RankedMemory] = []
     used = 0
     for memory in memories:
         price = count_tokens(memory.line) + 1
         if used + price <= budget:
-            kept.append(memory)
+            selection.append(memory)
             used += price
-    return tuple(kept), used
+    return tuple(selection), used

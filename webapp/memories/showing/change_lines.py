@@ -61,8 +61,8 @@ class ChangeLine:
         """The line in a few words."""
         now = shorten_statement(self.text)
         if self.kind == "overruled":
-            kept = shorten_statement(self.before)
-            return _("%(kept)s, did not use %(heard)s (less certain)", kept=kept, heard=now) if kept else ""
+            statement = shorten_statement(self.before)
+            return _("%(kept)s, did not use %(heard)s (less certain)", kept=statement, heard=now) if statement else ""
         return f"{shorten_statement(self.before)} → {now}" if self.before and now else now
 
 
@@ -97,8 +97,8 @@ def _line(
     if before is None and then.get("valid_to"):
         if after > 1:
             return ChangeLine(memory_id, "ended", text)  # something later in the same answer replaced it
-        kept = contents.get(then.get("superseded_by_id") or 0, "")
-        return ChangeLine(memory_id, "overruled", text, kept, may_use=memory_id in closed)
+        current = contents.get(then.get("superseded_by_id") or 0, "")
+        return ChangeLine(memory_id, "overruled", text, current, may_use=memory_id in closed)
     if before is None:
         return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
     if before == after:

@@ -34,7 +34,7 @@ class Shape:
     largest: float
     """Radius of what is mentioned most."""
     flatness: float = 1.0
-    """How much farther a row is than it looks: a flat picture is filled to its sides first."""
+    """The factor by which a row counts as farther than it looks: a flat picture is filled to its sides first."""
 
     @property
     def width(self) -> int:

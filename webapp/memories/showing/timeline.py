@@ -94,7 +94,7 @@ def timeline_of(user_id: int, zone: tzinfo, period: Period | None = None, kind: 
     at = now()
     first = min((item.began for item in held), default=at)
     began, ended = period.bounds(zone) if period else (first, at)
-    rows, left_out = _shown(user_id, held, began, ended, is_narrowed=period is not None)
+    rows, left_out = _latest_rows(user_id, held, began, ended, is_narrowed=period is not None)
     return Timeline(_bars(held, zone, at), rows, period, kind, began, ended, left_out)
 
 
@@ -103,10 +103,10 @@ def rows_between(user_id: int, began: datetime | None, ended: datetime | None) -
     held = _held(user_id, "")
     first = min((item.began for item in held), default=now())
     is_narrowed = began is not None or ended is not None
-    return _shown(user_id, held, began or first, ended or now(), is_narrowed=is_narrowed, most=MOST_LISTED)
+    return _latest_rows(user_id, held, began or first, ended or now(), is_narrowed=is_narrowed, most=MOST_LISTED)
 
 
-def _shown(
+def _latest_rows(
     user_id: int, held: Sequence[_Held], began: datetime, ended: datetime, *, is_narrowed: bool, most: int = MOST_ROWS
 ) -> tuple[list[Row], int]:
     rows = [row for row in _rows(held) if not is_narrowed or any(_touches(item, began, ended) for item in row)]

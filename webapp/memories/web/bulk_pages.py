@@ -73,7 +73,7 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "cannot be made for several at once")
-    kept = left = 0
+    count = left = 0
     forgotten: set[int] = set()
     for number in _chosen():
         if number in forgotten:
@@ -87,9 +87,9 @@ def review() -> ViewResult:
         if isinstance(decided, Forgotten):
             forgotten.update(decided.memory_ids)
         else:
-            kept += 1
+            count += 1
     db.session.commit()
-    sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", kept)
+    sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
         sentence = _forgotten(len(forgotten))
     if left:

@@ -24,7 +24,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def make_pdf(portrait: PrintedPortrait) -> bytes:
     """Return the PDF. Text that no font can show is left out; no text makes it fail."""
-    portrait = _shown(portrait)
+    portrait = _printable(portrait)
     with tempfile.TemporaryDirectory() as folder:
         pages = Pages(portrait.title, portrait.foot, tag=portrait.tag, is_rtl=portrait.is_rtl)
         add_fonts(pages, [*_texts(portrait), f"{THIN}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
@@ -63,7 +63,7 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
     pages.needs(min(pages.height_of(source.content, pages.epw - 2 * INDENT, 5.8) + 12, 60))
     top = pages.get_y()
     pages.set_text_color(*OCHRE)
-    pages.set_xy(pages.left_of(0, 2 * INDENT), top)
+    pages.set_xy(pages.left_edge(0, 2 * INDENT), top)
     pages.cell(2 * INDENT, 5.8, f"{number}.", align=pages.start)
     pages.set_text_color(*INK)
     pages.set_y(top)
@@ -73,8 +73,8 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
         pages.set_text_color(*MUTED)
         pages.text_block(source.by, height=4.6, indent=2 * INDENT)
     pages.ln(1)
-    for quote, said in source.quotes:
-        pages.quotation(quote, said, indent=2 * INDENT)
+    for quote, origin in source.quotes:
+        pages.quotation(quote, origin, indent=2 * INDENT)
     pages.ln(1.5)
 
 
@@ -84,7 +84,7 @@ def _marked(text: str, marks: Sequence[int]) -> str:
     return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
 
 
-def _shown(portrait: PrintedPortrait) -> PrintedPortrait:
+def _printable(portrait: PrintedPortrait) -> PrintedPortrait:
     """The portrait with texts that can be printed."""
     return replace(
         portrait,
@@ -94,12 +94,12 @@ def _shown(portrait: PrintedPortrait) -> PrintedPortrait:
         foot=printable(portrait.foot),
         rests_on=printable(portrait.rests_on),
         sentences=[(printable(text), marks) for text, marks in portrait.sentences],
-        sources=[_shown_source(source) for source in portrait.sources],
+        sources=[_printable_source(source) for source in portrait.sources],
     )
 
 
-def _shown_source(source: PrintedSource) -> PrintedSource:
-    quotes = [(printable(quote), printable(said)) for quote, said in source.quotes]
+def _printable_source(source: PrintedSource) -> PrintedSource:
+    quotes = [(printable(quote), printable(origin)) for quote, origin in source.quotes]
     return PrintedSource(printable(source.content), quotes, printable(source.by))
 
 
@@ -108,8 +108,8 @@ def _texts(portrait: PrintedPortrait) -> Iterator[str]:
     yield from (text for text, _ in portrait.sentences)
     for source in portrait.sources:
         yield from (source.content, source.by)
-        for quote, said in source.quotes:
-            yield from (quote, said)
+        for quote, origin in source.quotes:
+            yield from (quote, origin)
 
 
 if __name__ == "__main__":
