@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -178,14 +178,15 @@ def resident(pid: int) -> float:
 
 
 def proportional(pid: int) -> float:
-    """PSS in MB: shared pages divided among those who share them."""
+    """PSS in MB: shared pages divided among those who share them; 0 of a process that has ended."""
     return _field(f"/proc/{pid}/smaps_rollup", "Pss")
 
 
 def _field(path: str, name: str) -> float:
-    for line in Path(path).read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) / 1024
+    with suppress(ProcessLookupError, FileNotFoundError):
+        for line in Path(path).read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) / 1024
     return 0.0
 
 
