@@ -77,7 +77,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
         ("You own a boat called Kestrel, moored in Whitby.", [2], False),
         ("You are generous and everybody admires your courage.", [1], False),
         ("   ", [1], False),
-        ("You own a boat. " * 40, [2], False),
+        ("You own a boat " * 40, [2], False),
         ("Bert has a daughter, Ada.", [1], False),
         ("Ada is your daughter.", [1], True),
     ],
@@ -100,6 +100,16 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: lis
     answer = WrittenPortrait.model_validate(written((text, notes)))
     found = sentences_of(answer, known(DAUGHTER, BOAT, WORK))
     assert [number for item in found for number, _ in item["memories"]] == memories
+
+
+def test_several_sentences_written_as_one_rest_on_notes_of_their_own() -> None:
+    answer = WrittenPortrait.model_validate(
+        written(("You own a boat, Kestrel. Bert is dead. Ada is your daughter.", [1]))
+    )
+    assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == [
+        {"text": "You own a boat, Kestrel.", "memories": [[12, 1]]},
+        {"text": "Ada is your daughter.", "memories": [[11, 1]]},
+    ]
 
 
 def test_a_sentence_said_twice_is_there_once_with_its_memories_and_their_revisions() -> None:

@@ -13,6 +13,7 @@ from webapp.llm.structured import none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
 from webapp.memories.prompt.always_used import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, words_found
+from webapp.text import sentences
 
 MOST_SENTENCES = 24
 LONGEST = 400
@@ -38,16 +39,17 @@ def sentences_of(
 ) -> list[dict[str, Any]]:
     """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
 
-    Those are the notes a sentence names, without any it has no word of; if they do not bear it, as many others that do:
-    small models count badly. Whose notes they are, and the name of the person they are about, may be said as well, but
+    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that do:
+    small models count badly, and write several sentences as one. Whose notes they are, and the name of the person they are about, may be said as well, but
     nothing else of them.
     """
     found: dict[str, list[list[int]]] = {}
-    texts = [" ".join(sentence.text.split()) for sentence in written.sentences[:MOST_SENTENCES]]
+    written_with = [(text, item.notes) for item in written.sentences for text in _split(item.text)][:MOST_SENTENCES]
+    texts = [text for text, _ in written_with]
     usual = _usual_first_words([instructions, *texts], texts)
-    for text, sentence in zip(texts, written.sentences, strict=False):
-        named = [known[number - 1] for number in dict.fromkeys(sentence.notes) if 1 <= number <= len(known)]
-        if not (0 < len(text) <= LONGEST and named):
+    for text, numbers in written_with:
+        named = [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
+        if not (len(text) <= LONGEST and named):
             continue
         # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
         checked = text if _first_word(text) in usual else f"— {text}"
@@ -57,6 +59,11 @@ def sentences_of(
                 found.setdefault(text, [[item.memory_id, item.revision] for item in used])
                 break
     return [{"text": text, "memories": memories} for text, memories in found.items()]
+
+
+def _split(text: str) -> list[str]:
+    text = " ".join(text.split())
+    return [text[place.start : place.end].strip() for place in sentences.sentences_of(text)]
 
 
 def _fewest(text: str, notes: Sequence[KnownItem], most: int) -> list[KnownItem]:
