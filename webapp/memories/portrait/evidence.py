@@ -39,9 +39,9 @@ def sentences_of(
 ) -> list[dict[str, Any]]:
     """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
 
-    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that do:
-    small models count badly, and write several sentences as one. Whose notes they are, and the name of the person they are about, may be said as well, but
-    nothing else of them.
+    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that
+    do: small models count badly, and write several sentences as one. Whose notes they are, and the name of the person
+    they are about, may be said as well, but nothing else of them.
     """
     found: dict[str, list[list[int]]] = {}
     written_with = [(text, item.notes) for item in written.sentences for text in _split(item.text)][:MOST_SENTENCES]
