@@ -162,7 +162,7 @@ def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_fai
     assert done == ["first", "last"]
 
 
-on_a_server = pytest.mark.skipif(os.environ.get("TEST_DB") == "sqlite", reason="about round trips to a server")
+on_a_server = pytest.mark.skipif(os.environ.get("TEST_DB") == "sqlite", reason="about MySQL")
 
 
 @pytest.fixture
