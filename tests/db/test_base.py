@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from testkit.people import Person
 from tests.conversations.rows import add_conversation
 from webapp.accounts.models import IdempotencyKey, SiteSetting
+from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.db import engine as engine_setup
 from webapp.db.base import after_commit, db, now, write_transaction
@@ -155,3 +160,51 @@ def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_fai
     db.session.execute(text("SELECT 1"))
     db.session.commit()
     assert done == ["first", "last"]
+
+
+on_a_server = pytest.mark.skipif(os.environ.get("TEST_DB") == "sqlite", reason="about MySQL")
+
+
+@pytest.fixture
+def single(settings: Settings) -> Iterator[Engine]:
+    """A server's database with a pool of one connection, so that its counters can be asked for."""
+    options = {**engine_setup.engine_options(settings.database_url, 1), "max_overflow": 0}
+    engine = create_engine(settings.database_url, **options)
+    engine_setup.prepare_engine(engine)
+    yield engine
+    engine.dispose()
+
+
+def rollbacks(connection: Connection) -> int:
+    """How many the connection has been asked for."""
+    row = connection.execute(text("SHOW SESSION STATUS LIKE 'Com_rollback'")).one()
+    return int(row[1])
+
+
+@on_a_server
+def test_a_transaction_that_has_ended_is_not_rolled_back_again(single: Engine) -> None:
+    with single.connect() as connection:
+        before = rollbacks(connection)
+        connection.commit()
+    for _ in range(3):
+        with Session(single) as session:
+            session.execute(text("SELECT 1"))
+            session.commit()
+    with single.connect() as connection:
+        assert rollbacks(connection) == before
+        connection.rollback()
+        assert rollbacks(connection) == before + 1
+    with single.connect() as connection:
+        assert rollbacks(connection) == before + 2, "the one that ended the read before, once"
+
+
+@on_a_server
+def test_a_connection_that_somebody_lost_comes_back_without_what_was_open_on_it(single: Engine, user: Person) -> None:
+    lost = single.connect()
+    lost.execute(text("UPDATE users SET name = 'Lost' WHERE user_id = :id"), {"id": user.user_id})
+    del lost
+    gc.collect()
+    with single.connect() as connection:
+        connection.commit()
+        found = connection.scalar(text("SELECT name FROM users WHERE user_id = :id"), {"id": user.user_id})
+    assert found != "Lost"

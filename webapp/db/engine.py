@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, FromClause, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
 
 from webapp.db import text_search
 from webapp.db.base import ELSEWHERE, writing
@@ -45,6 +45,7 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
         "pool_size": pool,
         "max_overflow": pool,
         "pool_recycle": 1_800,
+        "pool_reset_on_return": None,  # _reset_the_open
         "pool_timeout": min(15, patience),
         "isolation_level": "READ COMMITTED",
         "connect_args": {
@@ -79,6 +80,29 @@ def _ping_the_idle(engine: Engine) -> None:
                 # It did not answer: another attempt to connect would take just as long.
                 raise OperationalError("ping", {}, error) from error
             raise InvalidatePoolError from error  # older ones are dead as well
+
+
+def _reset_the_open(engine: Engine) -> None:
+    """Roll back a connection that is returned only while a transaction is open on it.
+
+    SQLAlchemy's own `reset_on_return` also does so after a session's COMMIT or ROLLBACK: it was every sixth statement.
+    """
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.info["is_open"] = True
+
+    @event.listens_for(engine, "commit")
+    @event.listens_for(engine, "rollback")
+    def _end(connection: Connection) -> None:
+        if not connection.invalidated:
+            connection.info["is_open"] = False
+
+    @event.listens_for(engine, "reset")
+    def _reset(connection: DBAPIConnection, record: ConnectionPoolEntry, state: PoolResetState) -> None:
+        if record.info.get("is_open", True) and not state.terminate_only:
+            connection.rollback()
+            record.info["is_open"] = False
 
 
 def _measure(engine: Engine) -> None:
@@ -160,6 +184,7 @@ def prepare_engine(engine: Engine) -> None:
     _measure(engine)
     if engine.dialect.name != "sqlite":
         _ping_the_idle(engine)
+        _reset_the_open(engine)
         _leave_the_unready(engine)
         event.listen(engine, "connect", catch_up)
         return

@@ -5,14 +5,16 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
 from Stemmer import Stemmer
 
-from webapp.text.language_detection import ENGLISH, STOP_WORDS
+from webapp.text.language_detection import ENGLISH, STOP_WORDS, language_of
+
+_HANGUL, _KANA, _HAN = map(re.compile, ("[\uac00-\ud7af]", "[\u3040-\u30ff]", "[\u4e00-\u9fff]"))
 
 # English, whatever the machine speaks: Python takes on no locale by itself.
 MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
@@ -195,3 +197,14 @@ def asks(text: str) -> bool:
 def names_in(query: str) -> frozenset[str]:
     """The capitalised words of a query that do not begin a sentence, folded."""
     return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))
+
+
+def language_name(texts: Iterable[str]) -> str:
+    """Return the English name of the language that most of some texts is in: "German"; English if in doubt."""
+    text = " ".join(texts)
+    least = len(text) // 4  # names and quotes in it may be in another script
+    if len(_HANGUL.findall(text)) > least:
+        return "Korean"
+    if len(_KANA.findall(text)) + len(_HAN.findall(text)) > least:
+        return "Japanese" if _KANA.search(text) else "Chinese"
+    return language_of(words(text)).capitalize()

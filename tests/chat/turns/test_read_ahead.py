@@ -79,6 +79,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
     monkeypatch.setattr(read_ahead, "LISTEN_SECONDS", 0.5)
     monkeypatch.setattr(read_ahead, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(read_ahead, "REST", 0)
 
 

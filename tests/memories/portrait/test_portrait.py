@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue
 from webapp.db.base import db
 from webapp.llm.errors import ModelError
 from webapp.memories.portrait import generation, service, subjects
-from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
+from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.prompt.always_used import KnownItem
 from webapp.transfer.account_tables import PARTS
@@ -71,14 +71,13 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
         ("You have been a nurse in Leeds since 2019.", [3], True),
         ("You have a daughter, Ada.", [], False),
         ("You have a daughter, Ada.", [7, 0, -1], False),
-        ("You have a daughter, Ada.", [2], False),
         ("You have a daughter, Eve.", [1], False),
         ("You have a daughter, Ada, who is 4.", [1], False),
         ("You have been a nurse in Leeds since 2018.", [3], False),
         ("You own a boat called Kestrel, moored in Whitby.", [2], False),
         ("You are generous and everybody admires your courage.", [1], False),
         ("   ", [1], False),
-        ("You own a boat. " * 40, [2], False),
+        ("You own a boat " * 40, [2], False),
         ("Bert has a daughter, Ada.", [1], False),
         ("Ada is your daughter.", [1], True),
     ],
@@ -86,6 +85,31 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
 def test_a_sentence_stands_if_its_notes_say_it(text: str, notes: list[int], stands: bool) -> None:
     answer = WrittenPortrait.model_validate(written((text, notes)))
     assert bool(sentences_of(answer, known(DAUGHTER, BOAT, WORK))) is stands
+
+
+@pytest.mark.parametrize(
+    ("text", "notes", "memories"),
+    [
+        ("You have a daughter, Ada.", [2], [11]),  # a model that counts badly
+        ("You have a daughter, Ada, and own a boat, Kestrel.", [2, 3], [11, 12]),
+        ("You have a daughter, Ada, and own a boat, Kestrel.", [3], []),  # it named one, and no note says all of it
+        ("You have a daughter, Ada.", [1, 2, 3], [11]),  # one that names them all
+    ],
+)
+def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: list[int], memories: list[int]) -> None:
+    answer = WrittenPortrait.model_validate(written((text, notes)))
+    found = sentences_of(answer, known(DAUGHTER, BOAT, WORK))
+    assert [number for item in found for number, _ in item["memories"]] == memories
+
+
+def test_several_sentences_written_as_one_rest_on_notes_of_their_own() -> None:
+    answer = WrittenPortrait.model_validate(
+        written(("You own a boat, Kestrel. Bert is dead. Ada is your daughter.", [1]))
+    )
+    assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == [
+        {"text": "You own a boat, Kestrel.", "memories": [[12, 1]]},
+        {"text": "Ada is your daughter.", "memories": [[11, 1]]},
+    ]
 
 
 def test_a_sentence_said_twice_is_there_once_with_its_memories_and_their_revisions() -> None:

@@ -16,7 +16,7 @@ from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue
 from webapp.db.base import db, write_transaction
 from webapp.memories.portrait import generation
-from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
+from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import OF_LEGACY, OF_SPACE, Members
 from webapp.memories.prompt.always_used import KnownItem
@@ -110,7 +110,7 @@ def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model: Serve
     assert ben.post(place(space_id)).json["is_coming"]
     run_jobs()
     call = next(call for call in model.calls() if call["schema"] == "portrait")
-    assert call["messages"][-1]["content"] == f"1. Ben: {TENT}\n2. Anna: {BOAT}"
+    assert call["messages"][-1]["content"].startswith(f"1. Ben: {TENT}\n2. Anna: {BOAT}" + "\n\n")
     found = anna.get(place(space_id)).json
     assert [(item["text"], item["memory_ids"]) for item in found["sentences"]] == [(OF_BOAT, [boat]), (OF_TENT, [tent])]
     assert found["is_current"] and found["made_at"]
@@ -129,7 +129,7 @@ def test_a_legacy_tells_of_the_person_remembered(
     run_jobs()
     call = next(call for call in model.calls() if call["schema"] == "portrait")
     assert call["messages"][0]["content"] == OF_LEGACY
-    assert call["messages"][-1]["content"] == "Grandpa Joe\n\n1. Grew roses behind the house"
+    assert call["messages"][-1]["content"].startswith("Grandpa Joe\n\n1. Grew roses behind the house" + "\n\n")
     assert texts(anna, space_id) == ["Grandpa Joe grew roses behind the house."]
 
 

@@ -27,8 +27,11 @@ log = logging.getLogger(__name__)
 BEGIN_SECONDS = 1.0
 """Seconds between checks whether this process keeps anything yet."""
 LISTEN_SECONDS = 4.0
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.25
 """Seconds between checks whether there is time now, while somebody's memory waits for it."""
+QUIET_SECONDS = 1.5
+"""Seconds since a memory last changed: a turn changes it three times (its messages, what was learned, the vectors), and
+in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
 REST = 4
 """After each user it rests this many times as long as that took: this process has other things to compute."""
 RETRY_SECONDS = 2.0
@@ -47,7 +50,8 @@ class ReadAhead:
         self._app = app
         self._client = client
         self._is_calm = is_calm
-        self._changed: dict[int, None] = {}
+        self._changed: dict[int, float] = {}
+        """When the memory of a user last changed, the longest unchanged first."""
         self._rests_until = 0.0
 
     def start(self) -> None:
@@ -80,7 +84,9 @@ class ReadAhead:
             time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
             wait = 0.0
         while (message := subscription.get_message(timeout=wait)) is not None:
-            self._changed |= dict.fromkeys(self._concerned(message))
+            for user_id in self._concerned(message):
+                self._changed.pop(user_id, None)
+                self._changed[user_id] = time.monotonic()
             wait = 0.0
 
     def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
@@ -92,10 +98,12 @@ class ReadAhead:
         return [user_id for user_id in ids if cache.held(user_id) is not None]
 
     def work(self) -> None:
-        """Bring one user up to date, the longest waiting, if it is time for that."""
+        """Bring one user up to date, the longest unchanged, if it is time for that."""
         if not self._changed or time.monotonic() < self._rests_until or not self._is_calm():
             return
-        user_id = next(iter(self._changed))
+        user_id, changed_at = next(iter(self._changed.items()))
+        if time.monotonic() < changed_at + QUIET_SECONDS:
+            return
         del self._changed[user_id]
         began = time.monotonic()
         try:

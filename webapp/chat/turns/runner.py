@@ -241,10 +241,7 @@ class TurnRunner:
             if not turn_ids:
                 continue
             try:
-                async with self._redis.pipeline(transaction=False) as pipe:
-                    for turn_id in turn_ids:
-                        pipe.exists(turnlog.stop_key(turn_id))
-                    flags = await pipe.execute()
+                flags = await self._redis.mget(map(turnlog.stop_key, turn_ids))
                 stopped = [turn_id for turn_id, flag in zip(turn_ids, flags, strict=True) if flag]
                 if stopped:
                     await self._redis.delete(*map(turnlog.stop_key, stopped))

@@ -24,23 +24,41 @@ MOST_MEMORIES = 80
 
 Sentences = Sequence[dict[str, Any]]
 
-_PROSE = """ in plain and warm prose, in the language of most notes: {what}. At most twelve sentences, in an order \
+_PROSE = """ in plain and warm prose: {what}. At most twelve sentences, in an order \
 that reads well; leave out what is slight. Each sentence tells what one or a few notes say, in their words where \
 possible, and nothing else: no guesses, no praise, no advice, no name or number that is not in these notes. \
-Give each sentence with the numbers of the notes it rests on."""
+Give each sentence after the numbers of the notes it rests on.
+
+An example, of other notes:
+1. {notes[0]}
+2. {notes[1]}
+3. {notes[2]}
+{{"sentences": [{{"notes": [2], "text": "{sentences[0]}"}}, {{"notes": [1, 3], "text": "{sentences[1]}"}}]}}"""
 OF_PERSON = (
     'You are given numbered notes about one person. Write a portrait of them, addressed to them as "you",'
-    + _PROSE.format(what="who they are, whom they live with, what they do, what they care about")
+    + _PROSE.format(
+        what="who they are, whom they live with, what they do, what they care about",
+        notes=("My sister lives in Graz.", "I teach maths.", "My brother has a boat."),
+        sentences=("You teach maths.", "Your sister lives in Graz, and your brother has a boat."),
+    )
 )
 OF_SPACE = (
     "You are given numbered notes that the members of a group share, each after the name of the member who wrote it, "
     'who is the "I" and "the user" of that note. Write a portrait of what they do together, in the third person,'
-    + _PROSE.format(what="what it is about, who they are, what they have decided, what they plan and care about")
+    + _PROSE.format(
+        what="what it is about, who they are, what they have decided, what they plan and care about",
+        notes=("Ines: I bring the tents.", "Jan: We leave in May.", "Jan: I drive the bus."),
+        sentences=("They leave in May.", "Ines brings the tents, and Jan drives the bus."),
+    )
 )
 OF_LEGACY = (
     "You are given the name of a person who is remembered, and numbered notes about them. Write a portrait of that "
     "person, by name or as she or he, never as if they spoke,"
-    + _PROSE.format(what="who they were, whom they lived with, what they did, what they cared about")
+    + _PROSE.format(
+        what="who they were, whom they lived with, what they did, what they cared about",
+        notes=("Ines had a boat.", "Ines was born in Graz.", "She taught maths."),
+        sentences=("Ines was born in Graz.", "She taught maths and had a boat."),
+    )
 )
 
 

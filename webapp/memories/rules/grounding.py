@@ -67,6 +67,13 @@ def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
     return bool(telling) and 2 * sum(known_words.has(word) for word in telling) >= len(telling)
 
 
+def words_found(statement: str, text: str) -> frozenset[str]:
+    """Return the words of a statement that stand in a text: its names and numbers, and those that say something."""
+    known_words = _TextWords([text])
+    wanted = {*_significant_words(statement), *map(fold_marks, _particulars(statement))}
+    return frozenset(word for word in wanted if known_words.has(word))
+
+
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
     """Tell whether a statement adds to the user's words something that stands in foreign ones."""
     known_words, heard = _TextWords(texts), _TextWords(foreign)

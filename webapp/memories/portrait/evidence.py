@@ -1,0 +1,100 @@
+"""The model's sentences, and the notes that each of them rests on; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from webapp.llm.structured import none_is_empty
+from webapp.memories.portrait.subjects import OF_PERSON
+from webapp.memories.prompt.always_used import KnownItem
+from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, words_found
+from webapp.text import sentences
+
+MOST_SENTENCES = 24
+LONGEST = 400
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class WrittenSentence(BaseModel):
+    """A sentence of the model's answer, after the numbers of the notes it rests on: it writes of what it has chosen."""
+
+    notes: Annotated[list[int], BeforeValidator(none_is_empty)] = Field(max_length=100)
+    text: str = Field(max_length=2_000)
+
+
+class WrittenPortrait(BaseModel):
+    """The model's answer."""
+
+    sentences: Annotated[list[WrittenSentence], BeforeValidator(none_is_empty)] = Field(max_length=100)
+
+
+def sentences_of(
+    written: WrittenPortrait, known: Sequence[KnownItem], instructions: str = OF_PERSON, name: str = ""
+) -> list[dict[str, Any]]:
+    """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
+
+    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that
+    do: small models count badly, and write several sentences as one. Whose notes they are, and the name of the person
+    they are about, may be said as well, but nothing else of them.
+    """
+    found: dict[str, list[list[int]]] = {}
+    written_with = [(text, item.notes) for item in written.sentences for text in _split(item.text)][:MOST_SENTENCES]
+    texts = [text for text, _ in written_with]
+    usual = _usual_first_words([instructions, *texts], texts)
+    for text, numbers in written_with:
+        named = [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
+        if not (len(text) <= LONGEST and named):
+            continue
+        # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
+        checked = text if _first_word(text) in usual else f"— {text}"
+        for candidates in (named, known):
+            used = _fewest(checked, candidates, len(named))
+            if used and _bear(checked, used, name):
+                found.setdefault(text, [[item.memory_id, item.revision] for item in used])
+                break
+    return [{"text": text, "memories": memories} for text, memories in found.items()]
+
+
+def _split(text: str) -> list[str]:
+    text = " ".join(text.split())
+    return [text[place.start : place.end].strip() for place in sentences.sentences_of(text)]
+
+
+def _fewest(text: str, notes: Sequence[KnownItem], most: int) -> list[KnownItem]:
+    """Return the notes in which most words of a text stand, each adding some, in their order."""
+    left = {note.memory_id: words_found(text, note.content) for note in notes}
+    chosen: list[int] = []
+    while len(chosen) < most and any(left.values()):
+        best = max(left, key=lambda number: len(left[number]))
+        seen = left.pop(best)
+        left = {number: words - seen for number, words in left.items()}
+        chosen.append(best)
+    return [note for note in notes if note.memory_id in chosen]
+
+
+def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:
+    contents, names = [note.content for note in notes], [name, *(note.by for note in notes)]
+    return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
+
+
+def _without(text: str, names: Sequence[str]) -> str:
+    """Return a text without the words of some names."""
+    gone = {word.lower() for name in names for word in _WORD.findall(name)}
+    return _WORD.sub(lambda match: "" if match.group().lower() in gone else match.group(), text)
+
+
+def _usual_first_words(prose: Sequence[str], texts: Sequence[str]) -> set[str]:
+    """Return the first words, folded, that are no names: in lower case in the prose, or the first of half the texts."""
+    lower = {word for text in prose for word in _WORD.findall(text) if word.islower()}
+    counts = Counter(map(_first_word, texts))
+    return {word for word, count in counts.items() if word in lower or (count > 1 and 2 * count >= len(texts))}
+
+
+def _first_word(text: str) -> str:
+    return next(iter(_WORD.findall(text)), "").lower()
