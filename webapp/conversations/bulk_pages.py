@@ -25,7 +25,6 @@ from webapp.spaces.current_space import spaces_to_choose
 blueprint = Blueprint("organising_pages", __name__)
 LABELS = N_({"name": "The name"})
 
-CHANGED = "conversations:changed"
 PAGE_LENGTH = 50
 
 
