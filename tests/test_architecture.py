@@ -100,7 +100,7 @@ PURE = {
     "webapp.oauth": "clients",
     "webapp.webhooks": "signatures",
     "webapp.memories.learning": "exam journey_points prompt",
-    "webapp.legacies": "categories fact_list fact_quotes extraction_prompt",
+    "webapp.legacies": "categories fact_list extraction_prompt",
     "webapp.saved_prompts": "formats variables",
     "webapp.schedules": "recurrence",
     "webapp.openapi": "document examples",
