@@ -669,6 +669,20 @@ def test_pasted_words_are_no_evidence():
     assert reasons(decide([op("add", 1, "I live in Bergen")], state)) == [Refusal.PASTED]
 
 
+def test_words_that_already_bear_a_memory_bear_no_fact_learned_after_them():
+    """Found by the property below: decided again, "Call me Al" became evidence of what the second message said."""
+    state = State(say("My name is Alex. Call me Al. I live in Rome", "Actually my name is Alexander; I like tea"))
+    slot = {"fact_key": "identity/location", "fact_value": "Alex", "confidence": 0.4}
+    batch = [
+        op("add", 1, "Call me Al", "My name is Alex", confidence=0.4),
+        op("add", 1, "Call me Al", "The user's is Alex", **slot),
+        op("add", 2, "my name is Alexander", "The user's is Alex", **slot),
+    ]
+    plan = decide(batch, state, ANY)
+    assert len(plan.effects) == 2
+    assert decide(batch, after(state, plan), ANY).effects == ()
+
+
 @settings(max_examples=60, deadline=None)
 @given(worlds(), batches)
 def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):

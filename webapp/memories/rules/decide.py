@@ -113,6 +113,9 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
     same = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    twin = board.saying(claim.draft.content)
+    if same is not None and twin is not None and twin.slot != slot and twin.rests_on(claim.evidence):
+        return Refusal.KNOWN  # as when there was no such fact yet: these words are evidence of the twin
     if current is not None and same is current:
         board.add_evidence(current, claim)
         return None
@@ -124,7 +127,6 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    twin = board.saying(claim.draft.content)
     if twin is not None and twin.slot != slot:
         return _adopt_twin(claim, twin, board, policy)
     usable = is_usable(claim, policy)
