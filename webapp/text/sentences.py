@@ -52,8 +52,11 @@ def sentence_texts(text: str) -> list[str]:
 
 def whole_sentences_end(text: str) -> int:
     """Return where the last complete sentence of a text that may be cut off ends; 0 if none is complete."""
-    found = sentences_of(f"{text} A")  # a sentence of its own only after a complete one
-    return found[-2].end if len(found) > 1 else 0
+    for start in {max(0, len(text) - _PIECE // 4): None, 0: None}:  # most end near their end
+        found = sentences_of(f"{text[start:]} A")  # a sentence of its own only after a complete one
+        if len(found) > 1:
+            return start + found[-2].end
+    return 0
 
 
 def sentence_around(span: Span, text: str) -> Span:
