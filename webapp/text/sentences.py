@@ -52,10 +52,13 @@ def sentence_texts(text: str) -> list[str]:
 
 def whole_sentences_end(text: str) -> int:
     """Return where the last complete sentence of a text that may be cut off ends; 0 if none is complete."""
-    for start in {max(0, len(text) - _PIECE // 4): None, 0: None}:  # most end near their end
-        found = sentences_of(f"{text[start:]} A")  # a sentence of its own only after a complete one
+    end = len(text)
+    while end > 0:
+        start = max(0, end - _PIECE // 4)
+        found = sentences_of(f"{text[start:end]} A")  # a sentence of its own only after a complete one
         if len(found) > 1:
             return start + found[-2].end
+        end = start
     return 0
 
 
