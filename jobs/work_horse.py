@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from webapp.background.time_slices import are_unfinished
 from webapp.llm.process_memory import resident_megabytes, return_free_memory
+from webapp.telemetry import tracing
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,7 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
     except BaseException:  # a job's own failure has been dealt with: here running it failed
         log.exception("a process for jobs ended")
     finally:
+        tracing.flush()
         os._exit(code)
 
 
