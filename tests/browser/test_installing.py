@@ -230,7 +230,8 @@ def test_a_push_shows_which_conversation_it_is_about(open_tab, user):
 
 
 SHARE = """([words, picture]) => {
-  const form = Object.assign(document.createElement("form"), {method: "post", action: "/share", enctype: "multipart/form-data"});
+  const form = document.createElement("form");
+  Object.assign(form, {method: "post", action: "/share", enctype: "multipart/form-data"});
   for (const [name, value] of Object.entries(words)) {
     form.append(Object.assign(document.createElement("input"), {name, value}));
   }
