@@ -230,6 +230,7 @@ def test_views_open_to_anybody_are_known(app):
         "language_pages.choose",
         "installing.manifest",
         "installing.offline",
+        "installing.share",
         "installing.worker",
         "mcp.metadata",
         "oauth.metadata",

@@ -27,8 +27,6 @@ from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 
 blueprint = Blueprint("usage_pages", __name__)
 
-MOST_SCHEDULES = 10_000
-
 
 @blueprint.app_context_processor
 def _limits() -> dict[str, Any]:
@@ -123,7 +121,7 @@ def _read_schedules() -> int | None:
     given = request.form.get("schedules", "").strip()
     if not given:
         return None
-    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= MOST_SCHEDULES):
+    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= site.MOST_SCHEDULES):
         raise Invalid("The number of schedules is a whole number up to 10,000.")
     return int(given)
 
