@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -221,6 +222,21 @@ def test_a_usual_first_word_is_no_name_in_any_language(lines: tuple[tuple[str, l
     answer = WrittenPortrait.model_validate(written(*lines))
     notes = known("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
     assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]
+
+
+def test_an_answer_that_does_not_end_counts_as_far_as_it_goes(
+    client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    add(client, DAUGHTER)
+    whole = json.dumps(written(("You have a daughter, Ada.", [1]), ("You have a daughter, Ada.", [1])))
+    model.script(
+        match="portrait", reply=whole.removesuffix("]}") + ', {"text": 7}, {"text": "You h', finish_reason="length"
+    )
+    client.post(PLACE)
+    run_jobs()
+    found = read(client)
+    assert [sentence["text"] for sentence in found["sentences"]] == ["You have a daughter, Ada."]
+    assert found["is_current"] and not found["problem"]
 
 
 def test_what_is_forgotten_while_it_is_written_is_not_in_it(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from webapp.llm.structured import none_is_empty
+from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
 from webapp.memories.prompt.always_used import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, words_found
@@ -32,6 +33,18 @@ class WrittenPortrait(BaseModel):
     """The model's answer."""
 
     sentences: Annotated[list[WrittenSentence], BeforeValidator(none_is_empty)] = Field(max_length=100)
+
+
+def salvage(text: str) -> WrittenPortrait:
+    """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
+    items = complete_items(text, "sentences")[:MOST_SENTENCES]
+    return WrittenPortrait(sentences=[found for item in items if (found := _readable(item)) is not None])
+
+
+def _readable(item: Any) -> WrittenSentence | None:
+    with suppress(ValidationError):
+        return WrittenSentence.model_validate(item)
+    return None
 
 
 def sentences_of(
