@@ -103,6 +103,31 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: lis
     assert [number for item in found for number, _ in item["memories"]] == memories
 
 
+@pytest.mark.parametrize(
+    ("note", "text", "wording"),
+    [
+        ("My husband Tom teaches chemistry", "You teach chemistry.", "“My husband Tom teaches chemistry”"),
+        ("My mother lives in Leeds", "You live in Leeds.", "“My mother lives in Leeds”"),
+        ("I do not drink alcohol", "You drink alcohol.", "“I do not drink alcohol”"),
+        ("I like strong black tea", "You only like strong black tea.", "“I like strong black tea”"),
+        ("I live in a flat in Bath", "You live in a flat in Bath.", "You live in a flat in Bath."),
+    ],
+)
+def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note: str, text: str, wording: str) -> None:
+    answer = WrittenPortrait.model_validate(written((text, [1])))
+    found = sentences_of(answer, known(note), is_trusted=False)
+    assert found == [{"text": wording, "memories": [[11, 1]]}]
+
+
+@pytest.mark.usefixtures("untrusted")
+def test_the_grade_of_the_model_decides(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+    add(client, "My mother lives in Leeds")
+    answers(model, ("You live in Leeds.", [1]))
+    client.post(PLACE)
+    run_jobs()
+    assert texts(client) == ["“My mother lives in Leeds”"]
+
+
 def test_several_sentences_written_as_one_rest_on_notes_of_their_own() -> None:
     answer = WrittenPortrait.model_validate(
         written(("You own a boat, Kestrel. Bert is dead. Ada is your daughter.", [1]))

@@ -10,6 +10,7 @@ from typing import Any
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError
+from webapp.memories.learning.trust import policy
 from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
@@ -36,6 +37,7 @@ def make_portrait(subject: Subject) -> int | None:
     known = subject.memories() if subject.is_on() else []
     digest = digest_of(known)
     about = subject.about() if known else ("", "")
+    is_trusted = policy().is_trusted
     db.session.remove()
     if digest == made_from:
         return None
@@ -51,7 +53,7 @@ def make_portrait(subject: Subject) -> int | None:
         if not written.sentences:
             _note_problem(subject, error.detail)
             raise
-    sentences = sentences_of(written, known, *about)
+    sentences = sentences_of(written, known, *about, is_trusted)
     try:
         with write_transaction():
             sentences = holding(subject, subject.hold(sentences))
