@@ -415,6 +415,8 @@ def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: 
     form = {"csrf_token": csrf_token(page), "prompt": "Water the plants", "repeat": "weekly"}
     wrong = browser.post("/schedules/new", data={**form, "at": "2020-01-01T10:00", "repeat": "once"})
     assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text
+    empty = browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "repeat": "custom", "rrule": " "})
+    assert empty.status_code == 422 and "The rule is empty." in empty.text
     assert browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "timezone": ""}).status_code == 303
     page = browser.get("/schedules").text
     assert "Water the plants" in page and "Every week" in page

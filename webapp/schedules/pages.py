@@ -204,19 +204,18 @@ def _read() -> dict[str, Any]:
     form = {name: value.strip() for name, value in request.form.items()}
     repeat = form.get("repeat", "once")
     if repeat == "custom" and not form.get("rrule"):
-        raise Invalid.field("rrule", "is needed")
+        raise Invalid.field("rrule", "is empty")
+    rule: dict[str, str | None] = {"repeat": repeat}
+    if repeat in ("once", "custom"):
+        rule = {"rrule": form["rrule"] if repeat == "custom" else None}
     return {
-        "prompt": form.get("prompt", ""),
+        "prompt": request.form.get("prompt", ""),
         "at": form.get("at", ""),
         "journey": form.get("journey") or None,
         "conversation": "same" if form.get("conversation") else "new",
         "sends_mail": bool(form.get("sends_mail")),
         **{name: form[name] for name in ("title", "timezone") if form.get(name)},
-        **(
-            {"rrule": form.get("rrule") if repeat == "custom" else None}
-            if repeat in ("once", "custom")
-            else {"repeat": repeat}
-        ),
+        **rule,
     }
 
 
