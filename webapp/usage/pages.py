@@ -143,7 +143,7 @@ def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -
     first, after = span(query)
     shown: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
     if query.by == "day":
-        shown["days"] = pictures.days_pictured(report, first.date(), after.date() - timedelta(days=1))
+        shown["days"] = pictures.daily_columns(report, first.date(), after.date() - timedelta(days=1))
     shown["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
     return render_template(template, **shown, date_of=date.fromisoformat, **more)
 

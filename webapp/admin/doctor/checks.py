@@ -21,7 +21,7 @@ from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.db.base import db
-from webapp.db.engine import database_address
+from webapp.db.engine import public_url
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
@@ -128,7 +128,7 @@ def files() -> Iterator[Finding]:
 def servers() -> Iterator[Finding]:
     """Yield what requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
-    address = database_address(db.engine)
+    address = public_url(db.engine)
     advice = {
         "database": f"Check that {address} (DATABASE_URL) runs, and that its user may write and has room.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
@@ -141,7 +141,7 @@ def servers() -> Iterator[Finding]:
 def database() -> Iterator[Finding]:
     """The database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
-    address = database_address(db.engine)
+    address = public_url(db.engine)
     if dialect == "sqlite":
         yield ok("database", f"{address}, for one machine, all of whose processes use the same disk")
         return
