@@ -13,6 +13,10 @@ RUN apt-get update \
 WORKDIR /build
 COPY requirements.lock ./
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+# More packages: --build-arg REQUIREMENTS=requirements-tracing.txt
+ARG REQUIREMENTS=
+COPY requirements-*.txt ./
+RUN if [ -n "$REQUIREMENTS" ]; then /venv/bin/pip install --no-cache-dir -r "$REQUIREMENTS"; fi
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \

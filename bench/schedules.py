@@ -68,9 +68,9 @@ def _add_schedules() -> None:
     with write_transaction():
         ids = db.session.scalars(select(User.user_id).order_by(User.user_id.desc()).limit(OWNERS)).all()
         later = now() + timedelta(days=365)
-        made = {"rule": "FREQ=DAILY", "zone": "UTC", "starts_at": later.replace(tzinfo=None), "next_at": later}
+        made = {"rrule": "FREQ=DAILY", "timezone": "UTC", "at": later.replace(tzinfo=None), "next_at": later}
         rows = [
-            {"user_id": ids[number % OWNERS], "title": f"Plan {number}", "content": f"Plan {number}?", **made}
+            {"user_id": ids[number % OWNERS], "title": f"Plan {number}", "prompt": f"Plan {number}?", **made}
             for number in range(DUE)
         ]
         db.session.execute(insert(Schedule), rows)

@@ -106,11 +106,8 @@ def follow_with(name: str, **ids: int) -> None:
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
-    try:
-        with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
-            return _carry_out(name, function, ids, rq_job)
-    finally:
-        tracing.flush()
+    with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
+        return _carry_out(name, function, ids, rq_job)
 
 
 def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
-from webapp.background.time_slices import are_unfinished
+from webapp.background.time_slices import has_unfinished_work
 from webapp.llm.process_memory import resident_megabytes, return_free_memory
+from webapp.telemetry import tracing
 
 log = logging.getLogger(__name__)
 
@@ -105,13 +106,14 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
             is_one_of_several = run(order)
             done += 1
             stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
-            stays = stays or (are_unfinished() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
+            stays = stays or (has_unfinished_work() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
             channel.sendall(_STAYS if stays else _LEAVES)
             order = _next(channel) if stays else None
         code = 0
     except BaseException:  # a job's own failure has been dealt with: here running it failed
         log.exception("a process for jobs ended")
     finally:
+        tracing.flush()
         os._exit(code)
 
 

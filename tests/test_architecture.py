@@ -106,7 +106,7 @@ PURE = {
     "webapp.openapi": "document examples",
     "webapp.prompts": "transcript",
     "webapp.tour": "answers",
-    "webapp.tools": "urls calculator calls date_arithmetic definitions toolset outside_text",
+    "webapp.tools": "urls calculator calls date_arithmetic toolset outside_text",
     "webapp.spaces": "chunks personas",
     "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }
@@ -230,6 +230,7 @@ def test_views_open_to_anybody_are_known(app):
         "language_pages.choose",
         "installing.manifest",
         "installing.offline",
+        "installing.share",
         "installing.worker",
         "mcp.metadata",
         "oauth.metadata",

@@ -25,7 +25,7 @@ PURPOSE = b"stored answers"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-class _Overtaken(Exception):
+class _Duplicate(Exception):
     """The same key was used by a request that was answered first; the work of this one is rolled back."""
 
     def __init__(self, by: IdempotencyKey) -> None:
@@ -59,7 +59,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                 g.idempotency = row
                 try:
                     return function(*args, **kwargs)
-                except _Overtaken as overtaken:
+                except _Duplicate as overtaken:
                     stored = overtaken.by
             if stored.request_hash != digest:
                 raise Conflict(say("This %(header)s was used for a different request.", header=HEADER))
@@ -84,7 +84,7 @@ def commit(payload: Any, status: int) -> Any:
     if row is not None:
         row.status, row.body = status, seal_answer(payload)
         if row not in db.session and (stored := _claim(row)) is not None:
-            raise _Overtaken(stored)
+            raise _Duplicate(stored)
     db.session.commit()
     return payload
 

@@ -18,7 +18,7 @@ from webapp.extensions import this_app
 from webapp.http.compression import read_asset, reads_gzip
 from webapp.i18n import LANGUAGES, calendar, dates
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import FOLDER, init_speaking, language_of
+from webapp.i18n.request_language import FOLDER, init_request_language, language_of
 from webapp.i18n.scripts import script_words
 from webapp.markdown import render_stored
 from webapp.providers.catalogue import cached_label
@@ -47,7 +47,7 @@ def init_rendering(app: Flask) -> None:
     )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
-    init_speaking(app, _account_language)
+    init_request_language(app, _account_language)
     app.context_processor(_page_state)
     app.add_url_rule("/static/v-<version>/<path:filename>", "assets.static", _serve_asset)
     app.add_url_rule("/static/v-<version>/words/<code>.js", "words.static", _serve_words)

@@ -127,12 +127,12 @@ def _traces_in_redis(stack: Stack, words: list[str]) -> list[str]:
     found = []
     with open_redis(stack.servers.redis_url) as client:
         for key in client.scan_iter():
-            data = _dumped(client, key)
+            data = _dump(client, key)
             found += [f"forgotten words are in Redis, {key.decode()}" for word in wanted if word in data]
     return found
 
 
-def _dumped(client: Any, key: bytes) -> bytes:
+def _dump(client: Any, key: bytes) -> bytes:
     readers = {
         b"string": lambda: client.get(key),
         b"hash": lambda: client.hgetall(key),

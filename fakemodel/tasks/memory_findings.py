@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from .memory_perspective import as_noted
+from .memory_perspective import third_person
 
 _PETS = frozenset(["dog", "cat", "horse", "parrot", "hamster", "rabbit"])
 _TAIL = re.compile(
@@ -110,7 +110,7 @@ def relative(match: re.Match[str]) -> Iterator[Finding]:
 def relative_told(match: re.Match[str]) -> Iterator[Finding]:
     """ "My dog Biscuit is a beagle": theirs, and said so."""
     if rest := tidy(match["rest"]):
-        content = f"{match['relation'].capitalize()} {match['called']} {as_noted(rest)}"
+        content = f"{match['relation'].capitalize()} {match['called']} {third_person(rest)}"
         yield from _plain("entity", "pet" if match["relation"].lower() in _PETS else "people", content, 0.7)
 
 
@@ -124,7 +124,7 @@ def diet(match: re.Match[str]) -> Iterator[Finding]:
     yield from _fact("health/diet", match["rest"].lower(), "Is {value}", 0.9)
 
 
-def not_eaten(match: re.Match[str]) -> Iterator[Finding]:
+def aversion(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"], words=6):
         yield from _plain("fact", "health", f"Does not {match['verb'].lower()} {rest}", 0.8)
 
@@ -137,12 +137,12 @@ def answer_language(match: re.Match[str]) -> Iterator[Finding]:
 def instruction(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
         how = match["how"].lower()
-        yield from _plain("preference", "instruction", f"{how.capitalize()} {as_noted(rest)}", 0.8)
+        yield from _plain("preference", "instruction", f"{how.capitalize()} {third_person(rest)}", 0.8)
 
 
 def preference(match: re.Match[str]) -> Iterator[Finding]:
     if (rest := tidy(match["rest"])) and not re.match(r"(?:not\s+to\s+say|it|that|this)\b", rest, re.IGNORECASE):
-        yield from _plain("preference", "preference", f"Prefers {as_noted(rest)}", 0.6)
+        yield from _plain("preference", "preference", f"Prefers {third_person(rest)}", 0.6)
 
 
 def taste(match: re.Match[str]) -> Iterator[Finding]:
@@ -150,7 +150,9 @@ def taste(match: re.Match[str]) -> Iterator[Finding]:
     if not rest or _VAGUE.match(rest):
         return
     third = {"can't stand": "cannot stand", "don't like": "does not like", "do not like": "does not like"}
-    yield from _plain("preference", "taste", f"{third.get(verb, verb + 's').capitalize()} {as_noted(rest)}", 0.5, 0.85)
+    yield from _plain(
+        "preference", "taste", f"{third.get(verb, verb + 's').capitalize()} {third_person(rest)}", 0.5, 0.85
+    )
 
 
 def favourite(match: re.Match[str]) -> Iterator[Finding]:
@@ -181,17 +183,17 @@ def decision(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"], words=30):
         together = "" if match["who"].lower() == "i" else " together"
         verb = "agreed" if "agreed" in match["verb"].lower() else "decided"
-        yield from _plain("decision", "decision", f"{verb.capitalize()}{together} {as_noted(rest)}", 0.7)
+        yield from _plain("decision", "decision", f"{verb.capitalize()}{together} {third_person(rest)}", 0.7)
 
 
 def project(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"Project {as_noted(rest)}", 0.7)
+        yield from _plain("project", "project", f"Project {third_person(rest)}", 0.7)
 
 
 def works_on(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"{match['verb'].capitalize()} {as_noted(rest)}", 0.6)
+        yield from _plain("project", "project", f"{match['verb'].capitalize()} {third_person(rest)}", 0.6)
 
 
 _TAIL_ELSEWHERE = re.compile(
@@ -213,7 +215,7 @@ def noted(told: str, key: str | None, language: str) -> Maker:
         who = (groups.get("who") or "").strip()
         if not said and "{value}" in told or _VAGUE.match(said):
             return
-        content = told.format(value=as_noted(said, language), who=who)
+        content = told.format(value=third_person(said, language), who=who)
         content = content[:1].upper() + content[1:]
         kind = "entity" if who else "fact"
         value = _WITH.sub("", _AT.sub("", said)) if key == "identity/location" else said
@@ -236,7 +238,7 @@ def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
 def wish(match: re.Match[str]) -> Iterator[Finding]:
     """Yield how to answer, in the words of the request."""
     if said := tidy(_TAIL_ELSEWHERE.sub("", match["rest"])):
-        yield from _plain("preference", "instruction", said[:1].upper() + as_noted(said[1:]), 0.8)
+        yield from _plain("preference", "instruction", said[:1].upper() + third_person(said[1:]), 0.8)
 
 
 def introduced(match: re.Match[str]) -> Iterator[Finding]:
@@ -254,7 +256,7 @@ def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
         rest = tidy(match["rest"], words=words)
         if rest and not _VAGUE.match(rest):
             category = {"project": "project", "entity": "people"}.get(kind)
-            content = f"{verb} {as_noted(rest)}"
+            content = f"{verb} {third_person(rest)}"
             yield Finding(content[:1].upper() + content[1:], kind, category)
 
     return make
@@ -263,20 +265,20 @@ def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
 def reminder(match: re.Match[str]) -> Iterator[Finding]:
     """ "Remember that my flight is on 3 June": without the request."""
     if rest := tidy(match["rest"]):
-        rest = as_noted(rest)
+        rest = third_person(rest)
         yield Finding(rest[:1].upper() + rest[1:], "fact", None)
 
 
 def fan(match: re.Match[str]) -> Iterator[Finding]:
     """ "I'm a fan of jazz and study at night": two things, though "I" is said once."""
     if rest := tidy(match["rest"], words=8):
-        yield from _plain("preference", "taste", f"Fan of {as_noted(rest)}", 0.5, 0.85)
+        yield from _plain("preference", "taste", f"Fan of {third_person(rest)}", 0.5, 0.85)
     if match["verb"] and (more := tidy(match["more"], words=10)):
         third = {"study": "studies", "teach": "teaches"}.get(match["verb"].lower(), f"{match['verb'].lower()}s")
-        yield Finding(f"{third.capitalize()} {as_noted(more)}")
+        yield Finding(f"{third.capitalize()} {third_person(more)}")
 
 
 def pain(match: re.Match[str]) -> Iterator[Finding]:
     """ "My knee hurts": without the "my"."""
     if said := tidy(match["rest"], words=10):
-        yield from _plain("fact", "health", as_noted(said[:1].upper() + said[1:]), 0.7)
+        yield from _plain("fact", "health", third_person(said[:1].upper() + said[1:]), 0.7)

@@ -57,7 +57,7 @@ _GOES_ON = re.compile(
 _SELF = re.compile(r"\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi)\b|\bj['’]", re.IGNORECASE)
 
 
-def as_noted(text: str, language: str = "en") -> str:
+def third_person(text: str, language: str = "en") -> str:
     """The words in the third person; except in English, a clause that continues about the speaker is dropped."""
     if (clause := _GOES_ON.search(text)) and language != "en" and _SELF.search(clause[0]):
         text = text[: clause.start()]

@@ -99,7 +99,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(
         rf"{_I_AM}(?:a\s+|an\s+)?(?:strict\s+)?(?P<rest>{DIETS})\b(?=\s*(?:[.,!;]|and\b|now\b|since\b|$))", maker.diet
     ),
-    _rule(r"\bi\s+(?:do\s+not|don['’]t|never|can['’]t|cannot)\s+(?P<verb>eat|drink)\s+(?P<rest>\S.*)", maker.not_eaten),
+    _rule(r"\bi\s+(?:do\s+not|don['’]t|never|can['’]t|cannot)\s+(?P<verb>eat|drink)\s+(?P<rest>\S.*)", maker.aversion),
     _rule(
         r"\b(?:always|from\s+now\s+on,?|by\s+default,?)\s+(?:please\s+)?(?:answer|reply|respond|write|speak|talk)"
         r"(?:\s+(?:to\s+me|me|back))?\s+in\s+(?P<language>(?-i:[A-Z])[\w-]+)(?=\s*(?:[.,!;]|please|from|and\b|$))",

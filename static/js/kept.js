@@ -35,10 +35,10 @@ export async function drop(reader, id) {
   if (can && reader && (await caches.has(nameOf(reader)))) await (await caches.open(nameOf(reader))).delete(place(id));
 }
 
-/** Lets go of everything, except for what is one person's. */
+/** Lets go of everything, and of what was shared and not opened, except for what is one person's. */
 export async function forget(except = "") {
   if (!can) return;
   for (const name of await caches.keys()) {
-    if (name.startsWith("read-") && name !== nameOf(except)) await caches.delete(name);
+    if (name === "shared" || (name.startsWith("read-") && name !== nameOf(except))) await caches.delete(name);
   }
 }

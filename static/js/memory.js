@@ -41,10 +41,7 @@ function refreshSoon() {
 /** Counts change at once, whatever the pointer is over. */
 function countOnly() {
   const place = $("[data-memory-count]");
-  if (!place) return;
-  const space = filters()?.elements.space?.value ?? "";
-  const options = { target: "[data-memory-count]", swap: "none", source: "[data-memory-count]", select: "none" };
-  htmx.ajax("GET", `/memories/counts?space=${space}`, options);
+  if (place) htmx.trigger(place, "memories:count");
 }
 
 document.addEventListener("memories:changed", refreshSoon);

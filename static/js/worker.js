@@ -1,5 +1,5 @@
-// The service worker: shows a page of ours where the network shows none. It looks at page loads and at what that page
-// is made of, at nothing else, and keeps nothing that belongs to anybody.
+// The service worker: shows a page of ours where the network shows none. It looks at page loads, at what that page
+// is made of, and at what other programs share, which it keeps until the page it leads to has taken it.
 const SHELL = `shell-${KEPT.version}`;
 
 self.addEventListener("install", (event) => {
@@ -16,8 +16,33 @@ self.addEventListener("activate", (event) => {
   })());
 });
 
+// What another program shares: the words go on as a draft, the files wait here for the page that attaches them
+// (shared.js). Nothing of it reaches the server before that, and what was shared earlier and never opened goes.
+async function receive(request) {
+  const form = await request.formData();
+  await caches.delete("shared");
+  const cache = await caches.open("shared");
+  const files = form.getAll("files").filter((file) => file instanceof File && file.size);
+  for (const [at, file] of files.slice(0, KEPT.files).entries()) {
+    const headers = { "Content-Type": file.type, "X-Name": encodeURIComponent(file.name), "X-Time": Date.now() };
+    await cache.put(`${KEPT.share}/${at}`, new Response(file, { headers }));
+  }
+  const words = new URLSearchParams(files.length ? { shared: 1 } : {});
+  for (const name of KEPT.words) {
+    let word = String(form.get(name) ?? "");
+    const room = KEPT.address - words.toString().length;
+    while (word && new URLSearchParams({ [name]: word }).toString().length > room) word = word.slice(0, -100);
+    if (word) words.set(name, word);
+  }
+  return Response.redirect(`${KEPT.home}?${words}`, 303);
+}
+
 self.addEventListener("fetch", (event) => {
   const { request } = event;
+  if (request.method === "POST") {
+    if (request.mode === "navigate" && new URL(request.url).pathname === KEPT.share) event.respondWith(receive(request));
+    return;
+  }
   if (request.mode === "navigate" && request.method === "GET") {
     event.respondWith(fetch(request).catch(async () => (await caches.match(KEPT.offline)) ?? Response.error()));
   } else if (request.method === "GET" && KEPT.shell.includes(new URL(request.url).pathname)) {

@@ -1,10 +1,11 @@
 """The JSON endpoints: for the owner, a stranger, an admin, nobody."""
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.accounts.conftest import PASSWORD, People
-from webapp.accounts import service
+from webapp.accounts import service, site
 from webapp.db.base import db
 
 OTHERS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -173,8 +174,34 @@ def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) 
     assert root.post("/api/users", json={**body, "password": "password"}).status_code == 422
 
 
+def test_admins_set_how_many_schedules_each_person_may_have(app: Flask, people: People, caller: FlaskClient) -> None:
+    admin, ann = people.token(people.user("eve", is_admin=True)), people.token(people.user("ann"))
+
+    def put(**changes: object) -> object:
+        answer = caller.put("/api/site", headers=admin, json=changes)
+        assert answer.status_code == 200, answer.text
+        return answer.get_json()["schedules_per_person"]
+
+    with app.app_context():
+        configured = site.schedules_per_person()
+    assert put(schedules_per_person=0) == 0
+    assert put(registration_open=True) == 0, "what is left out stays"
+    with app.app_context():
+        assert site.schedules_per_person() == 0
+    for odd in (-1, 10_001, True, "many", 1.5):
+        assert caller.put("/api/site", headers=admin, json={"schedules_per_person": odd}).status_code == 422, odd
+    assert put(schedules_per_person=None) is None
+    with app.app_context():
+        assert site.schedules_per_person() == configured
+    assert caller.put("/api/site", headers=ann, json={"schedules_per_person": 5}).status_code == 403
+    assert caller.put("/api/site", json={"schedules_per_person": 5}).status_code == 401
+
+
 def test_admins_close_registration(people: People, caller: FlaskClient) -> None:
     admin = people.token(people.user("eve", is_admin=True))
-    assert caller.get("/api/site", headers=admin).get_json() == {"registration_open": True}
+    assert caller.get("/api/site", headers=admin).get_json() == {
+        "registration_open": True,
+        "schedules_per_person": None,
+    }
     assert caller.put("/api/site", headers=admin, json={"registration_open": False}).status_code == 200
-    assert caller.get("/api/site", headers=admin).get_json() == {"registration_open": False}
+    assert caller.get("/api/site", headers=admin).get_json()["registration_open"] is False

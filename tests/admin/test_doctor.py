@@ -169,6 +169,16 @@ def test_data_that_others_can_read(app_context: Flask, set_to: Callable[..., Non
     assert "FAULT    data: others on this machine can use" in said and "commonplace.sqlite3" in said
 
 
+def test_scripts_and_fonts_that_were_never_built(tmp_path: Path) -> None:
+    (tmp_path / "icons.svg").touch()
+    said = "\n".join(in_lines(checks.assets(tmp_path)))
+    assert "FAULT    pages: htmx.js, fonts/fonts.css missing" in said and "make assets" in said
+    (tmp_path / "htmx.js").touch()
+    (tmp_path / "fonts").mkdir()
+    (tmp_path / "fonts" / "fonts.css").touch()
+    assert is_sound(checks.assets(tmp_path))
+
+
 def test_little_room(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "LITTLE_DISK", 2**62)
     assert states(found(checks.data), "disk") == {"warning"}

@@ -11,7 +11,7 @@ from flask import Flask
 
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.admin.feedback import DAYS, by_model, days_pictured
+from webapp.admin.feedback import DAYS, by_model, daily_columns
 from webapp.conversations.feedback_schemas import Count
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.db.base import db, now, write_transaction
@@ -24,7 +24,7 @@ def counted(day: str, up: int, down: int, model: str | None = "m", version: str 
 
 
 def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not() -> None:
-    chart = days_pictured(
+    chart = daily_columns(
         [counted("2026-03-31", 3, 1), counted("2026-03-31", 1, 0, "n"), counted("2026-03-01", 9, 9)], TODAY
     )
     assert [column.label for column in chart.columns[:1] + chart.columns[-1:]] == ["2026-03-02", "2026-03-31"]

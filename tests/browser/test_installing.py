@@ -7,6 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from tests.files.test_pictures import photo
 from webapp.accounts import sessions
 from webapp.db.base import write_transaction
 from webapp.push.service import list_subscriptions, public_key
@@ -226,3 +227,56 @@ def test_a_push_shows_which_conversation_it_is_about(open_tab, user):
         told,
     )
     assert shown == ["Review", {"body": "The reply is done.", "tag": "turn-7", "data": {"place": "/c/7"}}]
+
+
+SHARE = """([words, picture]) => {
+  const form = document.createElement("form");
+  Object.assign(form, {method: "post", action: "/share", enctype: "multipart/form-data"});
+  for (const [name, value] of Object.entries(words)) {
+    form.append(Object.assign(document.createElement("input"), {name, value}));
+  }
+  const chosen = new DataTransfer();
+  chosen.items.add(new File([Uint8Array.from(picture)], "wabe ä.png", {type: "image/png"}));
+  const files = Object.assign(document.createElement("input"), {type: "file", name: "files"});
+  files.files = chosen.files;
+  form.append(files);
+  document.body.append(form);
+  form.submit();
+}"""
+"""What a phone's share sheet does: a form is sent to the share target, beside any page."""
+
+
+def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_sent(open_tab, user, model):
+    model.script(reply="A honeycomb.")
+    tab = open_tab(user, PHONE, worker=True)
+    page = tab.page
+    _ready(page)
+    asked = []
+    page.on("request", lambda request: asked.append((request.method, request.url.rpartition(":")[2].partition("/")[2])))
+    page.evaluate(SHARE, [{"title": "", "text": "What is this?"}, list(photo(90, 60, "PNG"))])
+    chips = page.locator("#composer-files .file-chip")
+    expect(chips).to_have_count(1)
+    expect(chips.locator("img")).to_have_js_property("naturalWidth", 90)
+    box = page.get_by_label("Message", exact=True)
+    expect(box).to_have_value("What is this?")
+    assert '"origin":"pasted"' in page.locator("[data-spans]").input_value().replace(" ", "")
+    assert page.evaluate("caches.open('shared').then((cache) => cache.keys()).then((keys) => keys.length)") == 0
+    assert ("POST", "files") in asked and replies(page).count() == 0
+    page.reload()
+    expect(box).to_have_value("What is this?")
+    expect(chips).to_have_count(0)
+    page.evaluate(SHARE, [{"text": "What is this?"}, list(photo(90, 60, "PNG"))])
+    expect(chips.locator("img")).to_have_js_property("naturalWidth", 90)
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .file-seen img")).to_have_count(1)
+
+
+def test_what_was_shared_while_signed_out_is_no_longer_there_for_whoever_signs_in(open_tab, user):
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    page.context.clear_cookies()
+    page.evaluate(SHARE, [{"text": "Mine"}, list(photo(9, 6, "PNG"))])
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept")

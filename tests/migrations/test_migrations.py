@@ -165,6 +165,28 @@ def test_migrating_keeps_what_is_there(blank: Flask) -> None:
     db.session.remove()
 
 
+def test_schedules_keep_what_they_say_under_other_names(blank: Flask) -> None:
+    upgrade(revision="0067")
+    db.session.execute(text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')"))
+    for is_paused in (0, 1):
+        db.session.execute(
+            text(
+                "INSERT INTO schedules (user_id, title, content, rule, starts_at, zone, is_paused) "
+                f"VALUES (1, 'Plants', 'Water', 'FREQ=DAILY', '2036-01-02 10:00:00', 'UTC', {is_paused})"
+            )
+        )
+    db.session.commit()
+    for _ in range(2):
+        upgrade()
+        rows = db.session.execute(text("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id"))
+        assert rows.all() == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
+        db.session.remove()
+        downgrade(revision="0067")
+        rows = db.session.execute(text("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id"))
+        assert rows.all() == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
+        db.session.remove()
+
+
 @pytest.mark.mysql_only
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("newest", [5, pytest.param(None, marks=pytest.mark.slow)], ids=["the newest", "all"])

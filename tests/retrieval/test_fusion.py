@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.fusion import (
-    best_lending,
     best_rows,
+    best_rows_of_groups,
     diversify,
     fuse,
     look_again,
@@ -49,10 +49,10 @@ def test_a_long_piece_has_more_of_its_vector() -> None:
 def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else() -> None:
     groups, times = np.array([0, 7, 7, 8]), np.zeros(4, np.int64)
     scores = floats(0.6, 0.55, 0.5, 0.52)
-    assert best_lending(scores, times, 4, groups, 0.1).tolist() == [1, 0, 2, 3]
+    assert best_rows_of_groups(scores, times, 4, groups, 0.1).tolist() == [1, 0, 2, 3]
     assert scores.tolist() == pytest.approx([0.6, 0.55 + 0.095, 0.5 + 0.095, 0.52 + 0.052])
     unlent = floats(0.6, 0.55, 0.5, -np.inf)
-    assert best_lending(unlent, times, 2, groups, 0.0).tolist() == [0, 1]
+    assert best_rows_of_groups(unlent, times, 2, groups, 0.0).tolist() == [0, 1]
     assert unlent.tolist() == pytest.approx([0.6, 0.55, 0.5, -np.inf])
 
 

@@ -200,7 +200,7 @@ def test_one_that_sent_nothing_leads_to_its_schedule(
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != SOURCE])
 def test_it_is_in_the_persons_language(app: Flask, language: str) -> None:
     run = ScheduleRun(status="done", is_late=True, message_id=5)
-    schedule = Schedule(schedule_id=3, title="My week", is_paused=True, paused_why="x")
+    schedule = Schedule(schedule_id=3, title="My week", is_active=False, paused_why="x")
     with app.app_context():
         for run.status in ("done", "failed"):
             english = mails._texts(run, schedule, None)
@@ -346,7 +346,7 @@ def test_the_form_asks_only_where_mail_is_sent(client: ApiClient, user: Person, 
     browser = login(user)
     page = browser.get(f"/schedules/{made['schedule_id']}").text
     assert "E-mail me" not in page
-    form = {"csrf_token": csrf_token(page), "content": "Water", "repeat": "daily", "starts_at": "2036-01-01T10:00"}
+    form = {"csrf_token": csrf_token(page), "prompt": "Water", "repeat": "daily", "at": "2036-01-01T10:00"}
     assert browser.post(f"/schedules/{made['schedule_id']}", data=form).status_code == 303
     (row,) = client.get("/api/schedules").json["schedules"]
     assert row["sends_mail"] is True, "the form did not ask"
@@ -360,7 +360,7 @@ def test_the_form_stores_what_was_chosen(
     page = browser.get("/schedules/new").text
     assert "E-mail me when it has run" in page and "once your address is confirmed" in page
     assert 'name="sends_mail" value="1" checked' not in page
-    form = {"csrf_token": csrf_token(page), "content": "Water", "repeat": "daily", "starts_at": "2036-01-01T10:00"}
+    form = {"csrf_token": csrf_token(page), "prompt": "Water", "repeat": "daily", "at": "2036-01-01T10:00"}
     assert browser.post("/schedules/new", data={**form, "sends_mail": "1"}).status_code == 303
     (row,) = client.get("/api/schedules").json["schedules"]
     assert row["sends_mail"] is True

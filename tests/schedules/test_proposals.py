@@ -35,9 +35,9 @@ def test_it_is_shown_and_made_with_one_click(
     place = f"/c/{reply['conversation_id']}"
     page = browser.get(place).text
     assert "Schedule this?" in page and "Call the clinic" in page
-    form = {"content": "Call the clinic", "starts_at": CALL["at"], "repeat": "once", "zone": "Europe/Lisbon"}
+    form = {"prompt": "Call the clinic", "at": CALL["at"], "repeat": "once", "timezone": "Europe/Lisbon"}
     assert all(f'name="{name}" value="{value}"' in page for name, value in form.items())
-    change = "/schedules/new?content" + page.partition("/schedules/new?content")[2].partition('"')[0]
+    change = "/schedules/new?prompt" + page.partition("/schedules/new?prompt")[2].partition('"')[0]
     prefilled = browser.get(html.unescape(change)).text
     assert "Call the clinic" in prefilled and 'value="2036-12-03T09:00"' in prefilled
     sent = {**form, "csrf_token": csrf_token(page)}
@@ -47,7 +47,7 @@ def test_it_is_shown_and_made_with_one_click(
     assert (made["at"], made["timezone"]) == ("2036-12-03T09:00:00.000000Z", "Europe/Lisbon")
     page = browser.get(place).text
     assert "Scheduled: Call the clinic" in page and "Schedule this?" not in page
-    late = browser.post("/schedules/new", data={**sent, "starts_at": "2020-01-01T10:00"}, headers={"HX-Request": "1"})
+    late = browser.post("/schedules/new", data={**sent, "at": "2020-01-01T10:00"}, headers={"HX-Request": "1"})
     assert late.status_code == 422 and "has passed" in late.text
 
 
@@ -71,7 +71,7 @@ def test_a_time_with_a_zone_becomes_the_persons_own(client: ApiClient, model: Se
     client.put("/api/account", json={"settings": {"timezone": "Asia/Tokyo"}})
     schedule = proposed(client, model, at="2036-12-03T09:00:00Z", repeat="weekly")["output"]["schedule"]
     assert schedule == {
-        "content": "Call the clinic", "starts_at": "2036-12-03T18:00", "zone": "Asia/Tokyo", "repeat": "weekly",
+        "prompt": "Call the clinic", "at": "2036-12-03T18:00", "timezone": "Asia/Tokyo", "repeat": "weekly",
     }  # fmt: skip
 
 
@@ -80,11 +80,20 @@ def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: F
         {"tool_name": "propose_schedule"},
         {"tool_name": "propose_schedule", "output": "proposed"},
         {"tool_name": "propose_schedule", "output": {"status": "proposed"}},
-        {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": {"content": ""}}},
-        {"tool_name": "other", "output": {"status": "proposed", "schedule": {"content": "x", "starts_at": CALL["at"]}}},
+        {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": {"prompt": ""}}},
+        {"tool_name": "other", "output": {"status": "proposed", "schedule": {"prompt": "x", "at": CALL["at"]}}},
     ]
     with app.app_context():
         assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)
+
+
+def test_one_that_was_stored_in_earlier_words_can_still_be_made(app: Flask, user: Person) -> None:
+    earlier = {"content": "once", "starts_at": CALL["at"], "zone": "Asia/Tokyo", "repeat": "once"}
+    call = {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": earlier}}
+    with app.app_context():
+        (found,) = service.proposed_by(user.user_id, [call])
+    assert found.form == {"prompt": "once", "at": CALL["at"], "timezone": "Asia/Tokyo", "repeat": "once"}
+    assert found.at.isoformat() == "2036-12-03T00:00:00+00:00"
 
 
 def test_what_a_schedule_says_of_its_person_can_be_remembered(

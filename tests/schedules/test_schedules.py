@@ -43,8 +43,8 @@ def make_due(app: Flask, schedule_id: int, ago: timedelta = timedelta(minutes=1)
     """Let a daily schedule have been due some time ago."""
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, schedule_id)
-        row.rule, row.zone = "FREQ=DAILY", "UTC"
-        row.starts_at = (now() - ago).replace(tzinfo=None)
+        row.rrule, row.timezone = "FREQ=DAILY", "UTC"
+        row.at = (now() - ago).replace(tzinfo=None)
         row.next_at = now() - ago
 
 
@@ -219,7 +219,7 @@ def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callab
     made = make(client, rrule=None)
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, made["schedule_id"])
-        row.starts_at, row.next_at = PAST, now() - timedelta(seconds=1)
+        row.at, row.next_at = PAST, now() - timedelta(seconds=1)
     assert claim(app) == 1
     run_jobs()
     assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] is None
@@ -234,7 +234,7 @@ def test_neither_paused_nor_closed_accounts_are_due(app: Flask, client: ApiClien
     assert claim(app) == 0
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, made["schedule_id"])
-        row.is_paused = False
+        row.is_active = True
         row.next_at = now() - timedelta(minutes=1)
 
         db.session.get_one(User, user.user_id).is_active = False
@@ -318,7 +318,7 @@ def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app: Flask, clie
     for schedule_id in (lost, other):
         make_due(app, schedule_id)
     with app.app_context(), write_transaction():
-        db.session.get_one(Schedule, lost).zone = "Nowhere/Land"
+        db.session.get_one(Schedule, lost).timezone = "Nowhere/Land"
     assert claim(app) == 2 and claim(app) == 0
     assert stored(app, lost).next_at is None and stored(app, other).next_at is not None
 
@@ -400,7 +400,7 @@ def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -
 def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: Callable) -> None:
     browser = login(user)
     assert "No schedules yet" in browser.get("/schedules").text
-    page = browser.get("/schedules/new?content=Water the plants").text
+    page = browser.get("/schedules/new?prompt=Water the plants").text
     assert "Water the plants" in page
     talk = client.post("/api/conversations", json={}).json["conversation_id"]
     client.post(f"/api/conversations/{talk}/messages", json={"content": "What is in the news?"})
@@ -412,15 +412,17 @@ def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: 
     assert "What is in the news?" in browser.get(entry).text
     assert browser.get("/schedules/new?conversation_id=99999").status_code == 404
     assert login(make_user()).get(entry).status_code == 404
-    form = {"csrf_token": csrf_token(page), "content": "Water the plants", "repeat": "weekly"}
-    wrong = browser.post("/schedules/new", data={**form, "starts_at": "2020-01-01T10:00", "repeat": "once"})
+    form = {"csrf_token": csrf_token(page), "prompt": "Water the plants", "repeat": "weekly"}
+    wrong = browser.post("/schedules/new", data={**form, "at": "2020-01-01T10:00", "repeat": "once"})
     assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text
-    assert browser.post("/schedules/new", data={**form, "starts_at": "2036-01-01T10:00", "zone": ""}).status_code == 303
+    empty = browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "repeat": "custom", "rrule": " "})
+    assert empty.status_code == 422 and "The rule is empty." in empty.text
+    assert browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "timezone": ""}).status_code == 303
     page = browser.get("/schedules").text
     assert "Water the plants" in page and "Every week" in page
     (row,) = client.get("/api/schedules").json["schedules"]
     place = f"/schedules/{row['schedule_id']}"
-    saved = {**form, "starts_at": "2036-01-31T10:00", "repeat": "monthly", "title": "Plants", "zone": "UTC"}
+    saved = {**form, "at": "2036-01-31T10:00", "repeat": "monthly", "title": "Plants", "timezone": "UTC"}
     assert browser.post(place, data=saved).status_code == 303
     assert 'value="monthly" selected' in browser.get(place).text
     for deed in ("pause", "resume", "run", "delete"):

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.text.quotes import Span
-from webapp.text.sentences import clauses_of, is_question, sentence_around, sentences_of
+from webapp.text.sentences import clauses_of, is_question, sentence_around, sentences_of, whole_sentences_end
 
 
 def texts(message):
@@ -65,3 +65,19 @@ def test_sentences_are_in_order_and_leave_out_only_white_space(message):
 @given(st.text(max_size=200))
 def test_clauses_cover_a_text(message):
     assert "".join(message[a:b] for a, b in clauses_of(message)) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Hello there. And th", "Hello there."),
+        ("Hello there.", "Hello there."),
+        ('He said "yes." Then', 'He said "yes."'),
+        ("你好。再", "你好。"),
+        ("a line\nand a ha", "a line"),
+        ("It costs 3.5 or so", ""),
+        ("Once. " + "word " * 2_000, "Once."),
+    ],
+)
+def test_where_a_text_that_is_cut_off_was_last_complete(text: str, kept: str) -> None:
+    assert text[: whole_sentences_end(text)] == kept

@@ -97,7 +97,7 @@ def test_vocabulary_forgets_unused_terms() -> None:
 def test_words_inside_others_are_found(text: str, word: str, found: bool) -> None:
     vocabulary = Vocabulary()
     vocabulary.number(["Something else entirely"])
-    assert vocabulary.containing(word) == []
+    assert vocabulary.find_compounds(word) == []
     (numbers,) = vocabulary.number([text])
-    inside = vocabulary.containing(word)
+    inside = vocabulary.find_compounds(word)
     assert bool(inside) is found and set(inside) <= set(numbers.tolist())

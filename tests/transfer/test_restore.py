@@ -44,8 +44,8 @@ from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
-from webapp.schedules.schemas import NewSchedule, ScheduleChanges
-from webapp.schedules.service import change_schedule, create_schedule
+from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
+from webapp.schedules.service import FORMER_NAMES, change_schedule, create_schedule
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -178,8 +178,8 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
         folder = Folder(user_id=user_id, name="Garden")
         space = create_space(user_id, NewSpace(kind="project", name="Hive", instructions="Be brief."))
         db.session.add_all([folder, SavedPrompt(user_id=user_id, name="Plan", content="Plan a {{day}}.")])
-        watering = NewSchedule(content="Water the plants", repeat="weekly", starts_at=SOON, zone="UTC")
-        create_schedule(user_id, watering).is_paused = True  # as it is after a restore
+        watering = ScheduleFields(prompt="Water the plants", repeat="weekly", at=SOON, timezone="UTC")
+        create_schedule(user_id, watering).is_active = False  # as it is after a restore
         db.session.flush()
         add_document(user_id, space.space_id, NewDocument(title="Notes", content="Bees dance. " * 50))
         first: Memory | None = None
@@ -536,12 +536,27 @@ def test_schedules_come_back_paused_and_stay_once_resumed(app, make_user):
         furnish(person.user_id, [["One"]], ["Tea"])
         row = restored(other.user_id, exported(person.user_id))
         (schedule,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
-        assert (schedule.rule, schedule.starts_at, schedule.is_paused) == ("FREQ=WEEKLY", SOON, True)
+        assert (schedule.rrule, schedule.at, schedule.is_active) == ("FREQ=WEEKLY", SOON, False)
         with write_transaction():
-            change_schedule(other.user_id, schedule.schedule_id, ScheduleChanges(is_paused=False))
+            change_schedule(other.user_id, schedule.schedule_id, ScheduleEdit(is_active=True))
         with write_transaction():
             assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
         assert db.session.query(Schedule).filter_by(user_id=other.user_id).count() == 1
+
+
+def test_schedules_of_an_earlier_export_come_back(app, make_user):
+    def earlier(line: dict[str, Any]) -> dict[str, Any]:
+        for old, new in FORMER_NAMES.items():
+            line[old] = line.pop(new)
+        return line | {"is_paused": not line.pop("is_active")}
+
+    person, other = make_user(), make_user(name="Other")
+    with app.app_context():
+        furnish(person.user_id, [["One"]], ["Tea"])
+        restored(other.user_id, changed(exported(person.user_id), "schedules.jsonl", earlier))
+        (row,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
+        assert (row.prompt, row.rrule, row.at, row.timezone) == ("Water the plants", "FREQ=WEEKLY", SOON, "UTC")
+        assert not row.is_active
 
 
 def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from webapp.accounts import deletion, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
@@ -194,16 +196,26 @@ def update_user(path: UserPath, body: UserChanges) -> ViewResult:
 @admin_only
 def get_site() -> ViewResult:
     """The settings of the site."""
-    return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
+    return _site()
 
 
 @blueprint.put("/site", responses={200: SiteOut})
 @admin_only
 def update_site(body: SiteChanges) -> ViewResult:
-    """Open or close registration."""
-    service.set_registration_open(body.registration_open)
+    """Open or close registration, or set how many schedules each person may have."""
+    if body.registration_open is not None:
+        service.set_registration_open(body.registration_open)
+    if "schedules_per_person" in body.model_fields_set:
+        site.set_setting(site.SCHEDULES_PER_PERSON, body.schedules_per_person)
     db.session.commit()
-    return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
+    return _site()
+
+
+def _site() -> dict[str, Any]:
+    return SiteOut(
+        registration_open=site.registration_is_open(),
+        schedules_per_person=site.get_setting(site.SCHEDULES_PER_PERSON),
+    ).model_dump(mode="json")
 
 
 def _password_attempt() -> int:

@@ -61,6 +61,10 @@ class UserSettings(BaseModel):
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
     )
 
+    dismissed_arrivals: dict[str, int] = Field(
+        {}, description="What is not said again under “Since last time”: by kind, the newest of then."
+    )
+
     @property
     def document_language(self) -> str:
         """The language of files created for the user without a browser to ask for one."""

@@ -13,6 +13,7 @@ from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
+from webapp.accounts.site import MOST_SCHEDULES
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Flag, Id, Instant, Line, Whole
 
@@ -264,9 +265,15 @@ class SiteOut(BaseModel):
     """The settings of the site."""
 
     registration_open: bool
+    schedules_per_person: int | None = Field(
+        description="How many schedules each person may have; null for as many as the server is configured for."
+    )
 
 
 class SiteChanges(Request):
-    """Settings of the site to change."""
+    """Settings of the site to change; what is left out stays."""
 
-    registration_open: Flag
+    registration_open: Flag | None = None
+    schedules_per_person: Annotated[Whole, Field(ge=0, le=MOST_SCHEDULES)] | None = Field(
+        None, description="Null for as many as the server is configured for."
+    )

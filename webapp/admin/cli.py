@@ -18,7 +18,7 @@ from webapp.admin.doctor.checks import ALL, look_at
 from webapp.admin.doctor.findings import in_lines, is_sound
 from webapp.admin.doctor.proxy import proxy
 from webapp.db.base import db
-from webapp.db.engine import database_address
+from webapp.db.engine import public_url
 
 backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
@@ -52,7 +52,7 @@ def create(file: Path, empty: bool) -> None:
     with _sentences():
         manifest = make_backup(file, may_be_empty=empty)
         note_backup()
-    click.echo(f"Read {database_address(db.engine)}.")
+    click.echo(f"Read {public_url(db.engine)}.")
     _tell(manifest)
     click.echo(
         f"{file} contains what people wrote and, unless SECRET_KEY is set, the key: keep it where only you can read it."
@@ -81,7 +81,7 @@ def restore_backup(file: Path) -> None:
                 "TOMBSTONE_KEYS.",
                 err=True,
             )
-    click.echo(f"Restored into {database_address(db.engine)}. Empty a Redis that was used with other data, then start.")
+    click.echo(f"Restored into {public_url(db.engine)}. Empty a Redis that was used with other data, then start.")
 
 
 def _tell(manifest: Manifest) -> None:

@@ -26,7 +26,7 @@ SERIES = ("good", "bad")
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatingRow:
     """The ratings of replies of one model with one version of the prompt, and the bar that shows them."""
 
     model: str | None
@@ -50,7 +50,7 @@ def index() -> ViewResult:
     answer = render_template(
         "admin/feedback.html",
         counts=counts,
-        days=days_pictured(counts, today),
+        days=daily_columns(counts, today),
         ends=(today - timedelta(days=DAYS - 1), today),
         rated=by_model(counts),
         readable=page.items,
@@ -65,7 +65,7 @@ def index() -> ViewResult:
 index.writes = True  # type: ignore[attr-defined]  # every look is recorded
 
 
-def days_pictured(counts: Sequence[Count], today: date) -> Columns:
+def daily_columns(counts: Sequence[Count], today: date) -> Columns:
     """Good and bad ratings of each of the last days, those without any included."""
     days = [(today - timedelta(days=number)).isoformat() for number in reversed(range(DAYS))]
     found: dict[str, list[int]] = {day: [0, 0] for day in days}
@@ -76,12 +76,12 @@ def days_pictured(counts: Sequence[Count], today: date) -> Columns:
     return stacked_columns(days, list(found.values()), SERIES)
 
 
-def by_model(counts: Sequence[Count]) -> list[Rated]:
+def by_model(counts: Sequence[Count]) -> list[RatingRow]:
     """Ratings by model and prompt version, those with the most first; each bar stands beside the longest."""
     found: dict[tuple[str | None, str | None], list[int]] = defaultdict(lambda: [0, 0])
     for line in counts:
         found[line.model, line.prompt_version][0] += line.up
         found[line.model, line.prompt_version][1] += line.down
     most = max(map(sum, found.values()), default=0)
-    rated = [Rated(*key, up, down, stacked((up, down), SERIES, most)) for key, (up, down) in found.items()]
+    rated = [RatingRow(*key, up, down, stacked((up, down), SERIES, most)) for key, (up, down) in found.items()]
     return sorted(rated, key=lambda line: (-line.up - line.down, line.model or "", line.prompt_version or ""))

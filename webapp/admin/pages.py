@@ -174,7 +174,7 @@ def _render_users(*, partial: bool = False, **more: Any) -> str:
 
 
 def _render_user(user: User, **more: Any) -> str:
-    shown: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.holdings(user.user_id)}
+    shown: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_holdings(user.user_id)}
     return render_template("admin/user.html", **{**shown, **more})
 
 

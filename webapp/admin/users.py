@@ -53,7 +53,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     return email
 
 
-def holdings(user_id: int) -> dict[str, int]:
+def count_holdings(user_id: int) -> dict[str, int]:
     """Return how many conversations and usable tokens a user has."""
     conversations = select(func.count()).select_from(Conversation).where(Conversation.user_id == user_id)
     return {

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode
+from collections.abc import Mapping
 
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
-from webapp.arrivals.service import arrivals_of
+from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.preferences import UserSettings
+from webapp.accounts.service import user_settings
+from webapp.arrivals import service
+from webapp.db.base import db
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
 
 blueprint = Blueprint("arrivals", __name__, url_prefix="/arrivals")
 
-COOKIE = "arrivals"
-COOKIE_SECONDS = 365 * 24 * 3_600
 KINDS = ("schedule", "review", "shared")
 
 
@@ -24,29 +25,22 @@ def row() -> ViewResult:
     """Return the row; nothing if nothing came."""
     if not wants_partial():
         return redirect(url_for("conversations_pages.new"), 303)
-    return render_template("arrivals/_row.html", arrivals=arrivals_of(current_user_id(), dismissed()))
+    identity = current_identity()
+    return _row(UserSettings.of(identity.settings if identity else None).dismissed_arrivals)
 
 
 @blueprint.post("/dismiss")
 @login_required
 def dismiss() -> ViewResult:
-    """Say no more of what came up to now of one kind; this browser remembers it."""
+    """Say no more of what came up to now of one kind, on any device."""
     kind, newest = request.form.get("kind", ""), parse_id(request.form.get("newest", ""))
-    known = dismissed()
     if kind in KINDS and newest:
-        known[kind] = max(newest, known.get(kind, 0))
+        service.dismiss(current_user_id(), kind, newest)
+        db.session.commit()
     if wants_partial():
-        answer = make_response(render_template("arrivals/_row.html", arrivals=arrivals_of(current_user_id(), known)))
-    else:
-        answer = make_response(redirect(url_for("conversations_pages.new"), 303))
-    value = urlencode({"user": current_user_id(), **known})
-    answer.set_cookie(COOKIE, value, max_age=COOKIE_SECONDS, samesite="Lax", httponly=True)
-    return answer
+        return _row(user_settings(current_user_id()).dismissed_arrivals)
+    return redirect(url_for("conversations_pages.new"), 303)
 
 
-def dismissed() -> dict[str, int]:
-    """Return what this browser's user has dismissed: by kind, the newest of then."""
-    value = dict(parse_qsl(request.cookies.get(COOKIE, "")[:200]))
-    if parse_id(value.get("user", "")) != current_user_id():
-        return {}
-    return {kind: number for kind in KINDS if (number := parse_id(value.get(kind, "")))}
+def _row(dismissed: Mapping[str, int]) -> str:
+    return render_template("arrivals/_row.html", arrivals=service.arrivals_of(current_user_id(), dismissed))

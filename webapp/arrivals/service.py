@@ -8,8 +8,10 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
+from webapp.accounts.models import User
+from webapp.accounts.preferences import UserSettings
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now
+from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
 from webapp.memories.service import readable, visible
 from webapp.schedules.models import Schedule, ScheduleRun
@@ -30,6 +32,18 @@ class Arrival:
     title: str = ""
     conversation_id: int | None = None
     space_id: int | None = None
+
+
+def dismiss(user_id: int, kind: str, newest: int) -> None:
+    """Say no more, on any device, of what came up to `newest` of one kind. Raises NotFound."""
+    user = get_or_raise(User, user_id, lock=True, fresh=True)
+    settings = UserSettings.of(user.settings)
+    settings.dismissed_arrivals = {
+        **settings.dismissed_arrivals,
+        kind: max(newest, settings.dismissed_arrivals.get(kind, 0)),
+    }
+    user.settings = settings.model_dump(mode="json")
+    db.session.flush()
 
 
 def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:

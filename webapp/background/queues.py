@@ -1,8 +1,8 @@
 """Enqueueing from the application: now, or after the current transaction has been committed.
 
 Web code names a job and gives it ids; `jobs/` holds the functions. A job that could not be enqueued (Redis away,
-process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database, and asks for it soon after a success, ever more rarely
-while it keeps failing on its own.
+process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database, and asks for
+it soon after a success, ever more rarely while it keeps failing on its own.
 """
 
 from __future__ import annotations

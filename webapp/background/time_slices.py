@@ -75,6 +75,6 @@ def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, store
     return None
 
 
-def are_unfinished() -> bool:
+def has_unfinished_work() -> bool:
     """Return whether this process is in the middle of any work that another one would have to begin anew."""
     return bool(_unfinished)

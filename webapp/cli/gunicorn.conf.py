@@ -146,8 +146,6 @@ def post_worker_init(worker: Any) -> None:
     runner.start()
     chat.keeping_up.start()
     keep_flushing(worker.wsgi.extensions["redis"])
-    if traces := worker.wsgi.extensions.get("traces"):
-        traces.keep_sending()
 
     def finish() -> None:
         worker.wsgi.extensions["end_event_streams"]()

@@ -91,12 +91,12 @@ def _repeating(step: Callable[..., Any]) -> Callable[..., Any]:
         if request.mimetype not in _REPEATABLE:
             return step(*args)
         g.commits_begun = g.commits_done = 0
-        return repeat_on_conflict(lambda: step(*args), _came_to_nothing, WITHIN_SECONDS)
+        return repeat_on_conflict(lambda: step(*args), _is_repeatable, WITHIN_SECONDS)
 
     return repeated
 
 
-def _came_to_nothing(error: BaseException) -> bool:
+def _is_repeatable(error: BaseException) -> bool:
     g.pop("idempotency", None)
     if is_conflict(error):
         return not g.commits_done

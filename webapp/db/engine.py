@@ -166,7 +166,7 @@ def database_file(engine: Engine) -> Path | None:
     return Path(path)
 
 
-def database_address(engine: Engine) -> str:
+def public_url(engine: Engine) -> str:
     """Return which database is used, without its password."""
     query = {name: place for name, place in engine.url.query.items() if name == "unix_socket"}
     return engine.url.set(query=query).render_as_string()

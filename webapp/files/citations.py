@@ -1,4 +1,4 @@
-"""Turns pages that a reply names into links to them, with the words it quotes, and the form of pages in a prompt; pure."""
+"""Turns pages that a reply names into links to them, with the words it quotes; the form of pages in a prompt; pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
-from webapp.files.uploads import drop_unnamed, keep_after_commit, take_content
+from webapp.files.uploads import drop_orphan, keep_after_commit, take_content
 from webapp.i18n.marks import say
 from webapp.spaces import documents
 from webapp.spaces.chunks import PAGE_END
@@ -136,4 +136,4 @@ def _add(
 def _originals_left(_sender: object, *, digests: Sequence[str]) -> None:
     """Delete the bytes with the last row that names them."""
     for digest in digests:
-        drop_unnamed(digest)
+        drop_orphan(digest)

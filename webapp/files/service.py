@@ -14,7 +14,7 @@ from webapp.files import pictures
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
-from webapp.files.uploads import drop_unnamed
+from webapp.files.uploads import drop_orphan
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
@@ -79,7 +79,7 @@ def delete_file(user_id: int, file_id: int) -> None:
     digest = row.digest
     db.session.delete(row)
     db.session.flush()
-    drop_unnamed(digest)
+    drop_orphan(digest)
 
 
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
     digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()
     db.session.execute(delete(File).where(File.user_id == user_id))
     for digest in digests:
-        drop_unnamed(digest)
+        drop_orphan(digest)
 
 
 def _owned(user_id: int) -> Select[File]:

@@ -128,7 +128,7 @@ def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
     after_commit(lambda: _keep_again(digest, opened))
 
 
-def drop_unnamed(digest: str) -> None:
+def drop_orphan(digest: str) -> None:
     """Delete the bytes after the commit if no file names them."""
     if not is_named(digest):
         after_commit(lambda: _drop(digest))

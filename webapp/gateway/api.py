@@ -47,7 +47,7 @@ def list_models() -> ViewResult:
 @login_required
 def get_model(name: str) -> ViewResult:
     """One of them."""
-    service.model_named(wire.split_model(name)[0])
+    service.find_model_id(wire.split_model(name)[0])
     return _model(name)
 
 

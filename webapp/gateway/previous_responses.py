@@ -142,7 +142,7 @@ def _ask(
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
-    if again is None and not results and (found := threads.find_asked(user_id, _mark(user_id, reply, asked))):
+    if again is None and not results and (found := threads.find_question(user_id, _mark(user_id, reply, asked))):
         branch, last = found
         return go_on(user_id, asked, wish, branch, pictures, *last)
     if again is None:

@@ -92,7 +92,7 @@ def wish(model: str, conversation_id: int | None = None) -> Wish:
     Invalid, NotFound.
     """
     name, chosen = wire.split_model(model)
-    wishes: dict[str, Any] = {"model": service.model_named(name)}
+    wishes: dict[str, Any] = {"model": service.find_model_id(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
         if given := request.headers.get(header, "").strip():
             wishes[field] = parse_id(given)

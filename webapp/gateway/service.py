@@ -78,7 +78,7 @@ class LaunchableReply:
     """Whether the question was added to the conversation, rather than being there already."""
 
 
-def model_named(name: str) -> str | None:
+def find_model_id(name: str) -> str | None:
     """The id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
     if name == HOME_ID:
         return None
@@ -196,7 +196,7 @@ def _begin(user_id: int, asked: GatewayRequest, wish: Wish, pictures: Mapping[in
         again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
         if again is not None:
             return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
-    elsewhere = threads.find_asked(user_id, fingerprint(wish.seed, asked.lines))
+    elsewhere = threads.find_question(user_id, fingerprint(wish.seed, asked.lines))
     if elsewhere is not None:
         place, last = elsewhere
         return go_on(user_id, asked, wish, place, pictures, *last)

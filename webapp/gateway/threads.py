@@ -57,7 +57,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
     return None
 
 
-def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
+def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
     """Return where this very question was asked before, after this very history: the conversation, locked, with the
     id and status of the reply it still ends with. None for a new question, or if the conversation has gone on.
     """

@@ -25,7 +25,7 @@ Chosen = Callable[[], str]
 """Returns the language set in the account of the person asking; empty if it is left to the browser."""
 
 
-def init_speaking(app: Flask, chosen: Chosen) -> None:
+def init_request_language(app: Flask, chosen: Chosen) -> None:
     """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
 
     def select() -> str:

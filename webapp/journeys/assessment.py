@@ -28,7 +28,7 @@ from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.replacements import find_replaced
 from webapp.journeys.report_job import owe_reports
 from webapp.journeys.reports import report_due
-from webapp.memories.learning.extra_questions import Guided, PointKey
+from webapp.memories.learning.extra_questions import GuidePoints, PointKey
 from webapp.memories.learning.journey_points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
 
@@ -37,14 +37,14 @@ log = logging.getLogger(__name__)
 KNOWN_SHOWN = 8
 
 
-def open_points(conversation: Conversation) -> Guided:
+def open_points(conversation: Conversation) -> GuidePoints:
     """The points the next call has to look at, with what is known about them: those still open first.
 
     Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
     all of them if what was said touches no point at all, since it may take something back.
     """
     if conversation.journey_id is None:
-        return Guided()
+        return GuidePoints()
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     still_open = [item for item in view.points if not item.is_settled]
     settled = [item for item in view.points if item.is_settled]
@@ -56,7 +56,7 @@ def open_points(conversation: Conversation) -> Guided:
         if touched or any(_touches(unread, item) for item in still_open):
             settled = touched
     looked_at = [*still_open, *settled]
-    return Guided(
+    return GuidePoints(
         keys=tuple(item.point.point_id for item in looked_at),
         points=tuple(
             OpenPoint(

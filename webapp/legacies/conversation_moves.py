@@ -15,7 +15,7 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import key_holder
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.withdrawal import hold_reached, withdraw
+from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
@@ -72,7 +72,7 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
     would go along and that is not confirmed."""
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
     if shared:
-        hold_reached(conversation.user_id, shared)
+        lock_withdrawal(conversation.user_id, shared)
     versions.hold(conversation.user_id)
     move = _plan(conversation, to)
     if move.withdrawn and not confirmed:
@@ -104,6 +104,6 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
     changes.note(conversation.user_id, Change("conversation", conversation.conversation_id))
 
 
-def init_moving() -> None:
+def init_conversation_moves() -> None:
     """React to conversations that are moved."""
     conversation_moved.connect(_moved)

@@ -52,14 +52,14 @@ class Batch:
     more: bool
 
     @property
-    def is_telling(self) -> bool:
+    def has_statements(self) -> bool:
         """Return whether the user says anything that could be a fact."""
         return any(
             item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.messages
         )
 
 
-def init_legacy_reading(app: Flask) -> None:
+def init_legacy_extraction(app: Flask) -> None:
     """Let "Extract memories" read conversations of legacies."""
     init_subjects(app, SubjectReader(lambda conversation: legacy_of(conversation) is not None, read_facts))
 
@@ -90,7 +90,7 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
         if on_start is not None:
             on_start()
             on_start = None
-        if not batch.is_telling:
+        if not batch.has_statements:
             return Result(read=True, more=batch.more, through=batch.ids[-1])
         try:
             items, through = _ask(batch)

@@ -12,7 +12,7 @@ from webapp.i18n.marks import say_n
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.withdrawal import Reach, hold_reached, reach_of, withdraw
+from webapp.memories.store.withdrawal import Reach, lock_withdrawal, reach_of, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
@@ -83,7 +83,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     mine = Memory.user_id == user_id, Memory.space_id == space_id
     shared = db.session.scalars(select(Memory.memory_id).where(*mine, IS_SHARED)).all()
     if shared:
-        hold_reached(user_id, shared)
+        lock_withdrawal(user_id, shared)
     versions.hold(user_id)
     db.session.execute(
         update(ConversationChunk)
@@ -117,12 +117,12 @@ def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
     """The account leaves all its spaces."""
     hold_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
-    hold_reached(user_id, db.session.scalars(shared).all())
+    lock_withdrawal(user_id, db.session.scalars(shared).all())
     reach = reach_of(leave_all(user_id))
     return {"replies_of_others": reach.replies, "quoted_by_others": reach.quoted}
 
 
-def init_ending() -> None:
+def init_membership_end() -> None:
     """React to memberships that end and accounts that are deleted."""
     consequences_asked.connect(_consequence_texts)
     membership_ends.connect(_ends)

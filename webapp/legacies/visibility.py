@@ -18,7 +18,7 @@ from webapp.db.base import db
 from webapp.db.index_hints import batches_to_change
 from webapp.memories.models import Memory
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
-from webapp.memories.rules.tombstones import is_telling
+from webapp.memories.rules.tombstones import has_statements
 from webapp.memories.store.copies import (
     replace_copies,
     replies_stripped,
@@ -104,7 +104,7 @@ def _take_from(
     what was derived from replies is left to the receivers of the signals."""
     if not texts:
         return Reach()
-    statements, exact = ForgottenStatements(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
+    statements, exact = ForgottenStatements(texts), sorted(filter(has_statements, texts), key=len, reverse=True)
     changed, quoted = [], 0
     for row in _finished(conversation_ids):
         if row.role == "user":

@@ -83,7 +83,7 @@ class CompletionClient:
         """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
 
         `shown` is the JSON schema given to the model if it says more than `schema` does, such as which numbers exist.
-        An answer cut off at `max_tokens` raises `CutOff` with what has arrived.
+        An answer cut off at `max_tokens` raises `CutOffAnswer` with what has arrived.
 
         Tries JSON schema, JSON mode and plain text until the server accepts one, and remembers which. An answer that
         cannot be read is sent back once with what is wrong with it; then `MalformedOutput` is raised, never half-parsed

@@ -13,10 +13,9 @@ from webapp.audit.actions import Action
 from webapp.audit.service import record
 from webapp.errors import Forbidden
 from webapp.mcp_server import access, schemas
-from webapp.schedules import contract, service
-from webapp.schedules.contract import ScheduleEdit, ScheduleFields, ScheduleOut
+from webapp.schedules import service
 from webapp.schedules.models import Schedule
-from webapp.schedules.schemas import RunOut
+from webapp.schedules.schemas import RunOut, ScheduleEdit, ScheduleFields, ScheduleOut
 
 
 def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
 def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
     """Make a schedule that ends with this token. Raises as the service, and Forbidden."""
     _require("create_schedule")
-    row = contract.create(user_id, args, token_id=require_identity().token_id)
+    row = service.create_schedule(user_id, args, token_id=require_identity().token_id)
     _note(user_id, row.schedule_id)
     return {"schedule": _out(row)}
 
@@ -68,7 +67,7 @@ def _require(tool: str) -> None:
 
 def _change(user_id: int, schedule_id: int, *, is_active: bool) -> dict[str, Any]:
     changes, token_id = ScheduleEdit(is_active=is_active), require_identity().token_id
-    row = contract.change(user_id, schedule_id, changes, token_id=token_id)
+    row = service.change_schedule(user_id, schedule_id, changes, token_id=token_id)
     _note(user_id, schedule_id)
     return {"schedule": _out(row)}
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.validation import Id, Line, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
-from webapp.schedules.contract import ScheduleFields
+from webapp.schedules.schemas import ScheduleFields
 
 
 class Arguments(BaseModel):

@@ -24,7 +24,7 @@ from webapp.memories.rules.user_decisions import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.withdrawal import hold_reached, withdraw
+from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.versions import touch
 
@@ -172,7 +172,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     """
     given = changes.model_dump(exclude_unset=True)
     if {"space_id", "visibility"} & given.keys():
-        hold_reached(user_id, [memory_id])
+        lock_withdrawal(user_id, [memory_id])
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):

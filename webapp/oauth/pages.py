@@ -43,7 +43,7 @@ def ask() -> ViewResult:
 
 def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, str] | None = None) -> Response:
     """The consent form; after a mistake, as it was filled in."""
-    wanted = service.most_wanted(scope)
+    wanted = service.widest_scope(scope)
     offered = "mcp_read" if wanted == "mcp_read" else "mcp"
     to = clients.redirect_label(redirect_uri)
     ticked = request.form.getlist("spaces") if errors else [str(PERSONAL)]

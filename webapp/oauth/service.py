@@ -41,7 +41,7 @@ class IssuedTokens:
     scope: str
 
 
-def most_wanted(scope: str | None) -> Scope:
+def widest_scope(scope: str | None) -> Scope:
     """The most that a program asks for; if it does not say, to read and propose."""
     wanted = [one for one in ACCESS if one in (scope or "").split()]
     return wanted[-1] if wanted else "mcp"

@@ -72,7 +72,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "text": "You are a curiosity coach. Context: Conversation memory not available.",
         "placeholders": ["{{CONVERSATION_MEMORY__main_topics__action}}"],
     },
-    "SiteChanges": {"registration_open": False},
+    "SiteChanges": {"registration_open": False, "schedules_per_person": 20},
     "TaskQueued": {"job_id": "0d6b6f1c-bb1c-4f7d-8d3c-5be4d1f4c2aa"},
     "TaskState": {
         "job_id": "0d6b6f1c-bb1c-4f7d-8d3c-5be4d1f4c2aa",

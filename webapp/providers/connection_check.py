@@ -1,4 +1,4 @@
-"""Tests a connection: what its server and a model on it can do, and why something fails, for the person who set it up."""
+"""Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
 from __future__ import annotations
 

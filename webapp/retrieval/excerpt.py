@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from webapp.retrieval.weights import CORE
 from webapp.text.message_pieces import pieces_of
+from webapp.text.sentences import sentences_of
 from webapp.text.words import stems, words
 
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
-_SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+|[。！？]|\n)\s*")
 _BLOCK_MARK = re.compile(r"^[ \t]*(?:```\w*[ \t]*$|(?:#{1,6}[ \t]+|>[ \t]?)+)", re.MULTILINE)
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{0,300}?\S)\1")
 _ELLIPSIS = "…"
@@ -95,11 +95,10 @@ def _best_start(text: str, found: list[tuple[int, int, str]], length: int) -> in
     if not found:
         return 0
     near = max(0, start - length // 4)
-    sentences = [m.end() for m in _SENTENCE_START.finditer(text, near, start) if m.end() <= start]
     if near == 0:
         return 0
-    if sentences:
-        return sentences[0]
+    if len(sentences := sentences_of(text[near : start + 1])) > 1:
+        return near + sentences[1].start
     space = text.find(" ", near, start)
     return space + 1 if space >= 0 else near
 

@@ -64,7 +64,7 @@ def best_rows(scores: Floats, times: NDArray[np.int64], k: int) -> NDArray[np.in
     return rows[np.lexsort((rows, -times[rows], -np.round(scores[rows], 3)))]
 
 
-def best_lending(
+def best_rows_of_groups(
     scores: Floats, times: NDArray[np.int64], k: int, groups: NDArray[np.int64], share: float
 ) -> NDArray[np.int64]:
     """Like `best_rows`, after the best of a group (by row, 0 for none) lent it a share of their scores, in place."""

@@ -13,7 +13,7 @@ from webapp.retrieval.arrays import Column
 from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.filters import COLUMNS, allowed_rows, seconds
-from webapp.retrieval.fusion import best_lending, diversify, fuse, second_look, standardise, with_neighbours
+from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, second_look, standardise, with_neighbours
 from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
@@ -231,7 +231,7 @@ class UserIndex:
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
             times, among = columns["time"], max(pool, LOOKED_AT)
-            ranked = best_lending(scores, times, among, groups, self._fusion.conversation)
+            ranked = best_rows_of_groups(scores, times, among, groups, self._fusion.conversation)
             again = 0.0 if z is None or per_group is None else self._fusion.second
             rows = second_look(scores, ranked, times, self._vectors.values(), again)[:pool].tolist()
             if per_group is not None:

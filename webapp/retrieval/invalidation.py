@@ -42,13 +42,13 @@ def announce(user_id: int) -> None:
         after_commit(announcement)
 
 
-def init_announcing() -> None:
+def init_invalidation() -> None:
     """Announce changes of memories and of spaces; those of passages are announced where they are noted."""
-    happened.connect(_happened)
+    happened.connect(_announce_event)
     raised.connect(_raised)
 
 
-def _happened(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
+def _announce_event(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
     if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         announce(user_id)
 

@@ -17,7 +17,7 @@ from webapp.memories.models import Memory
 from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
-from webapp.retrieval.invalidation import init_announcing
+from webapp.retrieval.invalidation import init_invalidation
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.query_vectors import make_query_vectors, query_vectors
 from webapp.spaces.models import DocumentChunk
@@ -28,8 +28,8 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
-    init_announcing()
-    init_documents_used()
+    init_invalidation()
+    init_document_uses()
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)
 
@@ -46,7 +46,7 @@ def _flushed(session: Session, _context: Any) -> None:
         enqueue_after_commit("index", user_id=user_id)
 
 
-def init_documents_used() -> None:
+def init_document_uses() -> None:
     """Connect to the signal that asks for them."""
     documents_asked.connect(documents_used_in)
 

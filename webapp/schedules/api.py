@@ -9,9 +9,17 @@ from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
 from webapp.http.views import ViewResult, api_blueprint
-from webapp.schedules import contract, feed, service
-from webapp.schedules.contract import ScheduleEdit, ScheduleFields, ScheduleList, ScheduleOut
-from webapp.schedules.schemas import FeedOut, RunList, RunOut, SchedulePath
+from webapp.schedules import feed, service
+from webapp.schedules.schemas import (
+    FeedOut,
+    RunList,
+    RunOut,
+    ScheduleEdit,
+    ScheduleFields,
+    ScheduleList,
+    ScheduleOut,
+    SchedulePath,
+)
 
 blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
 
@@ -29,7 +37,7 @@ def list_schedules() -> dict[str, Any]:
 @idempotency.idempotent
 def create_schedule(body: ScheduleFields) -> ViewResult:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
-    row = contract.create(current_user_id(), body, token_id=require_identity().token_id)
+    row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
     return idempotency.commit(ScheduleOut.of(row).model_dump(mode="json"), 201), 201
 
 
@@ -72,7 +80,7 @@ def get_schedule(path: SchedulePath) -> dict[str, Any]:
 @login_required
 def change_schedule(path: SchedulePath, body: ScheduleEdit) -> dict[str, Any]:
     """Change a schedule, only the given fields; pause it, or let it go on."""
-    row = contract.change(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
+    row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
     answer = ScheduleOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer

@@ -79,7 +79,7 @@ def calendar_of(secret: str) -> bytes:
     )
     if owner is None:
         raise NotFound("There is no such calendar.")
-    return _calendar([row for row in list_schedules(owner) if row.next_at is not None and not row.is_paused])
+    return _calendar([row for row in list_schedules(owner) if row.next_at is not None and row.is_active])
 
 
 def _calendar(rows: list[Schedule]) -> bytes:
@@ -96,15 +96,15 @@ def _calendar(rows: list[Schedule]) -> bytes:
         place = absolute(url_for("schedules_pages.show", schedule_id=row.schedule_id))
         event.add("uid", place)
         event.add("dtstamp", row.created_at)
-        event.add("dtstart", row.starts_at.replace(tzinfo=ZoneInfo(row.zone)))
+        event.add("dtstart", row.at.replace(tzinfo=ZoneInfo(row.timezone)))
         event.add("duration", LENGTH)
         event.add("summary", row.title)
         event.add("url", place)
         event.add("transp", "TRANSPARENT")
-        if row.rule:
-            event.add("rrule", vRecur.from_ical(row.rule))
+        if row.rrule:
+            event.add("rrule", vRecur.from_ical(row.rrule))
         found.add_component(event)
-    first = min((row.starts_at.date() for row in rows), default=now().date())
+    first = min((row.at.date() for row in rows), default=now().date())
     found.add_missing_timezones(first_date=first, last_date=first.replace(month=1, day=1, year=LAST_YEAR + 1))
     return bytes(found.to_ical())
 

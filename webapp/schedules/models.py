@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from sqlalchemy import Boolean, DateTime, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
 
+Place = Literal["new", "same"] | int
 RUN_STATUSES = ("waiting", "running", "done", "failed")
 
 
 class Schedule(Base):
-    """A message that is sent for its owner at a time, once or by a rule (RFC 5545) about the local time of `zone`.
+    """A message that is sent for its owner at a time, once or by a rule (RFC 5545) about the local time of `timezone`.
 
-    `next_at` is when it is due next, empty after the last time. With `conversation_id` every message goes there,
-    without it each begins a conversation, of `journey` (a slug) where one is named. `failures` counts those in a row;
-    `paused_why` says why it stopped by itself. `sends_mail`: its owner gets a mail when it has run.
-    `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
+    `at` is its first local time; `next_at` is when it is due next, empty after the last time. A standing one has all
+    messages in one conversation, otherwise each begins one, of `journey` (a slug) where one is named. `failures`
+    counts those in a row; `paused_why` says why it stopped by itself. `sends_mail`: its owner gets a mail when it has
+    run. `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
     """
 
     __tablename__ = "schedules"
-    __table_args__ = (Index("ix_schedules_due", "is_paused", "next_at"), Base.__table_args__)
+    __table_args__ = (Index("ix_schedules_due", "is_active", "next_at"), Base.__table_args__)
 
     schedule_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
@@ -30,19 +32,30 @@ class Schedule(Base):
         ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
     )
     title: Mapped[str] = mapped_column(String(120))
-    content: Mapped[str] = mapped_column(Text)
-    rule: Mapped[str] = mapped_column(String(500), default="", server_default="")
-    starts_at: Mapped[datetime] = mapped_column(DateTime)
-    zone: Mapped[str] = mapped_column(Key(64))
+    prompt: Mapped[str] = mapped_column(Text)
+    rrule: Mapped[str] = mapped_column(String(500), default="", server_default="")
+    at: Mapped[datetime] = mapped_column(DateTime)
+    timezone: Mapped[str] = mapped_column(Key(64))
     journey: Mapped[str | None] = mapped_column(String(100))
     is_standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     next_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     paused_why: Mapped[str | None] = mapped_column(String(300))
     token_id: Mapped[int | None]
     sends_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def conversation(self) -> Place:
+        """Return where messages go: "new", "same" until the first has begun it, or an id."""
+        return (self.conversation_id or "same") if self.is_standing else "new"
+
+    @conversation.setter
+    def conversation(self, place: Place) -> None:
+        self.is_standing = place != "new"
+        if isinstance(place, int):
+            self.conversation_id = place
 
 
 class ScheduleRun(Base):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from webapp.accounts.auth import cookieless, current_user_id, login_required, public
 from webapp.accounts.mails import is_set_up as mail_is_set_up
@@ -28,7 +28,9 @@ from webapp.saved_prompts.service import get_prompt
 from webapp.schedules import feed, service
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import REPEATS, rule_of
-from webapp.schedules.schemas import NewSchedule, ScheduleChanges
+from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
+
+Fields = TypeVar("Fields", bound=BaseModel)
 
 blueprint = Blueprint("schedules_pages", __name__)
 
@@ -36,12 +38,12 @@ VISITS = "120 per minute"
 
 LABELS = N_(
     {
-        "content": "The message",
+        "prompt": "The message",
         "title": "The title",
         "repeat": "How often",
-        "rule": "The rule",
-        "starts_at": "The first time",
-        "zone": "The time zone",
+        "rrule": "The rule",
+        "at": "The first time",
+        "timezone": "The time zone",
         "journey": "The journey",
     }
 )
@@ -103,18 +105,18 @@ def change_calendar() -> ViewResult:
 @login_required
 def new() -> ViewResult:
     """The form for a new schedule; its message is that of `message_id`, what was asked last in `conversation_id`, a
-    saved prompt, or `content`.
+    saved prompt, or `prompt`.
     """
-    content, title = request.args.get("content", "")[:8_000], ""
+    prompt, title = request.args.get("prompt", "")[:8_000], ""
     if (message_id := parse_id(request.args.get("message_id"))) is not None:
-        content = get_message(current_user_id(), message_id).content
+        prompt = get_message(current_user_id(), message_id).content
     elif (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
-        content = service.last_message(current_user_id(), conversation_id)
+        prompt = service.last_message(current_user_id(), conversation_id)
     elif (saved_prompt_id := parse_id(request.args.get("saved_prompt_id"))) is not None:
         saved = get_prompt(current_user_id(), saved_prompt_id).prompt
-        content, title = saved.content, saved.name
-    times = {name: request.args[name] for name in ("starts_at", "repeat", "zone") if name in request.args}
-    return _form({"content": content, "title": title, **times})
+        prompt, title = saved.content, saved.name
+    times = {name: request.args[name] for name in ("at", "repeat", "timezone") if name in request.args}
+    return _form({"prompt": prompt, "title": title, **times})
 
 
 @blueprint.post("/schedules/new")
@@ -122,7 +124,7 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     """Make a schedule."""
     try:
-        row = service.create_schedule(current_user_id(), _read())
+        row = service.create_schedule(current_user_id(), _parse(ScheduleFields, _read()))
     except Invalid as error:
         if wants_partial():
             raise
@@ -148,12 +150,11 @@ def save(schedule_id: int) -> ViewResult:
     """Save changes to a schedule."""
     row = service.get_schedule(current_user_id(), schedule_id)
     try:
-        given = _read()
-        changes = given.model_dump(exclude_none=True) | {"title": given.title or service.title_of(given.content)}
-        changes["journey"] = given.journey
+        values = _read()
+        values.setdefault("title", service.title_of(values["prompt"]))
         if not mail_is_set_up():
-            del changes["sends_mail"]  # the form did not ask
-        service.change_schedule(current_user_id(), schedule_id, ScheduleChanges(**changes))
+            del values["sends_mail"]  # the form did not ask
+        service.change_schedule(current_user_id(), schedule_id, _parse(ScheduleEdit, values))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
     db.session.commit()
@@ -167,7 +168,7 @@ def act(schedule_id: int) -> ViewResult:
     """Pause, resume, run or delete a schedule; `do` says which."""
     user_id, deed = current_user_id(), request.form.get("do", "")
     if deed in ("pause", "resume"):
-        service.change_schedule(user_id, schedule_id, ScheduleChanges(is_paused=deed == "pause"))
+        service.change_schedule(user_id, schedule_id, ScheduleEdit(is_active=deed == "resume"))
     elif deed == "run":
         service.run_now(user_id, schedule_id)
         flash(_("It is on its way. The reply appears among your conversations."), "message")
@@ -194,18 +195,33 @@ def _list(calendar_url: str = "") -> str:
 
 def repeat_of(row: Schedule) -> str:
     """Return which of the choices a schedule's rule is."""
-    simple = (name for name in REPEATS if name != "custom" and rule_of(name, "", row.starts_at) == row.rule)
+    simple = (name for name in REPEATS if name != "custom" and rule_of(name, "", row.at) == row.rrule)
     return next(simple, "custom")
 
 
-def _read() -> NewSchedule:
-    """Return the posted form as a schedule. Raises Invalid."""
-    form = request.form
-    fields = {name: form.get(name, "") for name in ("content", "repeat", "rule", "starts_at")}
-    more = {name: form[name].strip() for name in ("title", "zone", "journey") if form.get(name, "").strip()}
+def _read() -> dict[str, Any]:
+    """Return the posted form as the fields of a schedule, all but blank ones. Raises Invalid."""
+    form = {name: value.strip() for name, value in request.form.items()}
+    repeat = form.get("repeat", "once")
+    if repeat == "custom" and not form.get("rrule"):
+        raise Invalid.field("rrule", "is empty")
+    rule: dict[str, str | None] = {"repeat": repeat}
+    if repeat in ("once", "custom"):
+        rule = {"rrule": form["rrule"] if repeat == "custom" else None}
+    return {
+        "prompt": request.form.get("prompt", ""),
+        "at": form.get("at", ""),
+        "journey": form.get("journey") or None,
+        "conversation": "same" if form.get("conversation") else "new",
+        "sends_mail": bool(form.get("sends_mail")),
+        **{name: form[name] for name in ("title", "timezone") if form.get(name)},
+        **rule,
+    }
+
+
+def _parse(fields: type[Fields], values: Mapping[str, Any]) -> Fields:
     try:
-        flags = {name: bool(form.get(name)) for name in ("is_standing", "sends_mail")}
-        return NewSchedule(**fields, **more, **flags)
+        return fields.model_validate(values)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
@@ -213,25 +229,21 @@ def _read() -> NewSchedule:
 def _values(row: Schedule) -> dict[str, Any]:
     repeat = repeat_of(row)
     return {
-        "content": row.content,
-        "title": row.title,
+        **{name: getattr(row, name) for name in ("prompt", "title", "timezone", "journey", "sends_mail")},
         "repeat": repeat,
-        "rule": row.rule if repeat == "custom" else "",
-        "starts_at": row.starts_at.strftime("%Y-%m-%dT%H:%M"),
-        "zone": row.zone,
-        "is_standing": row.is_standing,
-        "journey": row.journey,
-        "sends_mail": row.sends_mail,
+        "rrule": row.rrule if repeat == "custom" else "",
+        "at": row.at.strftime("%Y-%m-%dT%H:%M"),
+        "conversation": "same" if row.is_standing else "",
     }
 
 
 def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mapping[str, str] | None = None) -> str:
-    zone = reader_zone()
-    soon = (now().astimezone(zone) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:00")
+    timezone = reader_zone()
+    soon = (now().astimezone(timezone) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:00")
     return render_template(
         "schedules/schedule.html",
         row=row,
-        values={"repeat": "once", "starts_at": soon, "zone": str(zone), **values},
+        values={"repeat": "once", "at": soon, "timezone": str(timezone), **values},
         errors=errors or {},
         words=WORDS,
         journeys=list_journeys(current_user_id()),

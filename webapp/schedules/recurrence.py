@@ -28,7 +28,7 @@ _MOST_LOOKED_AT = 1_000
 """How many times of a rule are passed over that lie within the hour that clocks were set back."""
 
 
-def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
+def rule_of(repeat: Repeat, custom: str, at: datetime) -> str:
     """Return the RRULE of a choice, "" for once. Raises ValueError, with what is wrong, for a custom one.
 
     Monthly on the 31st is the last day of shorter months.
@@ -36,7 +36,7 @@ def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
     if repeat == "once":
         return ""
     if repeat == "monthly":
-        days = range(28, starts_at.day + 1) if starts_at.day > 28 else [starts_at.day]
+        days = range(28, at.day + 1) if at.day > 28 else [at.day]
         return f"FREQ=MONTHLY;BYMONTHDAY={','.join(map(str, days))};BYSETPOS=-1"
     if repeat != "custom":
         return _SIMPLE[repeat]
@@ -52,23 +52,23 @@ def rule_of(repeat: Repeat, custom: str, starts_at: datetime) -> str:
     try:
         if int(named.get("INTERVAL", 1)) < 1 or int(named.get("BYSECOND", 0)) != 0:
             raise ValueError
-        _rule(rule, starts_at)
+        _rule(rule, at)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None
     return rule
 
 
-def next_time(rule: str, starts_at: datetime, zone: str, after: datetime) -> datetime | None:
+def next_time(rule: str, at: datetime, timezone: str, after: datetime) -> datetime | None:
     """Return the first instant of a schedule later than `after`; None if there is none any more.
 
-    `starts_at` is the first local time, naive; `after` and the result are in UTC.
+    `at` is the first local time, naive; `after` and the result are in UTC.
     """
     if not rule:
-        first = to_instant(starts_at, zone)
+        first = to_instant(at, timezone)
         return first if after < first and first.year <= LAST_YEAR else None
-    here = after.astimezone(ZoneInfo(zone)).replace(tzinfo=None) - timedelta(hours=3)
-    for looked_at, local in enumerate(_rule(rule, starts_at).xafter(here, inc=True)):
-        instant = to_instant(local, zone)
+    here = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
+    for looked_at, local in enumerate(_rule(rule, at).xafter(here, inc=True)):
+        instant = to_instant(local, timezone)
         if instant > after:
             return instant if instant.year <= LAST_YEAR else None
         if looked_at >= _MOST_LOOKED_AT:
@@ -76,15 +76,21 @@ def next_time(rule: str, starts_at: datetime, zone: str, after: datetime) -> dat
     return None
 
 
-def to_instant(local: datetime, zone: str) -> datetime:
+def to_instant(local: datetime, timezone: str) -> datetime:
     """Return the instant, in UTC, of a local time: of one that comes twice the first, of a skipped one the next."""
-    real: datetime = resolve_imaginary(local.replace(tzinfo=ZoneInfo(zone), fold=0))
+    real: datetime = resolve_imaginary(local.replace(tzinfo=ZoneInfo(timezone), fold=0))
     return real.astimezone(UTC)
 
 
-def _rule(rule: str, starts_at: datetime) -> rrule:
+def local_time(at: datetime, timezone: str) -> datetime:
+    """Return a time as the clocks of a zone show it, to the minute."""
+    local = at if at.tzinfo is None else at.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
+    return local.replace(second=0, microsecond=0)
+
+
+def _rule(rule: str, at: datetime) -> rrule:
     # A rule's end is given in UTC or as a local time; here all times are local.
     parts = [part[:-1] if part.startswith("UNTIL=") and part.endswith("Z") else part for part in rule.split(";")]
-    found = rrulestr(";".join(parts), dtstart=starts_at)
+    found = rrulestr(";".join(parts), dtstart=at)
     assert isinstance(found, rrule)
     return found

@@ -58,9 +58,9 @@ def claim_due(at: datetime | None = None) -> int:
 
 def _due(at: datetime) -> Sequence[Any]:
     due = db.session.execute(
-        select(Schedule.schedule_id, Schedule.next_at, Schedule.rule, Schedule.starts_at, Schedule.zone)
+        select(Schedule.schedule_id, Schedule.next_at, Schedule.rrule, Schedule.at, Schedule.timezone)
         .join(User, User.user_id == Schedule.user_id)
-        .where(Schedule.is_paused.is_(False), Schedule.next_at <= at, User.is_active == true())
+        .where(Schedule.is_active.is_(True), Schedule.next_at <= at, User.is_active == true())
         .order_by(Schedule.next_at, Schedule.schedule_id)
         .limit(BATCH)
     ).all()
@@ -83,12 +83,12 @@ def _claim(due: Sequence[Any], at: datetime) -> int:
 
 def _move(row: Any, at: datetime) -> Update:
     try:
-        following = next_time(row.rule, row.starts_at, row.zone, at)
+        following = next_time(row.rrule, row.at, row.timezone, at)
     except (ValueError, KeyError, OverflowError):  # such as a zone that the tables no longer have
         log.exception("schedule without a next time", extra={"schedule_id": row.schedule_id})
         following = None
     as_it_was = (Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at)
-    return update(Schedule).where(*as_it_was, Schedule.is_paused.is_(False)).values(next_at=following)
+    return update(Schedule).where(*as_it_was, Schedule.is_active.is_(True)).values(next_at=following)
 
 
 def runs_to_resume() -> Sequence[int]:
@@ -153,7 +153,7 @@ def _begin(run_id: int) -> StartedTurn | None:
             standing = None  # it has been deleted: the next one begins here
     started = start_turn(
         schedule.user_id,
-        schedule.content,
+        schedule.prompt,
         conversation_id=standing,
         new=None if standing else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
@@ -215,7 +215,7 @@ def _close(found: ScheduleRun, schedule: Schedule, problem: str | None, *, pause
         enqueue_after_commit("push", message_id=reply.message_id)
     mails.owe(found, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)
-    if (pauses or schedule.failures >= MOST_FAILURES) and not schedule.is_paused:
-        schedule.is_paused, schedule.paused_why = True, found.problem
+    if (pauses or schedule.failures >= MOST_FAILURES) and schedule.is_active:
+        schedule.is_active, schedule.paused_why = False, found.problem
         events.note(schedule.user_id, Kind.SCHEDULE_PAUSED, {"schedule_id": schedule.schedule_id})
         log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})

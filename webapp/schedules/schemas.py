@@ -1,16 +1,16 @@
-"""Schedules as the form gives them, their runs and their calendar."""
+"""Schedules in the words of the HTTP contract, their runs and their calendar."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
 from webapp.http.validation import Flag, Id, Instant, Line, MessageText
-from webapp.schedules.models import ScheduleRun
-from webapp.schedules.recurrence import LAST_YEAR, LONGEST, Repeat
+from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
 
 
 def in_range(value: datetime) -> datetime:
@@ -20,65 +20,81 @@ def in_range(value: datetime) -> datetime:
     return value
 
 
-def _local(value: datetime) -> datetime:
-    if value.tzinfo is not None:
-        raise ValueError("is a local time, without a zone or Z")
-    return in_range(value).replace(second=0, microsecond=0)
-
-
-_FORM = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d$"}
-Local = Annotated[
-    datetime,
-    AfterValidator(_local),
-    PlainSerializer(lambda value: value.strftime("%Y-%m-%dT%H:%M"), return_type=str, when_used="json"),
-    WithJsonSchema(_FORM),
-]
-"""A local time, to the minute."""
+At = Annotated[datetime, AfterValidator(in_range), WithJsonSchema({"type": "string", "examples": ["2026-12-06T18:00"]})]
+"""A time: local in the schedule's time zone, or with an offset or Z."""
+Place = Literal["new", "same"] | Id
+Simple = Literal["daily", "weekdays", "weekly", "monthly"]
 
 
 class SchedulePath(BaseModel):
     schedule_id: Id
 
 
-class NewSchedule(BaseModel):
+class ScheduleFields(BaseModel):
+    """A schedule as a program asks for it."""
+
     model_config = ConfigDict(extra="forbid")
 
-    content: MessageText = Field(description="The message that is sent.")
-    title: Line | None = Field(None, max_length=120, description="Its first words without one.")
-    repeat: Repeat = "once"
-    rule: Line = Field("", max_length=LONGEST, description="With repeat=custom: an RRULE of RFC 5545, hourly at most.")
-    starts_at: Local = Field(description="The first time, local: 2026-12-06T18:00.")
-    zone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
-    is_standing: Flag = Field(False, description="All in one conversation, instead of a new one each time.")
-    conversation_id: Id | None = Field(None, description="The conversation of a standing one, if there is one already.")
-    is_paused: Flag = False
-    journey: Line | None = Field(None, max_length=100, description="The journey whose conversations it begins.")
+    title: Line | None = Field(None, max_length=120, description="The first words of the prompt without one.")
+    prompt: MessageText | None = Field(None, description="The message that is sent; with a journey its title if empty.")
+    journey: Line | None = Field(None, max_length=100, description="The slug of the journey whose conversations begin.")
+    rrule: Line | None = Field(None, max_length=LONGEST, description="A rule of RFC 5545, hourly at most.")
+    repeat: Simple | None = Field(None, description="Instead of a rule; monthly on the 31st is the last day.")
+    at: At | None = Field(None, description="The only time, or the first of a rule; without one a rule begins now.")
+    timezone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
+    conversation: Place = Field("new", description="A new one each time, the same for all, or the id of one.")
+    is_active: Flag = True
     sends_mail: Flag = Field(False, description="E-mails you when it has run, once your address is confirmed.")
 
 
-class ScheduleChanges(BaseModel):
+class ScheduleEdit(BaseModel):
+    """Changes of a schedule by a program: only what is given."""
+
     model_config = ConfigDict(extra="forbid")
 
-    content: MessageText | None = None
     title: Line | None = Field(None, max_length=120)
-    repeat: Repeat | None = None
-    rule: Line | None = Field(None, max_length=LONGEST)
-    starts_at: Local | None = None
-    zone: TimeZone | None = None
-    is_standing: Flag | None = None
-    conversation_id: Id | None = None
-    is_paused: Flag | None = None
+    prompt: MessageText | None = None
     journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
+    rrule: Line | None = Field(None, max_length=LONGEST, description="With null, once.")
+    repeat: Simple | None = None
+    at: At | None = None
+    timezone: TimeZone | None = None
+    conversation: Place | None = None
+    is_active: Flag | None = None
     sends_mail: Flag | None = None
 
-    @field_validator(
-        "content", "title", "repeat", "rule", "starts_at", "zone", "is_standing", "is_paused", "sends_mail"
-    )
+    @field_validator("title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail")
     @classmethod
     def _not_null(cls, value: object) -> object:
         if value is None:
             raise ValueError("cannot be null")
         return value
+
+
+class ScheduleOut(BaseModel):
+    schedule_id: int
+    title: str
+    prompt: str
+    journey: str | None
+    rrule: str | None = Field(description="RFC 5545, of times in its time zone; null for once.")
+    at: Instant = Field(description="The first time.")
+    timezone: str
+    conversation: Literal["new", "same"] | int = Field(description='"same" until the first run has begun it.')
+    next_at: Instant | None
+    is_active: bool
+    paused_why: str | None = Field(description="Why it stopped by itself.")
+    failures: int
+    sends_mail: bool
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: Schedule) -> ScheduleOut:
+        values: dict[str, Any] = {name: getattr(row, name) for name in cls.model_fields}
+        return cls(**values | {"rrule": row.rrule or None, "at": to_instant(row.at, row.timezone)})
+
+
+class ScheduleList(BaseModel):
+    schedules: list[ScheduleOut]
 
 
 class FeedOut(BaseModel):

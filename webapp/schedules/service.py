@@ -22,10 +22,12 @@ from webapp.errors import Conflict, Invalid, NotFound, TooMany
 from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
-from webapp.schedules.recurrence import next_time, rule_of, to_instant
-from webapp.schedules.schemas import NewSchedule, ScheduleChanges
+from webapp.schedules.recurrence import local_time, next_time, rule_of, to_instant
+from webapp.schedules.schemas import Place, ScheduleEdit, ScheduleFields, Simple
 
 PROPOSAL = "propose_schedule"
+FORMER_NAMES = {"content": "prompt", "rule": "rrule", "starts_at": "at", "zone": "timezone"}
+"""What stored proposals and exports made until November 2026 call the fields."""
 SHOWN_RUNS = 50
 TITLE_WORDS = 8
 
@@ -48,29 +50,35 @@ def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Sched
     return row
 
 
-def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None = None) -> Schedule:
+def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | None = None) -> Schedule:
     """Add a schedule, for a program by its token.
 
     Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey or conversation, TooMany.
     """
+    if fields.rrule and fields.repeat:
+        raise Invalid.field("repeat", "is not needed beside a rule")
+    if fields.at is None and not (fields.rrule or fields.repeat):
+        raise Invalid.field("at", "is needed, unless there is a rule")
+    prompt = fields.prompt or _title_of_journey(user_id, fields.journey)
     owner = get_or_raise(User, user_id, lock=True)
     most = schedules_per_person()
     if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= most:
         raise TooMany(say("You have %(most)s schedules already.", most=most))
-    _require_places(user_id, wanted.journey, wanted.conversation_id)
-    zone = wanted.zone or UserSettings.of(owner.settings).timezone
+    journey = fields.journey or None
+    _require_places(user_id, journey, fields.conversation)
+    timezone = fields.timezone or UserSettings.of(owner.settings).timezone
+    at = local_time(fields.at or now(), timezone)
     row = Schedule(
         user_id=user_id,
-        title=wanted.title or title_of(wanted.content),
-        content=wanted.content,
-        rule=_rule(wanted),
-        starts_at=wanted.starts_at,
-        zone=zone,
-        is_standing=wanted.is_standing,
-        conversation_id=wanted.conversation_id if wanted.is_standing else None,
-        is_paused=wanted.is_paused,
-        journey=wanted.journey,
-        sends_mail=wanted.sends_mail,
+        title=fields.title or title_of(prompt),
+        prompt=prompt,
+        rrule=_rrule(fields.repeat, fields.rrule, at),
+        at=at,
+        timezone=timezone,
+        conversation=fields.conversation,
+        journey=journey,
+        is_active=fields.is_active,
+        sends_mail=fields.sends_mail,
         token_id=token_id,
     )
     _set_next(row, now())
@@ -79,33 +87,24 @@ def create_schedule(user_id: int, wanted: NewSchedule, *, token_id: int | None =
     return row
 
 
-def change_schedule(
-    user_id: int, schedule_id: int, changes: ScheduleChanges, *, token_id: int | None = None
-) -> Schedule:
+def change_schedule(user_id: int, schedule_id: int, changes: ScheduleEdit, *, token_id: int | None = None) -> Schedule:
     """Change a schedule; only the given fields. Resumed, it is due from now on. Raises NotFound, Invalid.
 
     It is the person's, or the program's with this token, from then on.
     """
     row = get_schedule(user_id, schedule_id, lock=True)
-    given = changes.model_dump(exclude_unset=True)
+    values = changes.model_dump(exclude_unset=True)
     row.token_id = token_id
-    _require_places(user_id, given.get("journey"), given.get("conversation_id"))
-    timed = {"repeat", "rule", "starts_at", "zone"} & set(given)
-    for name, value in given.items():
-        if name not in ("repeat", "rule"):
-            setattr(row, name, value)
-    if "repeat" in given or "rule" in given:
-        row.rule = _rule(
-            NewSchedule(
-                content=row.content,
-                repeat=given.get("repeat", "custom"),
-                rule=given.get("rule", row.rule),
-                starts_at=row.starts_at,
-            )
-        )
-    if given.get("is_paused") is False:
+    _require_places(user_id, values.get("journey"), values.get("conversation", "new"))
+    for name in values.keys() - {"repeat", "rrule", "at"}:
+        setattr(row, name, values[name])
+    if "at" in values:
+        row.at = local_time(values["at"], row.timezone)
+    if {"repeat", "rrule"} & values.keys():
+        row.rrule = _rrule(changes.repeat, changes.rrule, row.at)
+    if changes.is_active:
         row.paused_why, row.failures = None, 0
-    if timed or given.get("is_paused") is False:
+    if changes.is_active or {"repeat", "rrule", "at", "timezone"} & values.keys():
         _set_next(row, now())
     db.session.flush()
     return row
@@ -147,16 +146,18 @@ def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | N
 class ProposedSchedule:
     """A schedule that a reply proposes, when it would first be due, and whether it has been made."""
 
-    fields: NewSchedule
+    fields: ScheduleFields
     at: datetime
     is_made: bool
 
     @property
     def form(self) -> dict[str, Any]:
         """Return the fields of the form that makes it."""
-        return self.fields.model_dump(
-            mode="json", include={"content", "starts_at", "zone", "repeat"}, exclude_none=True
-        )
+        at = f"{self.fields.at:%Y-%m-%dT%H:%M}"
+        return self.fields.model_dump(include={"prompt", "timezone"}) | {
+            "at": at,
+            "repeat": self.fields.repeat or "once",
+        }
 
 
 def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list[ProposedSchedule]:
@@ -164,17 +165,23 @@ def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list
     found = []
     for call in calls or ():
         output = call.get("output") if call.get("tool_name") == PROPOSAL else None
-        if not isinstance(output, Mapping) or output.get("status") != "proposed":
+        if not isinstance(output, Mapping) or not isinstance(proposal := output.get("schedule"), Mapping):
             continue
+        values = {FORMER_NAMES.get(name, name): value for name, value in proposal.items()}
+        if values.get("repeat") == "once":
+            del values["repeat"]
         try:
-            fields = NewSchedule.model_validate(output.get("schedule"))
+            fields = ScheduleFields.model_validate(values)
         except ValidationError:
             continue  # a restored reply may hold anything
+        if output.get("status") != "proposed" or fields.at is None or not fields.prompt or not fields.timezone:
+            continue
+        at = local_time(fields.at, fields.timezone)
         same = select(Schedule.schedule_id).where(
-            Schedule.user_id == user_id, Schedule.starts_at == fields.starts_at, Schedule.content == fields.content
+            Schedule.user_id == user_id, Schedule.at == at, Schedule.prompt == fields.prompt
         )
-        at = to_instant(fields.starts_at, fields.zone or "UTC")
-        found.append(ProposedSchedule(fields, at, db.session.scalar(same.limit(1)) is not None))
+        is_made = db.session.scalar(same.limit(1)) is not None
+        found.append(ProposedSchedule(fields, to_instant(at, fields.timezone), is_made))
     return found
 
 
@@ -185,27 +192,36 @@ def last_message(user_id: int, conversation_id: int) -> str:
     return db.session.scalar(latest.limit(1)) or ""
 
 
-def title_of(content: str) -> str:
+def title_of(prompt: str) -> str:
     """Return the first words of a message."""
-    words = " ".join(content.split())[:200].split(" ")
+    words = " ".join(prompt.split())[:200].split(" ")
     return " ".join(words[:TITLE_WORDS])[:119] + ("…" if len(words) > TITLE_WORDS else "")
 
 
-def _require_places(user_id: int, journey: str | None, conversation_id: int | None) -> None:
+def _title_of_journey(user_id: int, slug: str | None) -> str:
+    if not slug:
+        raise Invalid.field("prompt", "is needed, unless there is a journey")
+    journey = visible_journey(user_id, slug)
+    if journey is None:
+        raise NotFound("There is no such journey.")
+    return journey.title
+
+
+def _require_places(user_id: int, journey: str | None, conversation: Place) -> None:
     if journey is not None and visible_journey(user_id, journey) is None:
         raise NotFound("There is no such journey.")
-    if conversation_id is not None and get_conversation(user_id, conversation_id).is_temporary:
+    if isinstance(conversation, int) and get_conversation(user_id, conversation).is_temporary:
         raise Conflict("A temporary conversation ends when you leave it.")
 
 
-def _rule(wanted: NewSchedule) -> str:
+def _rrule(repeat: Simple | None, rrule: str | None, at: datetime) -> str:
     try:
-        return rule_of(wanted.repeat, wanted.rule, wanted.starts_at)
+        return rule_of(repeat or ("custom" if rrule else "once"), rrule or "", at)
     except ValueError as error:
-        raise Invalid.field("rule", str(error)) from None
+        raise Invalid.field("rrule", str(error)) from None
 
 
 def _set_next(row: Schedule, after: datetime) -> None:
-    row.next_at = next_time(row.rule, row.starts_at, row.zone, after)
+    row.next_at = next_time(row.rrule, row.at, row.timezone, after)
     if row.next_at is None:
-        raise Invalid.field("starts_at", "has passed; nothing would be sent")
+        raise Invalid.field("at", "has passed; nothing would be sent")

@@ -6,6 +6,8 @@ import hashlib
 import os
 from contextlib import suppress
 from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from flask import Flask
@@ -41,9 +43,8 @@ from webapp.retrieval.setup import init_retrieval
 from webapp.saved_prompts.service import init_library
 from webapp.sharing.memory_links import init_uses
 from webapp.summaries.service import init_summaries
-from webapp.telemetry import logs
-from webapp.telemetry.otlp import Sender
-from webapp.telemetry.request_spans import init_tracing
+from webapp.telemetry import logs, tracing
+from webapp.telemetry.request_spans import trace_requests
 from webapp.templating import LocalizedEnvironment
 from webapp.transfer.setup import init_transfer
 from webapp.usage.records import record_background
@@ -107,12 +108,28 @@ def _configure(app: Flask, settings: Settings) -> None:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
 
 
+def _init_tracing(app: Flask, settings: Settings) -> None:
+    """Trace if the settings name a collector; nothing of OpenTelemetry is loaded otherwise."""
+    if not settings.otel_exporter_otlp_endpoint:
+        return
+    if not (find_spec("opentelemetry") and find_spec("opentelemetry.exporter")):
+        raise ConfigError(
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs OpenTelemetry's packages: pip install -r requirements-tracing.txt"
+        )
+    tracing.use(
+        import_module("webapp.telemetry.otlp").Traces(
+            settings.otel_exporter_otlp_endpoint,
+            headers=settings.otel_headers,
+            service=settings.otel_service_name,
+            share=settings.otel_traces_sampler_arg,
+        )
+    )
+    # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
+    trace_requests(app, believes=settings.trusted_proxies > 0)
+
+
 def _extend(app: Flask, settings: Settings) -> None:
-    if settings.otel_exporter_otlp_endpoint:  # first: a request's span is around all that is done for it
-        endpoint, headers = settings.otel_exporter_otlp_endpoint, settings.otel_headers
-        sender = Sender(endpoint, headers=headers, service=settings.otel_service_name)
-        # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
-        init_tracing(app, sender, settings.otel_traces_sampler_arg, believes=settings.trusted_proxies > 0)
+    _init_tracing(app, settings)  # first: a request's span is around all that is done for it
     db.init_app(app)
     init_sessions(app)
     problems.init_retry_after(app)  # before the limiter, so that it runs after it

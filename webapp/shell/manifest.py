@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
-from flask import Blueprint, Response, current_app, render_template, url_for
+from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import public
+from webapp.accounts.auth import cookieless, public
 from webapp.http.compression import read_asset
 from webapp.http.forms import SHARED
 from webapp.http.views import ViewResult, static_version
@@ -21,6 +22,10 @@ blueprint = Blueprint("installing", __name__)
 
 SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline")
 """The style sheets of the page without a connection."""
+MOST_FILES = 10
+"""Of one share; a share sheet offers whole albums."""
+MOST_QUERY = 7_000
+"""Bytes of shared words in an address; servers take 8,190 with its path."""
 WORKER_POLICY = "default-src 'none'; connect-src 'self'; script-src 'self'"
 
 
@@ -48,7 +53,15 @@ def manifest() -> ViewResult:
         "background_color": "#faf7f2",
         "theme_color": "#faf7f2",
         "icons": icons,
-        "share_target": {"action": home, "method": "GET", "params": {name: name for name in SHARED}},
+        "share_target": {
+            "action": url_for(".share"),
+            "method": "POST",
+            "enctype": "multipart/form-data",
+            "params": {
+                **{name: name for name in SHARED},
+                "files": [{"name": "files", "accept": ["image/*", "application/pdf", "text/*"]}],
+            },
+        },
     }
     return _with_caching(Response(json.dumps(described), mimetype="application/manifest+json"), "public, max-age=3600")
 
@@ -60,11 +73,36 @@ def worker() -> ViewResult:
     found = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
     script = found[0].decode() if found else ""
     shell = [url_for(".offline"), *_shell()]
-    named = {"version": static_version(), "offline": url_for(".offline"), "shell": shell}
+    named = {
+        "version": static_version(),
+        "offline": url_for(".offline"),
+        "shell": shell,
+        "home": url_for("conversations_pages.new"),
+        "share": url_for(".share"),
+        "words": SHARED,
+        "files": MOST_FILES,
+        "address": MOST_QUERY,
+    }
     response = Response(f"const KEPT = {json.dumps(named)};\n{script}", mimetype="text/javascript")
     response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
     response.headers["Content-Security-Policy"] = WORKER_POLICY
     return _with_caching(response, "no-cache")
+
+
+@blueprint.post("/share")
+@public
+@cookieless
+def share() -> ViewResult:
+    """Redirect what was shared while no worker runs, which takes it otherwise, to the start page: its words only.
+
+    It reads no cookie and stores nothing: whoever is led there sends the words themselves, or does not.
+    """
+    words = {name: word for name in SHARED if (word := request.form.get(name, ""))}
+    while len(urlencode(words)) > MOST_QUERY:
+        longest = max(words, key=lambda name: len(words[name]))
+        words[longest] = words[longest][:-100]
+    home = url_for("conversations_pages.new")
+    return redirect(f"{home}?{urlencode(words)}" if words else home, 303)
 
 
 @blueprint.get("/offline")

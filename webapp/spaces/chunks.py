@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from webapp.text.sentences import sentences_of
+
 SIZE = 900
 """The most characters of a part; the embedding model reads about 1,000."""
 LEAST = 250
@@ -21,7 +23,6 @@ AROUND = 200
 _PICTURE = "[A picture, without text: "
 _BLANK = re.compile(r"\n[ \t]*\n+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S")
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
 
 
 def is_picture(size: int, pages: int) -> bool:
@@ -84,12 +85,16 @@ def chunks_of(text: str, size: int = SIZE) -> list[str]:
 
 def _pieces(paragraph: str, size: int) -> Iterator[str]:
     """A long paragraph in pieces of whole sentences, each as long as possible."""
-    current = ""
-    for sentence in (part for whole in _SENTENCE.split(paragraph) if whole.strip() for part in _words(whole, size)):
-        if current and len(current) + 1 + len(sentence) > size:
-            yield current
-            current = ""
-        current = f"{current} {sentence}" if current else sentence
+    current, end = "", 0
+    for place in sentences_of(paragraph):
+        gap = "\n" if "\n" in paragraph[end : place.start] else " "
+        end = place.end
+        for part in _words(paragraph[place.start : end], size):
+            if current and len(current) + 1 + len(part) > size:
+                yield current
+                current = ""
+            current = f"{current}{gap}{part}" if current else part
+            gap = " "
     if current:
         yield current
 

@@ -1,5 +1,5 @@
-"""Members of a space: invitations, joining, leaving, removing, handing over; and joining and leaving at sign-in, through
-an OpenID provider's groups.
+"""Members of a space: invitations, joining, leaving, removing, handing over; joining and leaving at sign-in, through an
+OpenID provider's groups.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from webapp.text.sentences import is_question, sentence_texts, whole_sentences_end
 from webapp.text.words import stems, words
 
 MOST_SENTENCES = 12
 MOST_CHARS = 220
 ALSO = "Also said:"
-_SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w))+[.!?…。！？]*[\"'”’)]*")
 _WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
 _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
@@ -22,9 +22,8 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 def particulars(text: str) -> dict[str, str]:
     """The numbers and names of a text, each with its sentence; a capital at the sentence's beginning is no name."""
     found: dict[str, str] = {}
-    for part in _SENTENCE.finditer(text):
-        sentence = part.group().strip()
-        if sentence.endswith(("?", "？", "؟")):
+    for sentence in sentence_texts(text):
+        if is_question(sentence):
             continue
         start = len(sentence) - len(sentence.lstrip("\"'“„«("))
         for match in _WORD.finditer(sentence):
@@ -57,5 +56,4 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
 
 def whole_sentences(text: str) -> str:
     """The beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
-    ends = [match.end() for match in re.finditer(r"[.!?…。！？][\"'”’)]*(?=\s|$)", text)]
-    return text[: ends[-1]] if ends else text
+    return text[: whole_sentences_end(text) or len(text)]

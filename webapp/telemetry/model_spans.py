@@ -29,29 +29,31 @@ async def _traced(events: Events, targets: Sequence[Target]) -> Events:
     # Never the current span: what a generator sets as current would apply to whoever asks it for the next event.
     made = tracing.begin("chat", "client")
     model = targets[0].model if targets else None
-    made.set({"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
+    tracing.describe(made, {"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
     try:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, ModelSwitched):
-                    made.set({"gen_ai.request.model": event.target.model, "commonplace.switched": event.because})
+                    switched = {"gen_ai.request.model": event.target.model, "commonplace.switched": event.because}
+                    tracing.describe(made, switched)
                 elif isinstance(event, Finish):
                     usage = event.usage
-                    made.set(
+                    tracing.describe(
+                        made,
                         {
                             "gen_ai.response.model": event.model,
                             "gen_ai.response.finish_reasons": event.reason,
                             "gen_ai.usage.input_tokens": usage.prompt_tokens if usage else None,
                             "gen_ai.usage.output_tokens": usage.completion_tokens if usage else None,
-                        }
+                        },
                     )
                 yield event
     except BaseException as error:
         if not isinstance(error, GeneratorExit):  # the listener simply stopped listening
-            made.fail(type(error).__name__)
+            tracing.fail(made, type(error).__name__)
         raise
     finally:
-        tracing.end(made)
+        made.end()
 
 
 class TracedCompletions(BackgroundClient):

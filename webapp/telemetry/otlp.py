@@ -1,134 +1,62 @@
-"""Sends spans to a collector by OTLP over HTTP, as JSON: what OpenTelemetry's own collector, Jaeger and Tempo take.
-
-Written here because OpenTelemetry's SDK takes 6 MB in every process as soon as it is installed (redis-py loads it),
-while what is needed of it fits on this page. Nothing traced ever waits for the collector or fails with it.
-"""
+"""OpenTelemetry's SDK and its OTLP exporter (`requirements-tracing.txt`): loaded only where a collector is named."""
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
 
-from webapp.telemetry.tracing import Kind, Span, Value
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-log = logging.getLogger(__name__)
-
-MOST_WAITING = 8_192
-"""The most spans kept for a collector that is slow or away; beyond that the oldest are dropped."""
-AT_ONCE = 512
-EVERY_SECONDS = 2.0
+EVERY_MS = 2_000
 PATIENCE_SECONDS = 2.0
-PAUSE_SECONDS = 15.0
-"""How long a collector that did not accept spans is left alone."""
+"""How long a collector is waited for, by a thread of its own or by the process of jobs that is about to end."""
 
-_KINDS: dict[Kind, int] = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
-_FAILED = 2
+_propagator = TraceContextTextMapPropagator()
 
 
-class Sender:
-    """Collects the spans of this process; a web process sends them every few seconds, a job at its end."""
+class Traces:
+    """Makes spans and sends them. Its thread begins with the first span, so that none lives in the parent of a fork."""
 
-    def __init__(self, endpoint: str, *, headers: Mapping[str, str] | None = None, service: str = "commonplace"):
-        self._url = endpoint.rstrip("/") + "/v1/traces"
-        self._headers = {"Content-Type": "application/json", **(headers or {})}
+    def __init__(self, endpoint: str, *, headers: Mapping[str, str] | None = None, service: str, share: float = 1.0):
+        self._endpoint = endpoint.rstrip("/") + "/v1/traces"
+        self._headers = dict(headers or {})
         self._service = service
-        self._waiting: deque[Span] = deque(maxlen=MOST_WAITING)
-        self._lock = threading.Lock()
-        self._paused_until = 0.0
-        os.register_at_fork(after_in_child=self._begin_anew)
+        self._share = share
 
-    def add(self, span: Span) -> None:
-        """Keep an ended span until it is sent."""
-        self._waiting.append(span)
+    def begin(self, name: str, kind: str, traceparent: str | None, parent: Span | None, began_ns: int | None) -> Span:
+        """A span below `traceparent` if it is valid, else below `parent`, else the root of a trace."""
+        context = set_span_in_context(parent) if parent else None
+        if traceparent:
+            context = _propagator.extract({"traceparent": traceparent}, context)
+        return self._tracer.start_span(name, context, SpanKind[kind.upper()], start_time=began_ns)
+
+    def fail(self, span: Span) -> None:
+        """Mark a span as failed."""
+        span.set_status(StatusCode.ERROR)
 
     def flush(self) -> None:
-        """Send everything. Never raises; what the collector does not accept is dropped."""
-        with self._lock:
-            while spans := self._next():
-                if time.monotonic() >= self._paused_until and not self._sent(spans):
-                    self._paused_until = time.monotonic() + PAUSE_SECONDS
+        """Send everything; what the collector does not accept is dropped."""
+        if "_provider" in self.__dict__:
+            self._provider.force_flush()
 
-    def keep_sending(self) -> None:
-        """Send every few seconds, for as long as this process lives."""
+    @cached_property
+    def _provider(self) -> TracerProvider:
+        sampler = ParentBased(TraceIdRatioBased(self._share))
+        provider = TracerProvider(sampler, Resource.create({"service.name": self._service}))
+        provider.add_span_processor(self.processor())
+        return provider
 
-        def work() -> None:
-            while True:
-                time.sleep(EVERY_SECONDS)
-                self.flush()
+    @cached_property
+    def _tracer(self) -> Tracer:
+        return self._provider.get_tracer("commonplace")
 
-        threading.Thread(target=work, name="traces", daemon=True).start()
-
-    def _next(self) -> list[Span]:
-        spans: list[Span] = []
-        while self._waiting and len(spans) < AT_ONCE:
-            spans.append(self._waiting.popleft())
-        return spans
-
-    def _sent(self, spans: Sequence[Span]) -> bool:
-        body = json.dumps(as_otlp(spans, self._service)).encode()
-        request = urllib.request.Request(self._url, body, self._headers, method="POST")  # noqa: S310  (a setting)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
-                answer.read(65_536)
-                return True
-        except urllib.error.HTTPError as error:
-            log.warning("traces not taken", extra={"status": error.code})
-            error.close()
-        except Exception as error:
-            log.warning("traces not sent", extra={"error": type(error).__name__})
-        return False
-
-    def _begin_anew(self) -> None:
-        """In a forked child: the parent reports its own spans."""
-        self._lock = threading.Lock()
-        self._waiting.clear()
-
-
-def as_otlp(spans: Sequence[Span], service: str) -> dict[str, Any]:
-    """The body of a request, in the JSON of `ExportTraceServiceRequest`: ids in hexadecimal, 64-bit numbers as text."""
-    about: dict[str, Value] = {"service.name": service, "process.pid": os.getpid()}
-    return {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _attributes(about)},
-                "scopeSpans": [{"scope": {"name": "commonplace"}, "spans": [_span(span) for span in spans]}],
-            }
-        ]
-    }
-
-
-def _span(span: Span) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "traceId": span.trace_id,
-        "spanId": span.span_id,
-        "name": span.name,
-        "kind": _KINDS[span.kind],
-        "startTimeUnixNano": str(span.began_ns),
-        "endTimeUnixNano": str(span.ended_ns),
-        "attributes": _attributes(span.attributes),
-    }
-    if span.parent_id:
-        found["parentSpanId"] = span.parent_id
-    if span.has_failed:
-        found["status"] = {"code": _FAILED}
-    return found
-
-
-def _attributes(values: Mapping[str, Value]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _value(value)} for name, value in values.items()]
-
-
-def _value(value: Value) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    return {"doubleValue": value} if isinstance(value, float) else {"stringValue": value}
+    def processor(self) -> SpanProcessor:
+        """The batches in which ended spans are sent."""
+        exporter = OTLPSpanExporter(self._endpoint, headers=self._headers, timeout=PATIENCE_SECONDS)
+        return BatchSpanProcessor(exporter, schedule_delay_millis=EVERY_MS)

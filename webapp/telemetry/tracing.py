@@ -1,111 +1,63 @@
 """Traces: what a request, a turn and its jobs did when, across processes, sent to an OpenTelemetry collector.
 
-Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and then next to free: `span` is a context manager that does nothing. A
-span says how long something took and how it ended, in names, numbers and identifiers: never a requested address, a
-statement's values, or anybody's words. `traceparent` carries a trace on to jobs, in the W3C's format.
+Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and then next to free: nothing of OpenTelemetry is loaded. A span says
+how long something took and how it ended, in names, numbers and identifiers: never a requested address, a statement's
+values, or anybody's words. `traceparent` carries a trace on to jobs, in the W3C's format.
 """
 
 from __future__ import annotations
 
-import random
-import re
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import wraps
-from typing import Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from webapp.telemetry.otlp import Traces
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Value = str | bool | int | float
 Kind = Literal["internal", "server", "client", "producer", "consumer"]
 
-_TRACEPARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
-
-
-@dataclass(slots=True)
-class Span:
-    """One thing that was done. Times are in nanoseconds since 1970; `parent_id` is empty at the root of a trace."""
-
-    name: str
-    kind: Kind
-    trace_id: str
-    parent_id: str = ""
-    is_sampled: bool = True
-    span_id: str = field(default_factory=lambda: secrets.token_hex(8))
-    began_ns: int = field(default_factory=time.time_ns)
-    ended_ns: int = 0
-    has_failed: bool = False
-    attributes: dict[str, Value] = field(default_factory=dict)
-
-    def set(self, attributes: Mapping[str, Value | None]) -> None:
-        """Add attributes; None is left out."""
-        self.attributes.update({name: value for name, value in attributes.items() if value is not None})
-
-    def fail(self, error: str) -> None:
-        """Mark it as failed, with the name of the error."""
-        self.has_failed = True
-        self.attributes["error.type"] = error
-
-    @property
-    def traceparent(self) -> str:
-        """The `traceparent` with which another process continues this trace."""
-        return f"00-{self.trace_id}-{self.span_id}-{self.is_sampled:02x}"
-
-
-class Collector(Protocol):
-    """Takes spans that have ended."""
-
-    def add(self, span: Span) -> None: ...
-    def flush(self) -> None: ...
-
-
-@dataclass(slots=True)
-class _Tracer:
-    collector: Collector | None = None
-    ratio: float = 1.0
-
-
-_tracing = _Tracer()
+_traces: Traces | None = None
 _current: ContextVar[Span | None] = ContextVar("span", default=None)
 
 
-def use(collector: Collector | None, ratio: float = 1.0) -> None:
-    """From now on trace this share of all traces, in this process and those it forks; or, without a collector, none."""
-    _tracing.collector, _tracing.ratio = collector, ratio
+def use(traces: Traces | None) -> None:
+    """From now on trace, in this process and those it forks; or, without an argument that traces, do not."""
+    global _traces  # noqa: PLW0603
+    _traces = traces
 
 
 def is_on() -> bool:
     """Return whether anything is traced."""
-    return _tracing.collector is not None
+    return _traces is not None
 
 
-def current() -> Span | None:
-    """The span that the running code belongs to."""
-    return _current.get()
-
-
-def begin(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Span:
+def begin(name: str, kind: Kind = "internal", traceparent: str | None = None, began_ns: int | None = None) -> Span:
     """A span that has begun: below `traceparent` if it is valid, else below the current span, else the root of a trace.
 
-    It becomes the parent of others only once it is made current; end it with `end`.
+    It becomes the parent of others only once it is made current; end it with its `end`. Only while `is_on`.
     """
-    if found := _TRACEPARENT.fullmatch(traceparent or ""):
-        trace_id, parent_id, flags = found.groups()
-        return Span(name, kind, trace_id, parent_id, bool(int(flags, 16) & 1))
-    if parent := _current.get():
-        return Span(name, kind, parent.trace_id, parent.span_id, parent.is_sampled)
-    return Span(name, kind, secrets.token_hex(16), is_sampled=random.random() < _tracing.ratio)  # noqa: S311
+    assert _traces is not None
+    return _traces.begin(name, kind, traceparent, _current.get(), began_ns)
 
 
-def end(span: Span) -> None:
-    """End a span, now unless its end is already set."""
-    span.ended_ns = span.ended_ns or time.time_ns()
-    if span.is_sampled and _tracing.collector is not None:
-        _tracing.collector.add(span)
+def describe(span: Span, attributes: Mapping[str, Value | None]) -> None:
+    """Add attributes to a span; None is left out."""
+    span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+
+
+def fail(span: Span, error: str) -> None:
+    """Mark a span as failed, with the name of the error."""
+    assert _traces is not None
+    _traces.fail(span)
+    span.set_attribute("error.type", error)
 
 
 def make_current(span: Span | None) -> None:
@@ -116,7 +68,7 @@ def make_current(span: Span | None) -> None:
 @contextmanager
 def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Iterator[None]:
     """A span around the body; an exception marks it as failed. `note` adds attributes."""
-    if _tracing.collector is None:
+    if _traces is None:
         yield
         return
     made = begin(name, kind, traceparent)
@@ -124,11 +76,11 @@ def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> 
     try:
         yield
     except BaseException as error:
-        made.fail(type(error).__name__)
+        fail(made, type(error).__name__)
         raise
     finally:
         _current.reset(token)
-        end(made)
+        made.end()
 
 
 def trace_calls(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -147,26 +99,25 @@ def trace_calls(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 def note(attributes: Mapping[str, Value | None]) -> None:
     """Add attributes to the current span."""
-    if _tracing.collector is not None and (made := _current.get()):
-        made.set(attributes)
+    if made := _current.get():
+        describe(made, attributes)
 
 
 def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
     """Record a wait that has just ended as a span; nothing is recorded outside of any span."""
-    if _tracing.collector is None or (parent := _current.get()) is None or not parent.is_sampled:
+    if _traces is None or (parent := _current.get()) is None or not parent.is_recording():
         return
-    made = begin(name, "client")
-    made.ended_ns = made.began_ns
-    made.began_ns -= round(seconds * 1e9)
-    made.set(attributes)
-    end(made)
+    ended = time.time_ns()
+    made = begin(name, "client", began_ns=ended - round(seconds * 1e9))
+    describe(made, attributes)
+    made.end(ended)
 
 
 def keep_span(work: Callable[[], T]) -> Callable[[], T]:
     """The same work, for another thread, as part of the current span."""
-    if _tracing.collector is None:
-        return work
     here = _current.get()
+    if here is None:
+        return work
 
     def run() -> T:
         token = _current.set(here)
@@ -180,17 +131,19 @@ def keep_span(work: Callable[[], T]) -> Callable[[], T]:
 
 def trace_headers() -> dict[str, str]:
     """Return what a job needs to continue the current trace."""
-    made = _current.get() if _tracing.collector is not None else None
-    return {"traceparent": made.traceparent} if made else {}
+    if (made := _current.get()) is None:
+        return {}
+    of = made.get_span_context()
+    return {"traceparent": f"00-{of.trace_id:032x}-{of.span_id:016x}-{of.trace_flags:02x}"}
 
 
 def ids() -> dict[str, str]:
     """The trace that log lines belong to."""
-    made = _current.get() if _tracing.collector is not None else None
-    return {"trace_id": made.trace_id} if made else {}
+    made = _current.get()
+    return {"trace_id": f"{made.get_span_context().trace_id:032x}"} if made else {}
 
 
 def flush() -> None:
-    """Send the ended spans now: this process may be about to end."""
-    if _tracing.collector is not None:
-        _tracing.collector.flush()
+    """Send the ended spans now: this process is about to end."""
+    if _traces is not None:
+        _traces.flush()

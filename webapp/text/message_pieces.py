@@ -15,6 +15,7 @@ MOST = 65_000
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)")
 _TABLE = re.compile(r"^[ \t]*\|")
+# Not webapp/text/sentences.py: stored vectors are of pieces counted by this, so it cannot change.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？][」』”’）]*|\n+")
 _SPACE = re.compile(r"\s+")
 

@@ -45,6 +45,23 @@ def _segments(line: str) -> Iterator[str]:
         line = line[cut:]
 
 
+def sentence_texts(text: str) -> list[str]:
+    """Return the sentences of a text in order, as texts."""
+    return [text[place.start : place.end] for place in sentences_of(text)]
+
+
+def whole_sentences_end(text: str) -> int:
+    """Return where the last complete sentence of a text that may be cut off ends; 0 if none is complete."""
+    end = len(text)
+    while end > 0:
+        start = max(0, end - _PIECE // 4)
+        found = sentences_of(f"{text[start:end]} A")  # a sentence of its own only after a complete one
+        if len(found) > 1:
+            return start + found[-2].end
+        end = start
+    return 0
+
+
 def sentence_around(span: Span, text: str) -> Span:
     """Return the sentences that a span of a text touches, as one span."""
     touched = [place for place in sentences_of(text) if place.start < span.end and span.start < place.end]

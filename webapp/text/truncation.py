@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from webapp.text.sentences import whole_sentences_end
 from webapp.text.tokens import Count, estimate_tokens
 
 MARK = " […] "
 """Marks where the middle of a text is missing."""
-_SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)[\"')\]]*|[。！？]|\n")
 
 
 def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sentences: bool = False) -> str:
@@ -67,9 +66,9 @@ def _cut_end(text: str, length: int, whole_sentences: bool) -> str:
     if length <= 0:
         return ""
     head = text[:length]
-    ends = [found.end() for found in _SENTENCE_END.finditer(head)]
-    if ends and (whole_sentences or ends[-1] > length * 0.7):
-        return head[: ends[-1]]
+    end = whole_sentences_end(head)
+    if end and (whole_sentences or end > length * 0.7):
+        return head[:end]
     space = max(head.rfind(" "), head.rfind("\n"))
     if space > length * 0.7:
         return head[:space]

@@ -114,9 +114,9 @@ class Vocabulary:
         that it begins if it is unfinished, those that contain it if it has none or is one character of a pair."""
         if unfinished:
             return self.starting_with(word)
-        return self.containing(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
+        return self.find_compounds(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
 
-    def containing(self, word: str, limit: int = 24) -> list[int]:
+    def find_compounds(self, word: str, limit: int = 24) -> list[int]:
         """Return the numbers of terms whose words contain a word that has none itself: at an end of a compound
         ("Versicherung" in "Feuerversicherung"), anywhere in scripts without spaces. Shortest words first."""
         form = search_form(word)

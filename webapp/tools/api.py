@@ -12,7 +12,7 @@ from webapp.extensions import limiter
 from webapp.http.views import api_blueprint
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import models_refusing
+from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import (
     NewToolServer,
     ToolServerChanges,
@@ -127,4 +127,4 @@ def _row(path: ToolServerPath) -> ToolServer:
 
 
 def _out(row: ToolServer) -> ToolServerOut:
-    return ToolServerOut.of(row, models_refusing(row, current_user_id(), is_admin=is_admin()))
+    return ToolServerOut.of(row, refusals_by_tool(row, current_user_id(), is_admin=is_admin()))

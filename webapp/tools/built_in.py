@@ -72,8 +72,8 @@ async def _propose_schedule(given: dict[str, Any], around: Surroundings) -> Outp
     at = at.replace(tzinfo=zone) if at.tzinfo is None else at.astimezone(zone)
     if at <= around.now:
         return failure(f"That has passed. It is {around.now:%Y-%m-%dT%H:%M}, {DAYS[around.now.weekday()]}.")
-    times = {"starts_at": f"{at:%Y-%m-%dT%H:%M}", "zone": str(zone), "repeat": asked.repeat}
-    proposal = {"content": asked.message, **times}
+    times = {"at": f"{at:%Y-%m-%dT%H:%M}", "timezone": str(zone), "repeat": asked.repeat}
+    proposal = {"prompt": asked.message, **times}
     return {"status": "proposed", "detail": "Shown to the user, who decides.", "schedule": proposal}
 
 

@@ -1,4 +1,4 @@
-"""Tools as the model is told about them, and a call of one: the model's arguments, the result, and how both are stored with the reply; pure."""
+"""Tools as the model is told about them, and a call of one: arguments, result, both as stored with the reply; pure."""
 
 from __future__ import annotations
 

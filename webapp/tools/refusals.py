@@ -13,7 +13,7 @@ from webapp.tools.mcp_client.tool_schemas import definition_of
 from webapp.tools.models import ToolServer
 
 
-def models_refusing(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
+def refusals_by_tool(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
     """Return, by the names of a server's tools, which of the models that this user may choose refuse them."""
     found: dict[str, list[str]] = {}
     tools = _fingerprints(row)

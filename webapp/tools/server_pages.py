@@ -19,7 +19,7 @@ from webapp.i18n.request_language import translate
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import models_refusing
+from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.servers import limit_tries, try_server
 
@@ -138,5 +138,5 @@ def _wrong(error: ValidationError | Invalid | Conflict) -> str:
 
 
 def _page(row: ToolServer, error: str = "") -> str:
-    refused = models_refusing(row, current_user_id(), is_admin=is_admin())
+    refused = refusals_by_tool(row, current_user_id(), is_admin=is_admin())
     return render_template("tools/server.html", row=row, error=error, refused=refused)

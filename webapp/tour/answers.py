@@ -8,7 +8,7 @@ from __future__ import annotations
 import gettext
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.marks import N_
 from webapp.llm.events import text_of_parts
+from webapp.text.sentences import sentence_texts
 
 MODEL = "screen-tour"
 READING = "memory_operations"
@@ -39,7 +40,6 @@ _KEYS = N_(
 _CODE = '```python\ndef greet(name: str) -> str:\n    return f"Hello, {name}!"\n```'
 
 _FOLDER = Path(__file__).resolve().parents[1] / "translations"
-_SENTENCE = re.compile(r"\n+|(?<=[.!])\s+|(?<=[。！])")
 _HAN = r"\u3400-\u9fff"
 _WORD = rf"(?:[{_HAN}]{{1,6}}|(?:(?![{_HAN}])[^\W\d_]){{1,30}}(?:['’-][^\W\d_]{{1,30}})*)"
 _BLANK = r"(?:…|\.\.\.)"
@@ -67,7 +67,7 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
     for row in rows:
         if "point" in row:
             return None
-        for sentence in _sentences(row["text"]):
+        for sentence in sentence_texts(row["text"]):
             if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
                 found.append({"message": row["message"], **operation})
@@ -79,10 +79,6 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
 def _text(messages: Sequence[dict[str, Any]]) -> str:
     content = next((message.get("content") for message in reversed(messages) if message.get("role") == "user"), "")
     return content if isinstance(content, str) else text_of_parts(content)
-
-
-def _sentences(text: str) -> Iterator[str]:
-    return (sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip())
 
 
 def _asks_to_be_shown(sentence: str) -> bool:

@@ -15,7 +15,7 @@ from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 
 
 @dataclass(frozen=True)
-class Belongings:
+class AccountContents:
     """The extent of a deletion; which spaces are deleted, which go to another member, and how many documents stay in
     spaces.
     """
@@ -28,7 +28,7 @@ class Belongings:
     documents_left: int
 
 
-def belongings(user_id: int) -> Belongings:
+def list_account_contents(user_id: int) -> AccountContents:
     """Return what somebody has, and what of it stays for others when they leave."""
     other = aliased(SpaceMember)
     owned = (
@@ -47,7 +47,7 @@ def belongings(user_id: int) -> Belongings:
         SpaceMember.user_id != user_id, SpaceMember.status == "active", SpaceMember.user_id.is_not(None)
     )
     documents = SpaceDocument.user_id == user_id, SpaceDocument.space_id.in_(shared)
-    return Belongings(
+    return AccountContents(
         _count(Conversation, Conversation.user_id == user_id, Conversation.deleted_at.is_(None)),
         _count(Memory, Memory.user_id == user_id),
         _count(File, File.user_id == user_id),

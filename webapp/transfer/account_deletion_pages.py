@@ -12,7 +12,7 @@ from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
 from webapp.http.views import ViewResult
-from webapp.transfer.account_contents import belongings
+from webapp.transfer.account_contents import list_account_contents
 
 blueprint = Blueprint("leaving_pages", __name__)
 
@@ -85,5 +85,5 @@ def _form(errors: dict[str, str] | None = None) -> str:
         errors=errors or {},
         days=app_settings().account_grace_days,
         email=service.get_user(user_id).email,
-        goes=belongings(user_id),
+        goes=list_account_contents(user_id),
     )

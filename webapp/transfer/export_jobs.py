@@ -268,7 +268,7 @@ def _owned(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 
-def init_outdated() -> None:
+def init_export_expiry() -> None:
     """React to what is forgotten or withdrawn."""
     being_forgotten.connect(_outdate)
     statements_withdrawn.connect(_outdate)

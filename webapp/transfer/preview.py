@@ -35,7 +35,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         return row.status if row else "gone"
     found: dict[str, Any] = {}
     error, name = None, row.format
-    looking = partial(_looking, row.stored_as or "", row.filename, row.format)
+    looking = partial(_file_preview, row.stored_as or "", row.filename, row.format)
     db.session.rollback()  # no connection is held while a large file is read
     try:
         seen = time_slices.advance(key, looking, Slice(seconds))
@@ -61,7 +61,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         return row.status
 
 
-def _looking(stored: str, filename: str, wish: str | None) -> Work[tuple[str, dict[str, Any]]]:
+def _file_preview(stored: str, filename: str, wish: str | None) -> Work[tuple[str, dict[str, Any]]]:
     """Read a file; returns the name of its format and its preview."""
     with Upload(storage.path_of(stored), filename) as upload:
         reader = recognise(upload, wish)

@@ -81,7 +81,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     if decision is Decision.REJECT:
         return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
-    pairs = decisions.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
+    pairs = decisions.list_conflict_pairs(user_id, query, Memory.memory_id.in_(ids)).items
     against = {row.memory_id for row, other in pairs if other is not None}
     left = len(against)
     for memory_id in ids:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.transfer.account_erasure import init_erasure
-from webapp.transfer.export_jobs import init_outdated
+from webapp.transfer.export_jobs import init_export_expiry
 from webapp.transfer.proposals import init_proposals
 from webapp.transfer.service import init_files
 
@@ -12,5 +12,5 @@ def init_transfer() -> None:
     """React to accounts that are deleted, and tell the review which proposals came together."""
     init_files()
     init_erasure()
-    init_outdated()
+    init_export_expiry()
     init_proposals()

@@ -27,8 +27,6 @@ from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 
 blueprint = Blueprint("usage_pages", __name__)
 
-MOST_SCHEDULES = 10_000
-
 
 @blueprint.app_context_processor
 def _limits() -> dict[str, Any]:
@@ -123,7 +121,7 @@ def _read_schedules() -> int | None:
     given = request.form.get("schedules", "").strip()
     if not given:
         return None
-    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= MOST_SCHEDULES):
+    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= site.MOST_SCHEDULES):
         raise Invalid("The number of schedules is a whole number up to 10,000.")
     return int(given)
 
@@ -145,7 +143,7 @@ def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -
     first, after = span(query)
     shown: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
     if query.by == "day":
-        shown["days"] = pictures.days_pictured(report, first.date(), after.date() - timedelta(days=1))
+        shown["days"] = pictures.daily_columns(report, first.date(), after.date() - timedelta(days=1))
     shown["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
     return render_template(template, **shown, date_of=date.fromisoformat, **more)
 

@@ -23,7 +23,7 @@ class Pictures:
     cost: Columns | None
 
 
-def days_pictured(report: UsageReport, first: date, last: date) -> Pictures:
+def daily_columns(report: UsageReport, first: date, last: date) -> Pictures:
     """The days of a report by day, those without usage included, with the limits for a day."""
     lines = {line.key: line for line in report.usage}
     days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]

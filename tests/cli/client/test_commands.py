@@ -258,9 +258,9 @@ def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
         "my weekly review",
         "--at",
         "2036-12-07T18:00",
-        "--every",
+        "--repeat",
         "weekly",
-        "--zone",
+        "--timezone",
         "UTC",
     )
     number, due = done.stdout.split()
@@ -274,8 +274,8 @@ def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
     assert shell("schedules", "runs", number).stdout.split("\t")[1] == "waiting"
     assert shell("schedules", "remove", number).returncode == 0
     failed(shell("schedules", "run", number), 4)
-    failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--every", "daily", "--rule", "FREQ=DAILY"), 2)
-    assert "rule" in failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rule", "NONSENSE"), 1)
+    failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--repeat", "daily", "--rrule", "FREQ=DAILY"), 2)
+    assert "rule" in failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rrule", "NONSENSE"), 1)
 
 
 def test_what_happens_is_told(shell: Shell) -> None:

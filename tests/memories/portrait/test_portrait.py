@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -100,6 +101,31 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: lis
     answer = WrittenPortrait.model_validate(written((text, notes)))
     found = sentences_of(answer, known(DAUGHTER, BOAT, WORK))
     assert [number for item in found for number, _ in item["memories"]] == memories
+
+
+@pytest.mark.parametrize(
+    ("note", "text", "wording"),
+    [
+        ("My husband Tom teaches chemistry", "You teach chemistry.", "“My husband Tom teaches chemistry”"),
+        ("My mother lives in Leeds", "You live in Leeds.", "“My mother lives in Leeds”"),
+        ("I do not drink alcohol", "You drink alcohol.", "“I do not drink alcohol”"),
+        ("I like strong black tea", "You only like strong black tea.", "“I like strong black tea”"),
+        ("I live in a flat in Bath", "You live in a flat in Bath.", "You live in a flat in Bath."),
+    ],
+)
+def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note: str, text: str, wording: str) -> None:
+    answer = WrittenPortrait.model_validate(written((text, [1])))
+    found = sentences_of(answer, known(note), is_trusted=False)
+    assert found == [{"text": wording, "memories": [[11, 1]]}]
+
+
+@pytest.mark.usefixtures("untrusted")
+def test_the_grade_of_the_model_decides(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+    add(client, "My mother lives in Leeds")
+    answers(model, ("You live in Leeds.", [1]))
+    client.post(PLACE)
+    run_jobs()
+    assert texts(client) == ["“My mother lives in Leeds”"]
 
 
 def test_several_sentences_written_as_one_rest_on_notes_of_their_own() -> None:
@@ -221,6 +247,21 @@ def test_a_usual_first_word_is_no_name_in_any_language(lines: tuple[tuple[str, l
     answer = WrittenPortrait.model_validate(written(*lines))
     notes = known("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
     assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]
+
+
+def test_an_answer_that_does_not_end_counts_as_far_as_it_goes(
+    client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    add(client, DAUGHTER)
+    whole = json.dumps(written(("You have a daughter, Ada.", [1]), ("You have a daughter, Ada.", [1])))
+    model.script(
+        match="portrait", reply=whole.removesuffix("]}") + ', {"text": 7}, {"text": "You h', finish_reason="length"
+    )
+    client.post(PLACE)
+    run_jobs()
+    found = read(client)
+    assert [sentence["text"] for sentence in found["sentences"]] == ["You have a daughter, Ada."]
+    assert found["is_current"] and not found["problem"]
 
 
 def test_what_is_forgotten_while_it_is_written_is_not_in_it(

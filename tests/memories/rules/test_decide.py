@@ -669,6 +669,33 @@ def test_pasted_words_are_no_evidence():
     assert reasons(decide([op("add", 1, "I live in Bergen")], state)) == [Refusal.PASTED]
 
 
+@pytest.mark.parametrize(
+    ("second", "third"),
+    [
+        (
+            ("The user's is Alex", "identity/location", "Alex", 0.4),
+            ("The user's is Alex", "identity/location", "Alex", 0.4),
+        ),
+        (("The user's is Al", NAME, "Al", 0.4), ("The user's is Alex", NAME, "Alex", 0.6)),
+    ],
+)
+def test_words_that_already_bear_a_memory_bear_no_fact_learned_after_them(second, third):
+    """Found by the property below: decided again, "Call me Al" bore or disputed what the second message said."""
+    state = State(say("My name is Alex. Call me Al. I live in Rome", "Actually my name is Alexander; I like tea"))
+
+    def keyed(message, quote, content, key, value, confidence):
+        return op("add", message, quote, content, fact_key=key, fact_value=value, confidence=confidence)
+
+    batch = [
+        keyed(1, "Call me Al", "The user's is Rome", "identity/city", "Rome", 0.4),
+        keyed(1, "Call me Al", *second),
+        keyed(2, "my name is Alexander", *third),
+    ]
+    plan = decide(batch, state, ANY)
+    assert len(plan.effects) == 2
+    assert decide(batch, after(state, plan), ANY).effects == ()
+
+
 @settings(max_examples=60, deadline=None)
 @given(worlds(), batches)
 def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):

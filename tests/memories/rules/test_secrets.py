@@ -270,19 +270,17 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind"), SECRETS)
-def test_secrets_are_recognised(text, kind):
-    assert find_secret(text) == kind
+def test_secrets_are_recognised():
+    wrong = [(text, kind, find_secret(text)) for text, kind in SECRETS if find_secret(text) != kind]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_ordinary_talk_passes(text):
-    assert find_secret(text) is None
+def test_ordinary_talk_passes():
+    assert [(text, find_secret(text)) for text in HARMLESS if find_secret(text) is not None] == []
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_any_of_the_texts_may_hold_the_secret(text):
-    assert find_secret(text, None, "my password is hunter2") == Secret.PASSWORD
+def test_any_of_the_texts_may_hold_the_secret():
+    assert {find_secret(text, None, "my password is hunter2") for text in HARMLESS} == {Secret.PASSWORD}
 
 
 def test_nothing_holds_nothing():

@@ -30,7 +30,7 @@ from webapp.admin.backups.archive import (
     write_table,
 )
 from webapp.db.base import db, expect_writes, now, write_transaction
-from webapp.db.engine import database_address
+from webapp.db.engine import public_url
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, newest_revision
@@ -121,7 +121,7 @@ def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
 
 def _revision(may_be_empty: bool) -> str:
     """The version of a database that is worth a backup. Raises BackupError."""
-    place = database_address(db.engine)
+    place = public_url(db.engine)
     try:
         if (revision := current_revision()) != newest_revision():
             raise BackupError(f"{place} is not at this version. Run flask --app wsgi prepare first.")

@@ -17,7 +17,7 @@ from webapp.accounts.site import has_users
 from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
 from webapp.admin.backups.backup import ROWS_AT_ONCE, check_backup, columns_of, key_mark
 from webapp.db.base import db, expect_writes
-from webapp.db.engine import database_address
+from webapp.db.engine import public_url
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, migration_revisions, newest_revision
@@ -41,7 +41,7 @@ def restore(path: Path) -> Manifest:
         if manifest.revision != newest_revision():
             upgrade()
     except (OSError, SQLAlchemyError) as error:
-        raise BackupError(f"{database_address(db.engine)} cannot be filled: {reason(error)}.") from error
+        raise BackupError(f"{public_url(db.engine)} cannot be filled: {reason(error)}.") from error
     return manifest
 
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 
 from redis.exceptions import NoPermissionError, RedisError
 from rq.command import PUBSUB_CHANNEL_TEMPLATE
@@ -20,7 +21,7 @@ from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.db.base import db
-from webapp.db.engine import database_address
+from webapp.db.engine import public_url
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
@@ -33,6 +34,7 @@ from webapp.redis.clients import server_of
 from webapp.retrieval.invalidation import CHANNEL
 
 MODEL_SECONDS = 8.0
+VENDOR = Path(__file__).resolve().parents[3] / "static" / "vendor"
 
 Check = Callable[[], Iterator[Finding]]
 
@@ -126,7 +128,7 @@ def files() -> Iterator[Finding]:
 def servers() -> Iterator[Finding]:
     """Yield what requests need: the database and Redis accept writes, and the schema is current."""
     parts = readiness()
-    address = database_address(db.engine)
+    address = public_url(db.engine)
     advice = {
         "database": f"Check that {address} (DATABASE_URL) runs, and that its user may write and has room.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
@@ -139,7 +141,7 @@ def servers() -> Iterator[Finding]:
 def database() -> Iterator[Finding]:
     """The database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
-    address = database_address(db.engine)
+    address = public_url(db.engine)
     if dialect == "sqlite":
         yield ok("database", f"{address}, for one machine, all of whose processes use the same disk")
         return
@@ -244,6 +246,15 @@ def web_settings(settings: Settings) -> Iterator[Finding]:
         yield warning("web", "RATE_LIMITS is off", "Leave it on where strangers can reach the site.")
 
 
+def assets(folder: Path = VENDOR) -> Iterator[Finding]:
+    """Yield whether what pages load from npm's packages was built: htmx, icons, fonts."""
+    if missing := [name for name in ("htmx.js", "icons.svg", "fonts/fonts.css") if not (folder / name).is_file()]:
+        advice = "Run `make assets`: it builds static/vendor from the locked npm packages."
+        yield fault("pages", f"{', '.join(missing)} missing from {folder}", advice)
+    else:
+        yield ok("pages", "scripts, icons and fonts are built")
+
+
 def web() -> Iterator[Finding]:
     """The same for the settings of this installation, and whether an address can be taken before its owner comes."""
     settings = app_settings()
@@ -263,4 +274,4 @@ def _give_up() -> None:
         db.session().invalidate()
 
 
-ALL: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, web)
+ALL: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, assets, web)

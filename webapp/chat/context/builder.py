@@ -147,13 +147,13 @@ def _assemble(
     if known and not (messages and messages[0].role == "user"):
         messages.insert(0, PromptMessage("user"))
     if messages:
-        messages[-1] = _preceded(messages[-1], extra)
-        messages[0] = _preceded(messages[0], known)
+        messages[-1] = _prepend(messages[-1], extra)
+        messages[0] = _prepend(messages[0], known)
     shared = join_segments("\n\n", [part.shared for part in stable])
     return [PromptMessage("system", tuple(shared)), *messages] if shared else messages
 
 
-def _preceded(message: PromptMessage, texts: Line) -> PromptMessage:
+def _prepend(message: PromptMessage, texts: Line) -> PromptMessage:
     """Return a message with texts before it."""
     if not texts:
         return message

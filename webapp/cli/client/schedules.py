@@ -38,10 +38,10 @@ def schedules(context: click.Context, as_json: bool) -> None:
 @schedules.command()
 @click.argument("text", nargs=-1)
 @click.option("--at", required=True, metavar="TIME", help="The first time, local: 2026-12-06T18:00.")
-@click.option("--every", type=click.Choice(REPEATS), help="Again and again; otherwise once.")
-@click.option("--rule", default="", metavar="RRULE", help="Again by a rule of RFC 5545, hourly at most.")
-@click.option("--zone", metavar="ZONE", help="The time zone of its times; yours without one.")
-@click.option("--standing", is_flag=True, help="All in one conversation, instead of a new one each time.")
+@click.option("--repeat", type=click.Choice(REPEATS), help="Again and again; otherwise once.")
+@click.option("--rrule", metavar="RRULE", help="Again by a rule of RFC 5545, hourly at most.")
+@click.option("--timezone", metavar="ZONE", help="The time zone of its times; yours without one.")
+@click.option("--conversation", default="new", metavar="PLACE", help="new each time, the same for all, or an ID.")
 @click.option("--mail", is_flag=True, help="E-mail you when it has run.")
 @as_json
 @click.pass_context
@@ -49,24 +49,24 @@ def add(
     context: click.Context,
     text: tuple[str, ...],
     at: str,
-    every: str | None,
-    rule: str,
-    zone: str | None,
-    standing: bool,
+    repeat: str | None,
+    rrule: str | None,
+    timezone: str | None,
+    conversation: str,
     mail: bool,
     as_json: bool,
 ) -> None:
     """Have TEXT sent at a time. It ends with the token that this command uses."""
-    if every and rule:
-        raise Trouble("Give --every or --rule, not both.", USAGE)
+    if repeat and rrule:
+        raise Trouble("Give --repeat or --rrule, not both.", USAGE)
     body = {
         "prompt": words(text),
         "at": at,
-        "repeat": every,
-        "rrule": rule or None,
-        "conversation": "same" if standing else "new",
+        "repeat": repeat,
+        "rrule": rrule,
+        "conversation": int(conversation) if conversation.isdecimal() else conversation,
         "sends_mail": mail,
-        **({"timezone": zone} if zone else {}),
+        **({"timezone": timezone} if timezone else {}),
     }
     made = server(context).post("/api/schedules", body)
     if as_json:

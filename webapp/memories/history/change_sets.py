@@ -22,7 +22,7 @@ from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot
 from webapp.memories.store.tombstone_secrets import tombstone_set
-from webapp.memories.store.withdrawal import hold_reached, withdraw
+from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
 from webapp.spaces.versions import touch
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
@@ -157,7 +157,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
     Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
     """
-    hold_reached(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
+    lock_withdrawal(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
     versions.hold(user_id)
     original = _own(user_id, change_set_id)
     if original.undone_at is not None:

@@ -1,6 +1,6 @@
 """Questions that a later domain adds to the extraction call: the open points of a guided conversation.
 
-Journeys come after memories, so the application says who answers (`init_guided`); otherwise there are no points.
+Journeys come after memories, so the application says who answers (`init_guide`); otherwise there are no points.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ PointKey = int
 
 
 @dataclass(frozen=True)
-class Guided:
+class GuidePoints:
     """The open points of a conversation, each with the key by which its assessment is stored."""
 
     keys: tuple[PointKey, ...] = ()
     points: tuple[OpenPoint, ...] = ()
 
 
-OpenPoints = Callable[[Conversation], Guided]
+OpenPoints = Callable[[Conversation], GuidePoints]
 StoreAssessments = Callable[[Conversation, Sequence[PointKey], Sequence[GroundedAssessment], int], bool]
 
 
@@ -45,7 +45,7 @@ class Guide:
 _guide: Part[Guide] = Part("guide")
 
 
-def init_guided(app: Flask, guide: Guide) -> None:
+def init_guide(app: Flask, guide: Guide) -> None:
     """Let `guide` take part in every extraction of the application."""
     _guide.put(app, guide)
 

@@ -19,7 +19,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
-from webapp.memories.learning.extra_questions import Guided, PointKey
+from webapp.memories.learning.extra_questions import GuidePoints, PointKey
 from webapp.memories.learning.extra_questions import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
@@ -78,7 +78,7 @@ def read(conversation_id: int, after: int | None = None, most: int | None = None
     if substance:
         profile = current_profile(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], own)
-    guide, guided = current_guide(), Guided()
+    guide, guided = current_guide(), GuidePoints()
     if guide is not None and own:
         guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(guided.points)

@@ -5,14 +5,14 @@ Small models give one answer for each number and then move on: of a long message
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
 
 from webapp.text.provenance import spans_of_others
+from webapp.text.sentences import sentences_of
 
 PART = 80
 """Characters; a quarter of them is enough for a part if a sentence ends there."""
 MOST_PARTS = 40
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
 
 def parts_of(text: str) -> list[str]:
@@ -21,12 +21,12 @@ def parts_of(text: str) -> list[str]:
     pasted = spans_of_others(text)
     parts: list[str] = []
     start = 0
-    for seam in _SENTENCE_END.finditer(text):
-        inside = any(span.start < seam.end() and seam.start() < span.end for span in pasted)
+    for before, after in pairwise(sentences_of(text)):
+        inside = any(span.start < after.start and before.end < span.end for span in pasted)
         # The rest must be worth a number too: a final "Thanks!" stays with what comes before it.
-        if inside or seam.start() - start < least // 4 or len(text) - seam.end() < least // 4:
+        if inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
             continue
-        parts.append(text[start : seam.end()])
-        start = seam.end()
+        parts.append(text[start : after.start])
+        start = after.start
     parts.append(text[start:])
     return [part.strip() for part in parts if part.strip()] or [text]

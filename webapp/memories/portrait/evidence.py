@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from webapp.llm.structured import none_is_empty
+from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
 from webapp.memories.prompt.always_used import KnownItem
-from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, words_found
+from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
 from webapp.text import sentences
+from webapp.text.words import words
 
 MOST_SENTENCES = 24
 LONGEST = 400
@@ -34,14 +36,32 @@ class WrittenPortrait(BaseModel):
     sentences: Annotated[list[WrittenSentence], BeforeValidator(none_is_empty)] = Field(max_length=100)
 
 
+def salvage(text: str) -> WrittenPortrait:
+    """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
+    items = complete_items(text, "sentences")[:MOST_SENTENCES]
+    return WrittenPortrait(sentences=[found for item in items if (found := _readable(item)) is not None])
+
+
+def _readable(item: Any) -> WrittenSentence | None:
+    with suppress(ValidationError):
+        return WrittenSentence.model_validate(item)
+    return None
+
+
 def sentences_of(
-    written: WrittenPortrait, known: Sequence[KnownItem], instructions: str = OF_PERSON, name: str = ""
+    written: WrittenPortrait,
+    known: Sequence[KnownItem],
+    instructions: str = OF_PERSON,
+    name: str = "",
+    is_trusted: bool = True,
 ) -> list[dict[str, Any]]:
     """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
 
     Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that
     do: small models count badly, and write several sentences as one. Whose notes they are, and the name of the person
-    they are about, may be said as well, but nothing else of them.
+    they are about, may be said as well, but nothing else of them. A model that is not trusted to word memories words no
+    sentence either, but by changing short words: "You teach chemistry" can be what it makes of "My husband teaches
+    chemistry". Otherwise the notes stand there themselves, as quotations.
     """
     found: dict[str, list[list[int]]] = {}
     written_with = [(text, item.notes) for item in written.sentences for text in _split(item.text)][:MOST_SENTENCES]
@@ -56,7 +76,9 @@ def sentences_of(
         for candidates in (named, known):
             used = _fewest(checked, candidates, len(named))
             if used and _bear(checked, used, name):
-                found.setdefault(text, [[item.memory_id, item.revision] for item in used])
+                whole = [(text, used)] if is_trusted or _says_all(text, used) else [(_quoted(n), [n]) for n in used]
+                for wording, notes in whole:
+                    found.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
                 break
     return [{"text": text, "memories": memories} for text, memories in found.items()]
 
@@ -81,6 +103,18 @@ def _fewest(text: str, notes: Sequence[KnownItem], most: int) -> list[KnownItem]
 def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:
     contents, names = [note.content for note in notes], [name, *(note.by for note in notes)]
     return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
+
+
+def _says_all(text: str, notes: Sequence[KnownItem]) -> bool:
+    """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
+    contents = [note.content for note in notes]
+    has_all = all(words_found(content, text) == telling_words(content) for content in contents)
+    adds_none = words_found(text, " ".join([*contents, *(note.by for note in notes)])) == telling_words(text)
+    return has_all and adds_none and len(words(text)) >= len(words(" ".join(contents)))
+
+
+def _quoted(note: KnownItem) -> str:
+    return f"{note.by}: “{note.content}”" if note.by else f"“{note.content}”"
 
 
 def _without(text: str, names: Sequence[str]) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
-from webapp.llm.errors import ModelError
-from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
+from webapp.llm.errors import CutOffAnswer, ModelError
+from webapp.memories.learning.trust import policy
+from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
 from webapp.memories.portrait.subjects import Subject
@@ -36,6 +37,7 @@ def make_portrait(subject: Subject) -> int | None:
     known = subject.memories() if subject.is_on() else []
     digest = digest_of(known)
     about = subject.about() if known else ("", "")
+    is_trusted = policy().is_trusted
     db.session.remove()
     if digest == made_from:
         return None
@@ -47,15 +49,17 @@ def make_portrait(subject: Subject) -> int | None:
             _messages(known, *about), WrittenPortrait, NAME, max_tokens=MAX_TOKENS, temperature=0.3
         )
     except ModelError as error:
-        _note_problem(subject, error.detail)
-        raise
-    sentences = sentences_of(written, known, *about)
+        written, completion = salvage(error.text if isinstance(error, CutOffAnswer) else ""), error.answer
+        if not written.sentences:
+            _note_problem(subject, error.detail)
+            raise
+    sentences = sentences_of(written, known, *about, is_trusted)
     try:
         with write_transaction():
             sentences = holding(subject, subject.hold(sentences))
             if not subject.is_on():
                 return None
-            _store(subject, sentences, digest, completion.model)
+            _store(subject, sentences, digest, completion.model if completion else None)
     except NotFound:
         return None  # the space has been deleted meanwhile
     log.info("portrait written", extra={"written": len(written.sentences), "kept": len(sentences)})

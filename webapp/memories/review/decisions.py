@@ -52,11 +52,11 @@ def review_queue(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[WaitingMemory]:
     """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
-    page = pairs_waiting(user_id, query, *conditions, part=part)
+    page = list_conflict_pairs(user_id, query, *conditions, part=part)
     return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
 
 
-def pairs_waiting(
+def list_conflict_pairs(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[tuple[Memory, Memory | None]]:
     """The memories of the queue, each with the one it contradicts or would replace."""

@@ -113,6 +113,8 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
     same = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    if board.find(lambda m: _bears(m, claim) and (same is not None or not _may_adopt(claim, m, policy))):
+        return Refusal.KNOWN  # whatever was learned under the key since
     if current is not None and same is current:
         board.add_evidence(current, claim)
         return None
@@ -124,9 +126,12 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    twin = board.saying(claim.draft.content)
-    if twin is not None and twin.slot != slot:
-        return _adopt_twin(claim, twin, board, policy)
+    if (twin := board.saying(claim.draft.content)) is not None and twin.slot != slot:
+        if _may_adopt(claim, twin, policy):
+            board.give_key(twin, claim)
+        else:
+            board.add_evidence(twin, claim)
+        return None
     usable = is_usable(claim, policy)
     board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
     return None
@@ -164,16 +169,16 @@ def _contest(
     return None
 
 
-def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
-    """Handle a keyed fact stored in the same words without that key: it gets the key."""
-    usable = is_usable(claim, policy)
-    if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
-        if twin.rests_on(claim.evidence):
-            return Refusal.KNOWN
-        board.add_evidence(twin, claim)
-        return None
-    board.give_key(twin, claim)
-    return None
+def _bears(memory: KnownMemory, claim: Claim) -> bool:
+    """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
+    elsewhere = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
+    return elsewhere and memory.has_said(claim.draft.content)
+
+
+def _may_adopt(claim: Claim, twin: KnownMemory, policy: Policy) -> bool:
+    """Tell whether a memory in the words of a keyed fact, stored without a key, may get that key."""
+    may_change = twin.is_current and not twin.slot and not twin.is_protected
+    return may_change and is_usable(claim, policy) and not is_older(claim.evidence.moment, twin)
 
 
 # Statements without a key ------------------------------------------------------------------------------------------

@@ -67,11 +67,15 @@ def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
     return bool(telling) and 2 * sum(known_words.has(word) for word in telling) >= len(telling)
 
 
+def telling_words(statement: str) -> frozenset[str]:
+    """Return the words of a statement that say something, and its names and numbers."""
+    return frozenset({*_significant_words(statement), *map(fold_marks, _particulars(statement))})
+
+
 def words_found(statement: str, text: str) -> frozenset[str]:
-    """Return the words of a statement that stand in a text: its names and numbers, and those that say something."""
+    """Return the telling words of a statement that stand in a text."""
     known_words = _TextWords([text])
-    wanted = {*_significant_words(statement), *map(fold_marks, _particulars(statement))}
-    return frozenset(word for word in wanted if known_words.has(word))
+    return frozenset(word for word in telling_words(statement) if known_words.has(word))
 
 
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:

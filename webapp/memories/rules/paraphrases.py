@@ -7,18 +7,17 @@ verbs found in every second sentence count half. Better too much than too little
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from math import ceil
 
+from webapp.text.sentences import sentence_texts
 from webapp.text.words import stems, words
 
 SHARE = 2 / 3
 LEAST = 2
 """The fewest words for which a sentence may be removed by weight alone."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
-_SENTENCES = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
 _ABOUT = frozenset(stems(words("user person assistant")))
 """What statements begin with, which says nothing."""
 
@@ -84,14 +83,14 @@ def without_retold(text: str, statements: ForgottenStatements, mark: str = "") -
         return text
     lines, is_changed = [], False
     for line in text.splitlines():
-        sentences = _SENTENCES.split(line)
+        sentences = sentence_texts(line)
         parts = [mark if statements.is_retold_in(sentence) else sentence for sentence in sentences]
         if parts == sentences:
             lines.append(line)
             continue
         is_changed = True
         if parts := [sentence for sentence in parts if sentence.strip(" -*•")]:
-            lines.append(" ".join(parts))
+            lines.append(line[: len(line) - len(line.lstrip())] + " ".join(parts))
     if not is_changed:
         return text
     return "\n".join(lines) if any(line.strip() for line in lines) else NOTHING_LEFT

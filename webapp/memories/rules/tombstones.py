@@ -220,7 +220,7 @@ def _forms_of(
     return forms
 
 
-def is_telling(quote: str) -> bool:
+def has_statements(quote: str) -> bool:
     """Return whether a quote is long enough to be about one thing."""
     return _is_long(canonical_statement(quote))
 

@@ -20,7 +20,7 @@ from webapp.db.index_hints import batches_to_change, stream_rows
 from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
-from webapp.memories.rules.tombstones import is_telling
+from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement
 
 GONE = "[forgotten]"
@@ -58,7 +58,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     From what they say and the reasoning before it where the texts appear word for word, if they are long enough to be
     specific, as with tombstones; from their tool calls and offers also what is about these memories.
     """
-    telling = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
+    telling = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
     by_word, may_hold, forms = _by_word(telling), _may_hold(telling), _forms(texts)
     beside: list[int] = []
     rewritten: list[int] = []

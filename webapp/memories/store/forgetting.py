@@ -21,7 +21,7 @@ from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reply_uses import UsedIn, Uses, uses_of
 from webapp.memories.store.tombstone_secrets import tombstone_set
-from webapp.memories.store.withdrawal import hold_reached, reach_of
+from webapp.memories.store.withdrawal import lock_withdrawal, reach_of
 from webapp.spaces.versions import touch
 
 BATCH = 500
@@ -72,7 +72,7 @@ def forget(
     The words stay in the messages where the user said them.
     """
     _hold_sources(user_id, memory_ids)
-    hold_reached(user_id, memory_ids)
+    lock_withdrawal(user_id, memory_ids)
     versions.hold(user_id)
     rows = _with_twins(user_id, memory_ids)
     if not rows:

@@ -31,7 +31,7 @@ class Reach:
         return Reach(self.replies + other.replies, self.quoted + other.quoted)
 
 
-def hold_reached(user_id: int, memory_ids: Collection[int]) -> None:
+def lock_withdrawal(user_id: int, memory_ids: Collection[int]) -> None:
     """Lock what withdrawing these memories will write to; call it before the user's memory is locked."""
     reach_asked.send(None, user_id=user_id, memory_ids=memory_ids)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.i18n.marks import N_
+from webapp.text.sentences import sentence_texts
 from webapp.transfer.content import (
     CHANGES,
     MISSING_FILES,
@@ -204,5 +205,5 @@ def statements(text: Any) -> list[str]:
         if re.fullmatch(r"\*\*[^*]+\*\*", raw.strip()):
             continue
         line = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line)
-        found += [part.strip() for part in re.split(r"(?<=[.!?。])\s+(?=[^a-z])", line) if len(part.strip()) > 3]
+        found += [part for part in sentence_texts(line) if len(part) > 3]
     return found

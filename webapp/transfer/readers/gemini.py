@@ -44,7 +44,7 @@ _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 
 
 @dataclass
-class _Asked:
+class _Activity:
     title: str
     answer: str
     at: datetime | None
@@ -62,7 +62,7 @@ class Gemini:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """The conversations, oldest first."""
-        records: list[_Asked] = []
+        records: list[_Activity] = []
         for name in _json(upload):
             try:
                 for item in upload.items(name):  # one by one, to keep what comes before the file is cut off
@@ -79,8 +79,8 @@ class Gemini:
             yield Unreadable(upload.filename, "no questions to Gemini are in it")
             return
         dated = sorted((record for record in records if record.at), key=lambda record: record.at)  # type: ignore[arg-type, return-value]  # just checked
-        open_threads: dict[str | None, list[_Asked]] = {}
-        sessions: list[list[_Asked]] = []
+        open_threads: dict[str | None, list[_Activity]] = {}
+        sessions: list[list[_Activity]] = []
         for record in dated:
             session = open_threads.get(record.thread)
             if session is None or (record.thread is None and record.at - session[-1].at > GAP):  # type: ignore[operator]  # all of these have a time
@@ -92,7 +92,7 @@ class Gemini:
             yield _session([record])
 
 
-def _questions(records: list[_Asked]) -> list[_Asked]:
+def _questions(records: list[_Activity]) -> list[_Activity]:
     """The records that are questions, without the words before them.
 
     If no beginning is known, those that were answered are questions; if none was, all of them.
@@ -122,7 +122,7 @@ def common_beginning(titles: list[str]) -> str:
     return " ".join(found) + " " if found else ""
 
 
-def _session(records: list[_Asked]) -> ReadConversation:
+def _session(records: list[_Activity]) -> ReadConversation:
     messages: list[ReadMessage] = []
     for record in records:
         question = record.title.strip()
@@ -141,7 +141,7 @@ def _session(records: list[_Asked]) -> ReadConversation:
     )
 
 
-def _name(record: _Asked) -> str:
+def _name(record: _Activity) -> str:
     """A stable name for a record: its time and, if that has no fractions of a second, what was asked."""
     if record.at and record.at.microsecond:
         return record.at.isoformat()
@@ -178,7 +178,7 @@ def _is_in_folder(name: str) -> bool:
     return _is_product("/".join(name.split("/")[-2:-1]))
 
 
-def _of_json(name: str, item: Any) -> _Asked | None:
+def _of_json(name: str, item: Any) -> _Activity | None:
     if not isinstance(item, dict) or not (title := text_or_none(item.get("title"))) or not _is_of_gemini(name, item):
         return None
     answers = [part.get("html") or "" for part in item.get("safeHtmlItem") or [] if isinstance(part, dict)]
@@ -188,7 +188,7 @@ def _of_json(name: str, item: Any) -> _Asked | None:
     ]
     threads = (_THREAD.search(place) for place in places if isinstance(place, str))
     thread = next((found[1] or found[2] for found in threads if found), None)
-    return _Asked(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
+    return _Activity(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
 
 
 def _cells(name: str, page: str) -> Iterator[str]:
@@ -200,7 +200,7 @@ def _cells(name: str, page: str) -> Iterator[str]:
             yield cell
 
 
-def _of_html(name: str, page: str) -> list[_Asked]:
+def _of_html(name: str, page: str) -> list[_Activity]:
     records = []
     for cell in _cells(name, page):
         begin = _CONTENT.search(cell)
@@ -216,7 +216,7 @@ def _of_html(name: str, page: str) -> list[_Asked]:
             rest = pieces[at][pieces[at].index("<p") :] + rest
         thread = _THREAD.search(pieces[0])
         if title:
-            records.append(_Asked(title, markdown_of(rest), when, thread and (thread[1] or thread[2])))
+            records.append(_Activity(title, markdown_of(rest), when, thread and (thread[1] or thread[2])))
     return records
 
 

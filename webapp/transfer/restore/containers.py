@@ -44,6 +44,7 @@ def settings(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             user.name = line["name"].replace("\x00", "")[:200]
         if isinstance(line.get("settings"), dict):
             read = UserSettings.of(line["settings"]).model_dump(mode="json")
+            read["dismissed_arrivals"] = {}  # they are ids of where it was exported
             user.settings = {name: value for name, value in read.items() if name in line["settings"]}
     db.session.flush()
 

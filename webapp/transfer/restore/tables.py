@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
@@ -16,6 +16,7 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
+from webapp.schedules.service import FORMER_NAMES
 from webapp.transfer.restore.ids import RestoreBatch
 from webapp.transfer.restore.values import attributes, moment
 
@@ -37,7 +38,8 @@ class Table:
 
     `key` is the column that others refer to, `kind` the name for such references; `refs` are columns that refer to
     rows of other kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row
-    and returns whether to create it; `asks` names what it looks up besides, for all lines at once.
+    and returns whether to create it; `asks` names what it looks up besides, for all lines at once; `former` has the
+    columns that older exports name otherwise.
     """
 
     model: type[Base]
@@ -47,6 +49,7 @@ class Table:
     later: tuple[str, ...] = ()
     adapt: Adapt | None = None
     owned: bool = True
+    former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
     def look_up(self, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
@@ -61,6 +64,7 @@ class Table:
 
     def values(self, restoring: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
         """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
+        line = {self.former.get(name, name): value for name, value in line.items()}
         found = attributes(self.model, line, {self.key, *self.refs, *self.later})
         for column, kind in self.refs.items():
             new = restoring.new(kind, line.get(column))
@@ -166,18 +170,20 @@ def _chunk(_restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any
 def _schedule(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     """Pause what was brought in: nothing is sent that nobody has looked at."""
     try:
-        checked = rule_of("custom", values["rule"], values["starts_at"]) if values["rule"] else ""
-        next_time(checked, values["starts_at"], values["zone"], now())
+        checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
+        next_time(checked, values["at"], values["timezone"], now())
     except (KeyError, ValueError, ZoneInfoNotFoundError):
-        raise ValueError(f"{values.get('rule') or values.get('zone')} says no times") from None
-    values |= {"rule": checked, "is_paused": True, "paused_why": None, "failures": 0, "token_id": None}
+        raise ValueError(f"{values.get('rrule') or values.get('timezone')} says no times") from None
+    values |= {"rrule": checked, "is_active": False, "paused_why": None, "failures": 0, "token_id": None}
     return True
 
 
 TABLES: dict[str, Table] = {
     "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
     "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "prompt", {"space_id": "space"}),
-    "schedules.jsonl": Table(Schedule, "schedule_id", "schedule", {"conversation_id": "conversation"}, adapt=_schedule),
+    "schedules.jsonl": Table(
+        Schedule, "schedule_id", "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
+    ),
     "summaries.jsonl": Table(
         ConversationChunk,
         "chunk_id",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select, true
+from sqlalchemy import Select, delete, false, func, select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
@@ -136,7 +136,7 @@ def _schedules(user_id: int, import_id: int) -> int:
     rest = 0
     for ids in _batches(import_id, "schedule"):
         mine = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
-        db.session.execute(delete(Schedule).where(*mine, Schedule.is_paused == true()))
+        db.session.execute(delete(Schedule).where(*mine, Schedule.is_active == false()))
         rest += db.session.scalar(select(func.count()).select_from(Schedule).where(*mine)) or 0
     return rest
 
