@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.digests import batches, generation
+from webapp.digests import generation
 from webapp.providers.catalogue import has_worker
 
 
@@ -20,4 +20,4 @@ def request_digests(
     """Queue the digests that are needed: for everybody, as every night, or for one user."""
     if not has_worker():
         return {"conversation_ids": [], "job_ids": []}
-    return batches.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)
+    return generation.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)

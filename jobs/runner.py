@@ -18,7 +18,7 @@ from rq import get_current_job
 from rq.job import Job
 
 from webapp import create_app
-from webapp.background import backoff, job_specs
+from webapp.background import job_specs, queues
 from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
 from webapp.db import conflicts
@@ -188,7 +188,7 @@ def _attempt_number(name: str, rq_job: Job | None) -> int:
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
     """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an external reason."""
     try:
-        backoff.note_success(client, job_specs.JobRequest(name, ids).key)
+        queues.note_success(client, job_specs.JobRequest(name, ids).key)
     except RedisError:
         log.warning("sweep not told", extra={"job": name})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.files.orphans import sweep_storage
+from webapp.files.uploads import sweep_storage
 from webapp.shell import upkeep
 
 

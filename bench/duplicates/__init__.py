@@ -20,7 +20,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT
-from webapp.memories.rules.similarity import is_same, may_be_same
+from webapp.memories.rules.relations import is_same, may_be_same
 
 PAIRS = Path(__file__).parent / "pairs.tsv"
 STEPS = [n / 100 for n in range(60, 100, 2)]

@@ -19,8 +19,7 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import serve
 from webapp.db.base import write_transaction
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.server_check import try_server
-from webapp.tools.servers import create_server, update_server
+from webapp.tools.servers import create_server, try_server, update_server
 
 from .conftest import PHONE, replies, script_title, send, serious_findings
 

@@ -18,7 +18,7 @@ from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
 from webapp.db.base import db
-from webapp.llm.reasoning_tokens import ROOM
+from webapp.llm.usage import ROOM
 from webapp.providers.clients import completions
 from webapp.usage.models import UsageRecord
 

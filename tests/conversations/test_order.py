@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from testkit.people import post_form
-from webapp.conversations import bulk_undo, lists
+from webapp.conversations import bulk_changes, lists
 from webapp.conversations.schemas import ConversationQuery
 
 
@@ -245,7 +245,7 @@ def test_without_redis_it_is_done_and_no_undo_is_offered(client, login, user, mo
 
     ids = [_talk(client)["conversation_id"]]
     browser = login(user)
-    monkeypatch.setattr(bulk_undo, "redis", away)
+    monkeypatch.setattr(bulk_changes, "redis", away)
     assert post_form(browser, "/organise", page="/organise", id=ids, wish="archive").status_code == 303
     page = browser.get("/organise").text
     assert "Archived 1 conversation." in page and "/organise/undo/" not in page

@@ -27,9 +27,9 @@ from webapp.files import uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.folder import digest_of
-from webapp.files.orphans import sweep_storage
 from webapp.files.pages import place_of
 from webapp.files.storage import file_storage
+from webapp.files.uploads import sweep_storage
 from webapp.spaces.models import SpaceDocument
 
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")

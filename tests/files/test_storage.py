@@ -32,8 +32,8 @@ from webapp.files import uploads
 from webapp.files.bucket import Bucket
 from webapp.files.folder import Folder
 from webapp.files.models import File
-from webapp.files.orphans import sweep_storage
 from webapp.files.storage import Storage, file_storage, key_of
+from webapp.files.uploads import sweep_storage
 from webapp.transfer import account_erasure
 
 KEY = f"ab/ab{'0' * 62}"
@@ -262,7 +262,7 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(
     assert client.get(f"/api/files/{gone}").status_code == 404 and len(stored.held()) == 2
     with app.app_context():
         assert sweep_storage() == 0  # it is young: its row might not be committed yet
-        monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
+        monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
         assert sweep_storage() == 1 and sweep_storage() == 0
     assert len(stored.held()) == 1
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
@@ -272,7 +272,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
     app: Flask, server: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.empty()
-    monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
     with stored_in(app, server.settings | {"s3_prefix": ""}, tmp_path), app.app_context():
         server.client.put_object(Bucket="files", Key="backups/commonplace.zip", Body=b"dear")
         upload = server.client.create_multipart_upload(Bucket="files", Key="backups/next.zip")
@@ -287,7 +287,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
 def test_a_sweep_spares_what_is_taken_in_while_it_deletes(
     app: Flask, client: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.files.orphans.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
     with stored_in(app, {}, tmp_path), app.app_context():
         storage = file_storage()
         first, second = sorted((hashlib.sha256(words).hexdigest(), words) for words in (b"some words", b"other words"))

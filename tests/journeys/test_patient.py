@@ -19,7 +19,7 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from tests.journeys.rows import begin, extraction, load, points, say
-from webapp.memories.learning.prompt import read_sections
+from tests.memories.worlds import read_sections
 
 pytestmark = pytest.mark.once  # about how a guide asks, not about how it is kept
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.markdown import render, render_stored
-from webapp.markdown.cache import HtmlCache
+from webapp.markdown.rendering import HtmlCache
 
 
 @given(st.lists(st.text(max_size=40), max_size=12))
@@ -21,7 +21,7 @@ def test_it_is_the_same_as_rendered_anew(texts: list[str]) -> None:
 
 def test_a_text_is_rendered_once(monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr("webapp.markdown.cache.render", lambda text: asked.append(text) or render(text))
+    monkeypatch.setattr("webapp.markdown.rendering.render", lambda text: asked.append(text) or render(text))
     rendered = HtmlCache()
     assert [rendered.html("**a**"), rendered.html("**a**"), rendered.html("b")] == [*[render("**a**")] * 2, render("b")]
     assert asked == ["**a**", "b"]
@@ -29,7 +29,7 @@ def test_a_text_is_rendered_once(monkeypatch) -> None:
 
 def test_the_longest_unseen_is_given_up_and_the_excessive_never_kept(monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr("webapp.markdown.cache.render", lambda text: asked.append(text) or text)
+    monkeypatch.setattr("webapp.markdown.rendering.render", lambda text: asked.append(text) or text)
     rendered = HtmlCache(capacity=10, largest=6)
     for text in ("aaaa", "bbbb", "aaaa", "cccc", "aaaa", "bbbb", "too long", "too long"):
         rendered.html(text)

@@ -1,11 +1,13 @@
 """Small worlds for the tests of the memory engine: messages, operations and what is known."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from webapp.memories.learning.prompt import SECTIONS
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import KnownMemory, SourceMessage, State, apply_effects
@@ -118,3 +120,19 @@ def worlds(draw):
 
 
 batches = st.lists(operations(), max_size=8)
+
+
+def read_sections(text: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every section of a call's user message, by heading; lines that are not JSON objects are skipped."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in SECTIONS}
+    section: str | None = None
+    for line in text.split("\n"):
+        if line in SECTIONS:
+            section = line
+        elif section is not None and line.startswith("{"):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            found[section].append(row)
+    return found

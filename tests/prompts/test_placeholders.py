@@ -127,7 +127,7 @@ def test_blocks_and_their_budgets():
 def test_finding():
     text = "{{CONVERSATION_MEMORY__bad__action}} {{CONVERSATION_MEMORY_JSON}} {{MEMORIES|40}} {{X"
     assert find(text) == [
-        Placeholder("{{CONVERSATION_MEMORY__bad__action}}", "CONVERSATION_MEMORY", ("action",), ("bad",)),
+        Placeholder("{{CONVERSATION_MEMORY__bad__action}}", "CONVERSATION_MEMORY", ("action",)),
         Placeholder("{{CONVERSATION_MEMORY_JSON}}", "CONVERSATION_MEMORY_JSON"),
         Placeholder("{{MEMORIES|40}}", "MEMORIES", budget=40),
     ]

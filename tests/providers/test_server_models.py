@@ -6,8 +6,7 @@ import pytest
 
 from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.recommendations import MODELS, fitting_models, programs
-from webapp.providers.server_models import FEW, MOST_OFFERED, ListedModel, can_chat, choices_of
-from webapp.providers.windows import budget, is_slow
+from webapp.providers.server_models import FEW, MOST_OFFERED, ListedModel, budget, can_chat, choices_of, is_slow
 
 pytestmark = pytest.mark.once
 

@@ -13,7 +13,7 @@ from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Site
 from webapp.db.base import db
 from webapp.providers.catalogue import cached_label, catalogue
-from webapp.providers.windows import window_told
+from webapp.providers.server_models import window_told
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.legacies.fact_quotes import Grounds, UserMessage, ground
+from webapp.legacies.fact_list import Grounds, UserMessage, ground
 from webapp.spaces.chunks import PAGE_END, PDF, SIZE, chunks_of, parts_of, shows_page
 
 TEXTS = st.lists(st.sampled_from(["Joe. ", "word ", "\n", "\n\n", "# Head\n\n", "x" * 40, "。日本", "? "])).map("".join)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
@@ -56,7 +55,6 @@ __all__ = [
     "start_session",
 ]
 
-log = logging.getLogger(__name__)
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOKEN_USE_NOTED_EVERY = timedelta(minutes=1)

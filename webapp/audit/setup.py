@@ -1,12 +1,21 @@
-"""Records what other packages announce by signal: accounts come before the audit in the layers and cannot call it."""
+"""Records what other packages announce by signal: what happens to accounts, which come before the audit in the layers
+and cannot call it, and what programs read and change of somebody's memory with a token, at whatever door.
+"""
 
 from __future__ import annotations
 
-from flask import Flask
+import logging
+from typing import Any
+
+from flask import Flask, Response, request
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.signals import account_event
-from webapp.audit.program_access import init_programs
+from webapp.audit.actions import Action
+from webapp.audit.actors import current_actor
 from webapp.audit.service import record
+from webapp.background.events import Kind, happened
+from webapp.db.base import write_transaction
 
 
 def init_audit(app: Flask) -> None:
@@ -17,3 +26,46 @@ def init_audit(app: Flask) -> None:
 
 def _record(_sender: object, user_id: int, action: str, what: str = "") -> None:
     record(user_id, action, what)
+
+
+log = logging.getLogger(__name__)
+
+READ_ONCE_IN = 600
+"""Seconds in which the same reading by the same program is recorded once."""
+_MCP = "/mcp"
+# What is read at the addresses that begin like this; the first match counts.
+_READ = (
+    ("/api/profile", "the profile"),
+    ("/api/search", "search results"),
+    *((path, "") for path in ("/api/memories", "/api/ai/", "/memory/")),
+)
+
+
+def init_programs(app: Flask) -> None:
+    """Record it."""
+    app.after_request(_note_reading)
+    happened.connect(_note_change)
+
+
+def _note_reading(response: Response) -> Response:
+    """In a transaction of its own: the view only read, and is done."""
+    what = next((what for beginning, what in _READ if request.path.startswith(beginning)), None)
+    if what is None or request.method != "GET" or response.status_code >= 300:
+        return response
+    by = current_actor()
+    if by.kind == "token" and by.user_id is not None:
+        try:
+            with write_transaction():
+                record(by.user_id, Action.MEMORIES_READ, what, actor=by, once_in=READ_ONCE_IN)
+        except SQLAlchemyError as error:  # the next reading is recorded
+            log.warning("a reading was not recorded", extra={"error": type(error).__name__})
+    return response
+
+
+def _note_change(_sender: object, *, user_id: int, kind: Kind, data: dict[str, Any], **_more: Any) -> None:
+    if kind not in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
+        return
+    by = current_actor()
+    if by.kind == "token" and by.user_id == user_id and not request.path.startswith(_MCP):
+        what = "some forgotten" if kind is Kind.MEMORY_FORGOTTEN else ""
+        record(user_id, Action.MEMORIES_CHANGED, what, detail={"change_set_id": data["change_set_id"]}, actor=by)

@@ -1,7 +1,8 @@
 """Enqueueing from the application: now, or after the current transaction has been committed.
 
 Web code names a job and gives it ids; `jobs/` holds the functions. A job that could not be enqueued (Redis away,
-process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database.
+process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database, and asks for
+it soon after a success, ever more rarely while it keeps failing on its own.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from webapp.background import backoff
 from webapp.background.job_specs import JOBS, Ids, JobRequest, pending_job_id, push
 from webapp.db.base import Base, after_commit, db, pending_actions
 from webapp.extensions import redis
@@ -48,12 +49,12 @@ def enqueue_owed(name: str, of: int | str) -> bool:
     Raises redis.RedisError if Redis is away.
     """
     request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
-    if not backoff.may_ask(redis(), request.key):
+    if not may_ask(redis(), request.key):
         return False
     request.person = _owner(request.ids)
     if push(redis(), request) is None:
         return False  # one is already waiting: whatever its outcome, this was not a try
-    backoff.note_request(redis(), request.key)
+    note_request(redis(), request.key)
     return True
 
 
@@ -109,3 +110,39 @@ def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
         for action in pending_actions(session)
         if isinstance(action, Push) and action.request.name == name
     ]
+
+
+FIRST_SECONDS = 60
+LONGEST_SECONDS = 900
+_FORGOTTEN_SECONDS = 7 * 86_400
+
+
+def _token(key: str) -> str:
+    return f"owed:{key}"
+
+
+def _tries(key: str) -> str:
+    return f"owed:{key}:tries"
+
+
+def may_ask(client: Redis, key: str) -> bool:
+    """Return whether it is time to ask for a job, by the key of its request."""
+    return not client.exists(_token(key))
+
+
+def note_request(client: Redis, key: str) -> None:
+    """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
+    tries = int(client.incr(_tries(key)))
+    pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
+    with client.pipeline(transaction=False) as pipe:
+        pipe.expire(_tries(key), _FORGOTTEN_SECONDS)
+        pipe.set(_token(key), b"1", ex=pause)
+        pipe.execute()
+
+
+def note_success(client: Redis, key: str) -> None:
+    """Note that a job succeeded, or failed for a reason outside itself."""
+    with client.pipeline(transaction=False) as pipe:
+        pipe.delete(_tries(key))
+        pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)
+        pipe.execute()

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.conversations import bulk_changes, bulk_undo, folders, lists, service
+from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
@@ -25,7 +25,6 @@ from webapp.spaces.current_space import spaces_to_choose
 blueprint = Blueprint("organising_pages", __name__)
 LABELS = N_({"name": "The name"})
 
-CHANGED = "conversations:changed"
 PAGE_LENGTH = 50
 
 
@@ -64,7 +63,7 @@ def change_many() -> Any:
     undo = "message"
     if done.deleted_at:
         undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
-    elif word := bulk_undo.keep(current_user_id(), done.before):
+    elif word := bulk_changes.keep(current_user_id(), done.before):
         undo = url_for(".take_back_many", word=word, **query_filters)
     flash(translate(done.text), undo)
     return redirect(url_for(".index", **query_filters), 303)
@@ -87,7 +86,7 @@ def undelete_many() -> Any:
 @login_required
 def take_back_many(word: str) -> Any:
     """Undo what was done to many conversations at once."""
-    sentence = bulk_undo.restore_one(current_user_id(), word)
+    sentence = bulk_changes.restore_one(current_user_id(), word)
     db.session.commit()
     flash(translate(sentence), "message")
     return _to(url_for(".index", **_filters(_query())))

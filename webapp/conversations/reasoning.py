@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageReasoning
@@ -24,11 +22,3 @@ def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
     if row is None:
         raise NotFound("No reasoning is kept for this message.")
     return row
-
-
-def texts_of(message_ids: Collection[int]) -> dict[int, str]:
-    """The reasoning for each of these messages that has any."""
-    if not message_ids:
-        return {}
-    found = select(MessageReasoning.message_id, MessageReasoning.content)
-    return dict(db.session.execute(found.where(MessageReasoning.message_id.in_(list(message_ids)))).all())

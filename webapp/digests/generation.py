@@ -6,11 +6,14 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import select
 
 from webapp.accounts.models import User
+from webapp.accounts.service import get_user
+from webapp.background.queues import enqueue_or_find
 from webapp.conversations.messages import current_messages, messages_lost
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, write_transaction
@@ -18,7 +21,8 @@ from webapp.digests import service
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.redaction import without_forgotten
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
-from webapp.errors import Conflict, NotFound, OutOfDate, Unavailable
+from webapp.errors import Conflict, DomainError, NotFound, OutOfDate, Unavailable
+from webapp.extensions import app_settings
 from webapp.llm.errors import ModelError
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.store.forget_check import watch
@@ -166,3 +170,44 @@ def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
         earlier = json.dumps(digest.memory_data, ensure_ascii=False).replace("<", "\\u003c")
         text = f"Earlier digest{by}: {earlier}\n\n{text}"
     return text, texts
+
+
+AT_ONCE = 10_000
+"""The most conversations in one run; the next run continues with what is left."""
+
+
+def choose(
+    user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
+) -> list[int]:
+    """The conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
+    idle = timedelta(minutes=app_settings().digest_idle_minutes)
+    most = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
+    if user_id is None:
+        return service.get_conversations_needing_memory(idle=idle, limit=most)
+    get_user(user_id)
+    return service.get_conversations_needing_memory_for_user(
+        user_id, idle=idle, only_needing=only_needing, include_empty=include_empty, limit=most
+    )
+
+
+def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | list[str]]:
+    """Queue a job for each chosen conversation; returns their ids and those of the jobs."""
+    chosen = choose(user_id, **filters)
+    db.session.rollback()
+    jobs = [enqueue_or_find("digest", conversation_id=conversation_id) for conversation_id in chosen]
+    return {"conversation_ids": chosen, "job_ids": jobs}
+
+
+def make_digests(user_id: int | None, **filters: Any) -> dict[str, list[int]]:
+    """Make the digest of each chosen conversation now; returns those made and those that failed."""
+    chosen = choose(user_id, **filters)
+    made: list[int] = []
+    failed: list[int] = []
+    for conversation_id in chosen:
+        try:
+            generate_now(conversation_id)
+            made.append(conversation_id)
+        except DomainError as error:
+            log.warning("digest failed", extra={"conversation_id": conversation_id, "error": error.title})
+            failed.append(conversation_id)
+    return {"conversation_ids": made, "failed": failed}

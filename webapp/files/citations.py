@@ -1,4 +1,4 @@
-"""Turns pages that a reply names into links to them, with the words it quotes; pure."""
+"""Turns pages that a reply names into links to them, with the words it quotes; the form of pages in a prompt; pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
+
+from webapp.text.tokens import estimate_tokens
 
 _PAGE = re.compile(
     r"\b(?:pages?|pp?\.|Seiten?|S\.|página|págs?\.|pagina|pag\.)(?:\s|&nbsp;)*(?P<page>\d{1,4})\b|第\s*(?P<other>\d{1,4})\s*页",
@@ -101,3 +103,13 @@ def split_around(text: str, words: str) -> tuple[str, str, str]:
     if found is None:
         return text, "", ""
     return text[: found.start()], found[0], text[found.end() :]
+
+
+def marked_page(number: int, text: str) -> str:
+    """A page with its number marked around it."""
+    return f'<page n="{number}">\n{text}\n</page>'
+
+
+def tokens_of_page(number: int, text: str) -> int:
+    """The tokens a page takes, including the marks; a high estimate."""
+    return estimate_tokens(marked_page(number, text) + "\n")

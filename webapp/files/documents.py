@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from blinker import Signal
 from sqlalchemy import or_, select
 
 from webapp.conversations.models import Conversation
@@ -16,7 +17,6 @@ from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
-from webapp.files.signals import documents_asked
 from webapp.files.uploads import drop_orphan, keep_after_commit, take_content
 from webapp.i18n.marks import say
 from webapp.spaces import documents
@@ -26,6 +26,9 @@ from webapp.spaces.originals import Original, original_of
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import originals_left
+
+documents_asked = Signal()
+"""`conversation_id=`: which documents of spaces did its replies draw on? Receivers return a list of their ids."""
 
 
 @dataclass(frozen=True, slots=True)

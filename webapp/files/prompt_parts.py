@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Row, select
 
 from webapp.db.base import db
+from webapp.files.citations import marked_page
 from webapp.files.models import File, FilePage, MessageFile
-from webapp.files.page_marks import marked_page
 from webapp.files.pictures import page_tokens
 from webapp.text.words import stems, words
 

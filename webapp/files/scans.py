@@ -18,8 +18,8 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import db, write_transaction
 from webapp.errors import Invalid
+from webapp.files.citations import marked_page, tokens_of_page
 from webapp.files.models import File, FilePage
-from webapp.files.page_marks import marked_page, tokens_of_page
 from webapp.files.pictures import Wish, draw
 from webapp.files.storage import file_storage, key_of
 

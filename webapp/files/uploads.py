@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from io import SEEK_END
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,9 +18,10 @@ from webapp.db.base import after_commit, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
 from webapp.extensions import app_settings
 from webapp.files import pictures
+from webapp.files.citations import marked_page, tokens_of_page
+from webapp.files.folder import digest_of
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.models import File, FilePage
-from webapp.files.page_marks import marked_page, tokens_of_page
 from webapp.files.scans import owe_scan
 from webapp.files.storage import file_storage, key_of
 from webapp.files.subprocesses import run_bounded
@@ -185,3 +188,33 @@ def _drop(digest: str) -> None:
         file_storage().delete(key_of(digest))
     except Unavailable:
         log.warning("the bytes of a deleted file stay for the moment: the storage is away")
+
+
+YOUNG_SECONDS = 3_600
+"""Seconds: newer content may belong to a row that is not committed yet."""
+AT_A_TIME = 500
+
+
+def sweep_storage() -> int:
+    """Delete content that no file names and the remains of interrupted writes; returns how many. Safe at any time.
+
+    Anything with other keys is left alone. No connection is held while the storage works. Raises Unavailable.
+    """
+    storage, before = file_storage(), time.time() - YOUNG_SECONDS
+    dropped = storage.drop_parts(before)
+    old = ((key, digest) for key, written in storage.entries() if written < before and (digest := digest_of(key)))
+    while keys := list(islice(old, AT_A_TIME)):
+        named = existing_contents({digest for _, digest in keys})
+        db.session.rollback()
+        for key, digest in keys:
+            if digest not in named and not _is_named_now(digest):
+                storage.delete(key)
+                dropped += 1
+    return dropped
+
+
+def _is_named_now(digest: str) -> bool:
+    """Return whether the content was added again while others were being deleted."""
+    found = is_named(digest)
+    db.session.rollback()
+    return found

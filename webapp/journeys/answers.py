@@ -14,13 +14,13 @@ from webapp.db.base import db, now
 from webapp.errors import Conflict, NotFound
 from webapp.journeys.assessment import write_state
 from webapp.journeys.assessment_merge import Assessment, PointState, as_it_stands, merge
-from webapp.journeys.due_summaries import owe_reports
 from webapp.journeys.evidence import retire
 from webapp.journeys.guide_state import hold_memory, set_point_aside
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
 from webapp.journeys.replacements import Replaced
+from webapp.journeys.report_job import owe_reports
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory

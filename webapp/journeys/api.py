@@ -10,8 +10,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import now
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.journeys import reports, service
-from webapp.journeys.report_content import file_name
-from webapp.journeys.report_text import as_data, as_markdown
+from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
 from webapp.journeys.schemas import (
     ConversationPoints,

@@ -19,7 +19,6 @@ from webapp.journeys.assessment_merge import (
     merge,
     merge_texts,
 )
-from webapp.journeys.due_summaries import owe_reports
 from webapp.journeys.evidence import criteria_of, new_evidence, retire
 from webapp.journeys.evidence_matches import keyword_count, shares_words
 from webapp.journeys.guide_state import apply_request, hold_memory
@@ -27,6 +26,7 @@ from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidenc
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.replacements import find_replaced
+from webapp.journeys.report_job import owe_reports
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.extra_questions import GuidePoints, PointKey
 from webapp.memories.learning.journey_points import GroundedAssessment

@@ -91,11 +91,6 @@ def without_knowledge(now: GuideNow) -> GuideNow:
     return replace(now, current=bare)
 
 
-def replace_block(content: str, section: str) -> str:
-    """A message with its block replaced by another; the message may have been cut off within it."""
-    return re.sub(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", lambda _: section, content, count=1, flags=re.DOTALL)
-
-
 def _current(point: CurrentPoint) -> list[str]:
     parts = [f"Current point: {_line(point.title)}\n{_line(point.description)}"]
     if point.instruction:

@@ -13,8 +13,7 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.categories import category_of
-from webapp.legacies.fact_list import SHOWN, KnownFacts, list_known, side_by_side
-from webapp.legacies.fact_quotes import UserMessage, ground
+from webapp.legacies.fact_list import SHOWN, KnownFacts, UserMessage, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import trust
 from webapp.memories.models import Memory

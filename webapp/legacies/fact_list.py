@@ -1,4 +1,5 @@
-"""The facts of a legacy as the prompt for finding more lists them, and what becomes of a new one against them. Pure.
+"""The facts of a legacy as the prompt for finding more lists them; of a new one, the place in the user's words that
+states it, and what becomes of it against them. Pure.
 
 The person cannot be asked. If two accounts disagree, neither replaces the other: the later one waits beside the first
 for a decision.
@@ -6,11 +7,72 @@ for a decision.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from webapp.memories.rules.evidence import find_quote, user_words
 from webapp.memories.rules.state import Close, Effect, Insert
 from webapp.memories.rules.working_copy import Plan
+from webapp.text.sentences import sentences_of
+from webapp.text.words import stems, words
+
+SHARE = 0.6
+"""The share of a fact's telling words that one of the user's sentences must contain."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message from the user: its number in the call, its id and its text."""
+
+    number: int
+    message_id: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The user's message that a fact rests on, and the words in it."""
+
+    number: int
+    quote: str
+
+
+def ground(
+    content: str, about: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
+) -> Grounds | None:
+    """Return what a fact about somebody rests on; None if none of the user's messages says it.
+
+    A verbatim quote counts, in the message that was named or else in another one. Without one, the sentence with the
+    most of the fact's telling words counts. The person's name is not a telling word, since any sentence may contain it.
+    """
+    ordered = sorted(messages, key=lambda message: message.number != number)
+    if quote.strip():
+        for message in ordered:
+            if find_quote(quote, message.content) and _shares(quote, content, about):
+                return Grounds(message.number, quote)
+    wanted = _telling(content) - _telling(about)
+    if not wanted:
+        return None
+    best: tuple[float, Grounds] | None = None
+    for message in ordered:
+        own_words = user_words(message.content)
+        for place in sentences_of(own_words):
+            sentence = own_words[place.start : place.end]
+            share = len(wanted & _telling(sentence)) / len(wanted)
+            if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
+                best = share, Grounds(message.number, sentence)
+    return best[1] if best else None
+
+
+def _shares(quote: str, content: str, about: str) -> bool:
+    """Return whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
+    wanted = _telling(content) - _telling(about)
+    return not wanted or bool(wanted & _telling(quote)) or len(_telling(quote)) >= 3
+
+
+def _telling(text: str) -> set[str]:
+    return set(stems(words(text)))
+
 
 SHOWN = 40
 

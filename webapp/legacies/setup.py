@@ -8,7 +8,7 @@ from webapp.legacies.conversation_moves import init_conversation_moves
 from webapp.legacies.extraction import init_legacy_extraction
 from webapp.legacies.membership_end import init_membership_end
 from webapp.legacies.visibility import init_reach
-from webapp.spaces.groups import init_group_spaces
+from webapp.spaces.members import init_group_spaces
 from webapp.spaces.versions import init_versions
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, Silent, classify_exception
 from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ThoughtSoFar, ToolCall, Usage
-from .reasoning_tokens import ROOM
 from .refused_tools import Search, may_be_about_tools
 from .reply_markup import ReplyMarkup
 from .request_format import adapt_body, blames_format, rejected_feature, with_format, with_tools
@@ -21,6 +20,7 @@ from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
 from .textual_calls import TextualCalls
+from .usage import ROOM
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from . import reasoning_tokens
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception
 from .events import text_of_parts
@@ -24,7 +23,7 @@ from .retry import retry_delay
 from .sdk import post, sync_client
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
-from .usage import Usage, usage_of
+from .usage import ROOM, Usage, has_thought, ran_out, usage_of
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -181,9 +180,9 @@ class CompletionClient:
             request = adapt_body(_with_room(body) if thinks else body, base_url, self.capabilities)
             try:
                 payload = post(client, "/chat/completions", request, settings=self.settings, read=read)
-                if not thinks and reasoning_tokens.has_thought(payload):
+                if not thinks and has_thought(payload):
                     self.capabilities.note_thinking(base_url, body["model"])
-                    if reasoning_tokens.ran_out(payload):
+                    if ran_out(payload):
                         spent = spent.plus(usage_of(payload.get("usage")))
                         continue  # once a day per model: from now on there is room for its reasoning
                 completion = _completion(payload, request)
@@ -220,7 +219,7 @@ def _with_answer(error: ModelError, answer: Completion) -> ModelError:
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:
     """The same request, with room for reasoning besides the answer."""
-    return {**body, "max_tokens": body["max_tokens"] + reasoning_tokens.ROOM} if "max_tokens" in body else body
+    return {**body, "max_tokens": body["max_tokens"] + ROOM} if "max_tokens" in body else body
 
 
 class _FormatRefused(Exception):

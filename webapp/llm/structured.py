@@ -13,8 +13,8 @@ from typing import Any, cast
 from json_repair import repair_json
 
 from .errors import MalformedOutput
-from .reasoning_tokens import is_only_thought
 from .reply_markup import answer_text
+from .usage import is_only_thought
 
 # Keywords that OpenAI's strict mode does not support; pydantic checks them afterwards anyway.
 _UNSUPPORTED = (

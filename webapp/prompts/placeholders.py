@@ -44,7 +44,6 @@ class Placeholder:
     text: str
     name: str
     keys: tuple[str, ...] = ()
-    unknown_keys: tuple[str, ...] = ()
     budget: int | None = None
 
 
@@ -177,7 +176,7 @@ def _read(match: re.Match[str]) -> Placeholder:
         return Placeholder(match[0], DIGEST, MEMORY_KEYS, budget=room)
     asked = list(dict.fromkeys(match["keys"][2:].split("__")))
     valid = tuple(key for key in asked if key in MEMORY_KEYS)
-    return Placeholder(match[0], DIGEST, valid, tuple(key for key in asked if key not in MEMORY_KEYS), room)
+    return Placeholder(match[0], DIGEST, valid, room)
 
 
 def _value(value: Any) -> str:

@@ -19,7 +19,7 @@ from webapp.llm.packaged_models import packaged_embedder
 from webapp.llm.pool import ChatPool
 from webapp.llm.target import Target
 from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
-from webapp.providers.windows import is_slow
+from webapp.providers.server_models import is_slow
 from webapp.telemetry.model_spans import TracedChat, TracedCompletions
 
 _CAPABILITY_SECONDS = 86_400

@@ -24,9 +24,8 @@ from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection
 from webapp.providers.providers import PROVIDERS, Provider
 from webapp.providers.schemas import NewConnection, OfferFields, header_lines
-from webapp.providers.server_models import Choice
+from webapp.providers.server_models import Choice, speed_found
 from webapp.providers.status import status
-from webapp.providers.windows import speed_found
 
 blueprint = Blueprint("connect_pages", __name__)
 

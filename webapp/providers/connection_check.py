@@ -1,4 +1,4 @@
-"""Tests a connection: what its server and a model on it can do, and why something fails."""
+"""Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
 from __future__ import annotations
 
@@ -18,14 +18,51 @@ from webapp.i18n.marks import N_
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
-from webapp.llm.errors import MalformedOutput
+from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
 from webapp.llm.prompt_speed import CHARACTERS
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings, is_own
-from webapp.providers.connection_errors import error_text, model_list_error_text, picture_error_text
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors
-from webapp.providers.windows import window_told
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_told
+
+NOT_SPOKEN = N_(
+    "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
+)
+NOBODY = N_(
+    "Nothing is answering at this address. Check the address, and that the server is running and can be reached "
+    "from here."
+)
+NO_PICTURES = N_("This model does not support pictures.")
+_WORDS = N_(
+    {
+        "unauthorized": "The server did not accept the key. Check the key and what it may be used for.",
+        "missing_key": "This server needs a key. Enter one under Connection.",
+        "model_not_found": "The server does not have this model.",
+    }
+)
+
+
+def error_text(exc: Exception) -> str:
+    """Return what went wrong; never the server's own text, which may contain keys."""
+    error = classify_exception(exc)
+    if error.code == "model_unavailable" and error.status is None and not isinstance(exc, ModelError):
+        kind = type(exc).__name__
+        if "Timeout" in kind:
+            return error.detail
+        return NOBODY if "Connect" in kind else NOT_SPOKEN
+    return _WORDS.get(error.code, error.detail)
+
+
+def model_list_error_text(exc: Exception) -> str:
+    """The same for the list of models: a URL without one does not belong to such a server."""
+    return NOT_SPOKEN if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
+
+
+def picture_error_text(exc: Exception) -> str:
+    """The same for a picture: a refused request means a refused picture."""
+    status = classify_exception(exc).status
+    return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else error_text(exc)
+
 
 SECONDS = 20.0
 LOCAL_SECONDS = 180.0

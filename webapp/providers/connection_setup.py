@@ -11,7 +11,7 @@ from webapp.i18n.marks import N_, say
 from webapp.llm.errors import classify_exception
 from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check
-from webapp.providers.connection_errors import model_list_error_text
+from webapp.providers.connection_check import model_list_error_text
 from webapp.providers.key_encryption import Secrets
 from webapp.providers.providers import prefers_at
 from webapp.providers.repository import settings_at

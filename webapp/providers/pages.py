@@ -26,8 +26,8 @@ from webapp.providers.catalogue import environment_embeds, environment_works, ho
 from webapp.providers.model_choice import choice, like
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
+from webapp.providers.server_models import budget, speed_found, window_found
 from webapp.providers.status import state_of
-from webapp.providers.windows import budget, speed_found, window_found
 
 blueprint = Blueprint("models_pages", __name__)
 

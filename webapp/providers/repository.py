@@ -13,7 +13,7 @@ from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.providers import provider_at
 from webapp.providers.schemas import offer_id
-from webapp.providers.windows import budget, speed_found, window_found
+from webapp.providers.server_models import budget, speed_found, window_found
 
 
 @dataclass(frozen=True, slots=True)

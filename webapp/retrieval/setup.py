@@ -12,7 +12,7 @@ from webapp.background.queues import enqueue_after_commit, requests_after_commit
 from webapp.config import Settings
 from webapp.conversations.models import Message
 from webapp.db.base import db
-from webapp.files.signals import documents_asked
+from webapp.files.documents import documents_asked
 from webapp.memories.models import Memory
 from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache

@@ -38,7 +38,6 @@ from webapp.journeys.setup import init_journeys
 from webapp.legacies.setup import init_spaces
 from webapp.memories.history.dependents import init_dependents
 from webapp.memories.portrait.forgetting import init_portraits
-from webapp.memories.showing import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.providers.clients import init_models
 from webapp.retrieval.setup import init_retrieval
 from webapp.saved_prompts.service import init_library

@@ -16,7 +16,7 @@ from webapp.conversations import service as conversations
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis
 from webapp.files.scans import files_to_scan
-from webapp.journeys.due_summaries import conversations_awaiting_report
+from webapp.journeys.report_job import conversations_awaiting_report
 from webapp.journeys.reports import purge_reports
 from webapp.memories.history import dependents, revisions
 from webapp.memories.learning.requests import due_extractions

@@ -1,23 +1,31 @@
-"""Members of a space: invitations, joining, leaving, removing, handing over."""
+"""Members of a space: invitations, joining, leaving, removing, handing over; joining and leaving at sign-in, through an
+OpenID provider's groups.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 
+from webapp.accounts import signals
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.extensions import app_settings
 from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
 from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
 from webapp.spaces.signals import Answers, Consequence, consequences
 from webapp.spaces.versions import touch
+
+log = logging.getLogger(__name__)
 
 MAX_MEMBERS = 100
 
@@ -252,3 +260,35 @@ def _membership(user_id: int, space_id: int) -> SpaceMember | None:
 
 def _name(space_id: int) -> str:
     return db.session.scalars(select(Space.name).where(Space.space_id == space_id)).one()
+
+
+def init_group_spaces() -> None:
+    """React to the groups the provider reports."""
+    signals.vouched_for.connect(_on_vouched_for)
+
+
+def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+    mapping = app_settings().spaces_of_groups
+    if mapping:
+        follow_groups(user_id, {space_id for name in groups for space_id in mapping.get(name, ())})
+
+
+def follow_groups(user_id: int, wanted: Collection[int]) -> None:
+    """Make the user a member of these spaces, and end other memberships that came from a group.
+
+    Memberships granted by people are left alone, and so are owners. A space that is gone or full is skipped.
+    """
+    brought = db.session.scalars(
+        select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.by_group)
+    ).all()
+    there = set(db.session.scalars(select(Space.space_id).where(Space.space_id.in_(wanted))))
+    if missing := set(wanted) - there:
+        log.warning("OIDC_SPACES names spaces that do not exist", extra={"spaces": sorted(missing)})
+    for space_id in sorted({*brought, *there}):  # in order: each locks its space
+        try:
+            if space_id in there:
+                join_by_group(user_id, space_id)
+            else:
+                remove(user_id, space_id, user_id)
+        except Conflict:
+            log.warning("membership not as the provider has it", extra={"user_id": user_id, "space": space_id})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.accounts.auth import login_required, require_identity, service_only
 from webapp.background.queues import enqueue_or_find
-from webapp.digests import batches, generation
+from webapp.digests import generation
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.service import get_digest
 from webapp.extensions import app_settings, limiter, redis
@@ -58,7 +58,7 @@ def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> ViewR
     require_user(require_identity(), path.user_id)
     filters = query.model_dump(exclude={"sync"})
     if query.sync:
-        return DigestsMade(**batches.make_digests(path.user_id, **filters)).model_dump()
+        return DigestsMade(**generation.make_digests(path.user_id, **filters)).model_dump()
     return TaskQueued(job_id=enqueue_or_find("digests", user_id=path.user_id, **filters)).model_dump(), 202
 
 
@@ -75,7 +75,7 @@ def trigger_memory_generation() -> ViewResult:
 @limit_tasks
 def trigger_memory_generation_sync() -> ViewResult:
     """Make the memories of all conversations that need one, and wait until they are made."""
-    return DigestsMade(**batches.make_digests(None)).model_dump()
+    return DigestsMade(**generation.make_digests(None)).model_dump()
 
 
 @blueprint.get("/tasks/<job_id>", responses={200: TaskState})

@@ -25,8 +25,6 @@ def _fold(word: str) -> str:
 _LISTED: dict[str, list[str]] = json.loads(Path(__file__).with_name("stop_words.json").read_text("utf-8"))
 STOP_WORDS = {language: frozenset(map(_fold, words)) for language, words in _LISTED.items()}
 """The commonest words by language (Snowball's lists, shortened), folded like `webapp.text.words` does: not indexed."""
-LANGUAGES = (*STOP_WORDS, "greek", "armenian", "tamil")
-"""Names of Snowball's stemmers."""
 _SPEAKING: dict[str, tuple[str, ...]] = {
     word: tuple(language for language, known in STOP_WORDS.items() if word in known)
     for known in STOP_WORDS.values()

@@ -128,12 +128,6 @@ def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -
     return stemmer(word) if len(word) > 2 and not word.isdigit() else word
 
 
-@lru_cache(maxsize=8_192)
-def stem(word: str) -> str:
-    """Return what the forms of a folded word have in common; stop words have a stem too."""
-    return Stemmer("english", 0).stemWord(word) if word.isascii() else word
-
-
 def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
     """Return the terms of folded words; stop words are kept as "" in their places, or else left out."""
     terms = [_english_term(word[:64]) for word in folded]

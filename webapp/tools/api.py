@@ -23,8 +23,8 @@ from webapp.tools.schemas import (
     WebAccessOut,
     WebTest,
 )
-from webapp.tools.server_check import limit_tries, try_server
 from webapp.tools.server_pages import is_admin
+from webapp.tools.servers import limit_tries, try_server
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
 

@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webapp.i18n.dates import DAYS
 from webapp.tools.calculator import Unanswerable, calculate
-from webapp.tools.calls import failure
+from webapp.tools.calls import definition_of, failure
 from webapp.tools.date_arithmetic import Unclear, reckon
-from webapp.tools.definitions import definition_of
 from webapp.tools.toolset import Output, Surroundings, Tool
 
 

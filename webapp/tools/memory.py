@@ -13,12 +13,11 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
-from webapp.memories.learning import forget_tool
+from webapp.memories.learning import tools
 from webapp.memories.learning import tools as toolbox
 from webapp.memories.learning.trust import reply_policy
 from webapp.providers.clients import embedder
-from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
-from webapp.tools.definitions import definition_of
+from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +25,7 @@ EMBEDDING_SECONDS = 3.0
 
 _ARGUMENTS: dict[str, type[BaseModel]] = {
     "remember": toolbox.Remember,
-    "forget": forget_tool.Forget,
+    "forget": tools.Forget,
     "search_memories": toolbox.Search,
 }
 DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
@@ -59,8 +58,8 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
             policy = reply_policy(model_id)
             made_by = client.model if vectors else None
             output = toolbox.remember(turn, args, vectors, made_by, policy=policy, is_tainted=is_tainted)
-        elif isinstance(args, forget_tool.Forget):
-            output = forget_tool.forget(turn, args)
+        elif isinstance(args, tools.Forget):
+            output = tools.forget(turn, args)
         else:
             output = toolbox.search(turn, cast(toolbox.Search, args))
     if output.get("status") == "refused":

@@ -21,7 +21,7 @@ from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
 from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.server_check import limit_tries, try_server
+from webapp.tools.servers import limit_tries, try_server
 
 blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
 blueprint.add_app_template_filter(translate_result, "told_of_tools")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import delete, select, true
 
-from webapp.db.base import db, now
+from webapp.accounts.auth import current_user_id
+from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
-from webapp.extensions import app_settings
+from webapp.extensions import app_settings, limiter
 from webapp.i18n.marks import say
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
@@ -21,7 +23,7 @@ from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
 from webapp.tools.mcp_client.wire import ListedTool
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.toolset import Output, Run, Surroundings, Tool
+from webapp.tools.toolset import Output, Run, Surroundings, Tool, ToolFailed
 
 MOST_SERVERS = 20
 MOST_OFFERED = 40
@@ -211,3 +213,25 @@ def _runner(server: Server, name: str) -> Run:
         return await client.call(server, name, given)
 
     return run
+
+
+# A server that does not answer holds a thread for a while.
+limit_tries = limiter.shared_limit("30 per minute", scope="tool_servers", key_func=lambda: f"user:{current_user_id()}")
+
+
+def try_server(row: ToolServer) -> ToolServer:
+    """Ask the server, store the result, and commit; returns the row as it is then."""
+    server_id, server = row.server_id, server_of(row)
+    db.session.rollback()
+    try:
+        age, listed = asyncio.run(client.tools(server))
+        why = ""
+    except ToolFailed as error:
+        why = str(error)
+    row = get_or_raise(ToolServer, server_id)
+    if why:
+        note_failure(row, why)
+    else:
+        note_tools(row, age, listed)
+    db.session.commit()
+    return row

@@ -46,13 +46,11 @@ STEPS = N_("steps of tools")
 MISSING_FILES = N_("files that are not in the export")
 REFUSED_FILES = N_("files that cannot be attached")
 CHANGES = N_("changes of documents that do not fit")
-LEFT_OUT = (OTHER_VERSIONS, HIDDEN, STEPS, MISSING_FILES, REFUSED_FILES, CHANGES)
-"""The kinds of things in a conversation that are not taken in."""
 
 
 @dataclass(slots=True)
 class ReadConversation:
-    """A conversation as its owner last saw it; `left_out` counts what is not taken in, by its kind in LEFT_OUT."""
+    """A conversation as its owner last saw it; `left_out` counts what is not taken in, by its kind above."""
 
     source_id: str
     title: str | None

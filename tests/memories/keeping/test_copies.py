@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.accounts.models import IdempotencyKey
-from webapp.conversations import reply_batches
+from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.idempotency import open_answer, seal_answer
@@ -110,7 +110,7 @@ def test_no_statement_looks_into_more_than_a_portion_of_the_replies(
     app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 300,000 replies one statement took longer than the web waits, so that nothing could be forgotten."""
-    monkeypatch.setattr(reply_batches, "PORTION", 4)
+    monkeypatch.setattr(current_messages, "PORTION", 4)
     told_in = (0, 3, 4, 9)  # around the ends of portions
     with app.app_context():
         ids = _replies(user.user_id, [f"So: {TOLD}." if number in told_in else "Herons" for number in range(10)])

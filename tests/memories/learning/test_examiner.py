@@ -13,7 +13,7 @@ from sqlalchemy import delete
 from fakemodel.testing import ServerHandle
 from tests.memories.learning.test_exam import rights, wrongs
 from tests.support.grades import grade_model, grades_put_back
-from webapp.background import backoff, job_specs
+from webapp.background import job_specs, queues
 from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelUnavailable
 from webapp.memories.learning import examiner, trust
@@ -139,7 +139,7 @@ def test_one_that_keeps_failing_is_asked_ever_more_rarely(app: Flask, model: Ser
         run_jobs(failures=True)
         pauses.append(app.extensions["redis"].ttl(f"owed:{key}"))
     assert grade(app) is None
-    assert pauses == sorted(pauses) and pauses[-1] > backoff.FIRST_SECONDS
+    assert pauses == sorted(pauses) and pauses[-1] > queues.FIRST_SECONDS
 
 
 def test_lost_marks_begin_the_exam_again(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memories.worlds import NOON
+from tests.memories.worlds import NOON, read_sections
 from webapp.i18n.dates import UNDATED
 from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.learning.prompt import (
@@ -18,7 +18,6 @@ from webapp.memories.learning.prompt import (
     ConversationLine,
     OpenPoint,
     build_extraction,
-    read_sections,
 )
 from webapp.memories.rules.state import KnownMemory
 from webapp.text.tokens import estimate_tokens

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.rules.ranking import RankedMemory, always_known, decay, rank, score
+from webapp.memories.rules.ranking import RankedMemory, always_known, decay, score
 
 
 def memory(ref, content="Likes tea", **fields):
@@ -24,12 +24,6 @@ def test_score_is_a_product_with_gentle_decay():
     assert decay(memory(1), days(10_000)) == pytest.approx(0.5)
     assert decay(memory(1, is_pinned=True), days(10_000)) == 1.0
     assert score(memory(1), -0.2, NOON) == 0.0
-
-
-def test_only_usable_memories_are_ranked():
-    unusable = [memory(2, is_archived=True), memory(3, needs_review=True), memory(4, valid_to=NOON)]
-    ranked = rank([(memory(9), 0.5), (memory(1), 0.5), *((m, 1.0) for m in unusable), (memory(7), 0.9)], NOON)
-    assert [m.ref for m, _ in ranked] == [7, 1, 9]
 
 
 def test_what_is_always_known():

@@ -26,7 +26,7 @@ from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.rules.policy import MAYBE_SAME_AT
-from webapp.memories.rules.similarity import may_be_same
+from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal
 from webapp.providers.clients import completions

@@ -17,8 +17,7 @@ can pass for a heading or for another speaker:
 
 On one line each. A message of several sentences is shown in parts, each with a number. Dates let "until Friday" be
 told as a day, and "next month" as a month; what was imported without one has none. Empty sections are left out,
-`# Conversation` is always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the
-inverse, for the fake model and for tests.
+`# Conversation` is always last. Numbers count from 1 within the call; database ids never appear.
 """
 
 from __future__ import annotations
@@ -206,22 +205,6 @@ def build_extraction(
         tokens=count_tokens(instructions) + count_tokens(body),
         evidence_tokens=sum(count_tokens(text) for text in texts.values()),
     )
-
-
-def read_sections(text: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every section of a call's user message, by heading; lines that are not JSON objects are skipped."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in SECTIONS}
-    section: str | None = None
-    for line in text.split("\n"):
-        if line in SECTIONS:
-            section = line
-        elif section is not None and line.startswith("{"):
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            found[section].append(row)
-    return found
 
 
 def _join(profile: list[str], memories: list[str], points: list[str], conversation: list[str]) -> str:

@@ -12,7 +12,8 @@ from sqlalchemy import select
 from webapp.conversations.current_messages import previous_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise
-from webapp.memories.models import MemoryChangeSet
+from webapp.memories.learning.models import ForgetProposal
+from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_own_quote
@@ -23,7 +24,7 @@ from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessa
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
 from webapp.memories.store import tombstone_secrets, versions, writing
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import Journal, statement_hash
 
 FOUND = 8
 RECENT_MESSAGES = 50
@@ -190,3 +191,44 @@ def _outcome(effects: Sequence[Effect], made: dict[int, int]) -> dict[str, Any]:
 
 def refusal_text(reason: str, detail: str) -> dict[str, Any]:
     return {"status": "refused", "reason": reason, "detail": detail}
+
+
+MOST = 20
+ASKS_FIRST = (
+    "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
+)
+
+
+class Forget(BaseModel):
+    """Propose to forget a memory for good, when the user asks for it. They confirm it themselves."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    memory_id: int | None = Field(None, ge=1, le=2**31 - 1, description="From search_memories")
+    content: str | None = Field(None, max_length=500, description="Or the memory as you know it")
+
+
+def forget(turn: Message, args: Forget) -> dict[str, Any]:
+    """Propose memories to be forgotten; the reply offers it to the user."""
+    conversation = lock_conversation(turn)
+    chosen = Memory.memory_id == args.memory_id
+    if args.memory_id is None:
+        chosen = Memory.statement_hash == statement_hash(args.content or "")
+    rows = db.session.scalars(
+        select(Memory).where(Memory.user_id == conversation.user_id, chosen).order_by(Memory.memory_id).limit(MOST)
+    ).all()
+    if not rows:
+        return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
+    ids = [row.memory_id for row in rows]
+    asked = ForgetProposal.message_id == turn.message_id
+    known = set(db.session.scalars(select(ForgetProposal.memory_id).where(asked, ForgetProposal.memory_id.in_(ids))))
+    db.session.add_all(
+        ForgetProposal(user_id=conversation.user_id, memory_id=memory_id, message_id=turn.message_id)
+        for memory_id in ids
+        if memory_id not in known
+    )
+    return {
+        "status": "asks_first",
+        "detail": ASKS_FIRST,
+        "memories": [{"memory_id": row.memory_id, "content": row.content} for row in rows],
+    }

@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
-from webapp.db.base import db, now
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, get_or_raise, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
+from webapp.memories.prompt.conversation_memory import current_profile, memory_is_on
 from webapp.memories.prompt.profile import KEYS
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.service import readable, shared_in, visible
+from webapp.prompts.values import lines_for
 from webapp.spaces.members import names_of
 
 MOST = 200
@@ -206,3 +210,26 @@ def _ranked(row: Row[Any]) -> RankedMemory:
         fact_key=row.fact_key,
         is_pinned=bool(row.is_pinned),
     )
+
+
+@lines_for("MEMORIES")
+def memory_lines(conversation: Conversation) -> list[str]:
+    """The memories every prompt may contain, those of the profile first; none if memory is off."""
+    if not _is_on(conversation):
+        return []
+    return [
+        f"{item.content} (said by {' '.join(item.by.split())})" if item.by else item.content
+        for item in context_memories(conversation.user_id, conversation.space_id)
+    ]
+
+
+@lines_for("USER_PROFILE")
+def profile_lines(conversation: Conversation) -> list[str]:
+    """The profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
+    if not _is_on(conversation) or conversation.space_id is not None:
+        return []
+    return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]
+
+
+def _is_on(conversation: Conversation) -> bool:
+    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from webapp.memories.rules.policy import SAME_AT
-from webapp.memories.rules.similarity import is_same
+from webapp.memories.rules.relations import is_same
 from webapp.text.canonical import canonical_statement
 
 

@@ -43,7 +43,7 @@ from stdnum.tr import tckimlik
 from stdnum.us import ssn
 from stdnum.za import idnr as za_idnr
 
-from webapp.memories.rules.secret_labels import labels
+from webapp.memories.rules.key_forms import labels
 
 # Distinctive forms that hardly anything else has: these count wherever they occur.
 _TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (

@@ -82,14 +82,6 @@ def score(memory: RankedMemory, relevance: float, now: datetime, policy: Ranking
     return max(0.0, relevance) * memory.confidence * memory.importance * decay(memory, now, policy)
 
 
-def rank(
-    candidates: Iterable[tuple[RankedMemory, float]], now: datetime, policy: RankingPolicy = DEFAULT_RANKING
-) -> list[tuple[RankedMemory, float]]:
-    """Usable candidates (memory, relevance) with their scores, best first; equal scores in order of id."""
-    scored = [(memory, score(memory, relevance, now, policy)) for memory, relevance in candidates if memory.is_usable]
-    return sorted(scored, key=lambda item: (-item[1], item[0].ref))
-
-
 def always_known(
     memories: Iterable[RankedMemory],
     budget: int,

@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.current_messages import replies_of
 from webapp.conversations.models import Conversation, Message, MessageReasoning
-from webapp.conversations.reply_batches import replies_of
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import batches_to_change, stream_rows
 from webapp.idempotency import open_answer, seal_answer

@@ -12,8 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.tools.calls import failure
-from webapp.tools.definitions import definition_of
+from webapp.tools.calls import definition_of, failure
 from webapp.tools.remote_calls import MOST_REDIRECTS, RemoteRequest, json_of, send_request
 from webapp.tools.toolset import Output, Surroundings, Tool, ToolFailed
 from webapp.tools.urls import is_known

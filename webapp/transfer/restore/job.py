@@ -23,8 +23,8 @@ from webapp.spaces.originals import Original
 from webapp.transfer.content import instant
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.readers.commonplace import MOST_LINE
+from webapp.transfer.restore.containers import keep_originals, originals_in
 from webapp.transfer.restore.ids import RestoreBatch
-from webapp.transfer.restore.originals import keep_originals, originals_in
 from webapp.transfer.restore.steps import STEPS, Step, write
 from webapp.transfer.sources import ImportRefused, Upload
 

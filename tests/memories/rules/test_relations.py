@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.rules.policy import SAME_AT
-from webapp.memories.rules.similarity import cosine, is_same, may_be_same
+from webapp.memories.rules.relations import cosine, is_same, may_be_same
 
 
 @pytest.mark.parametrize(

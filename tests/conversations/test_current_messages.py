@@ -9,14 +9,14 @@ from flask import Flask
 
 from testkit.people import Person
 from tests.conversations.rows import add_conversation, add_messages
-from webapp.conversations import reply_batches
+from webapp.conversations import current_messages
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
 def test_every_reply_of_theirs_comes_once_in_order(
     app: Flask, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(reply_batches, "PORTION", size)
+    monkeypatch.setattr(current_messages, "PORTION", size)
     user, other = make_user(), make_user(email="other@example.com")
     mine = [add_conversation(app, user.user_id) for _ in range(2)]
     theirs = add_conversation(app, other.user_id)
@@ -25,7 +25,7 @@ def test_every_reply_of_theirs_comes_once_in_order(
         ids = add_messages(app, conversation_id, 4)
         replies += ids[1::2] if conversation_id != theirs else []
     with app.app_context():
-        found = list(reply_batches.replies_of(user.user_id))
+        found = list(current_messages.replies_of(user.user_id))
         assert [number for some in found for number in some] == replies
         assert {len(some) for some in found[:-1]} <= {size}
         assert len(found[-1]) <= size
@@ -34,4 +34,4 @@ def test_every_reply_of_theirs_comes_once_in_order(
 def test_somebody_without_replies_has_no_portions(app: Flask, user: Person) -> None:
     add_conversation(app, user.user_id)
     with app.app_context():
-        assert list(reply_batches.replies_of(user.user_id)) == []
+        assert list(current_messages.replies_of(user.user_id)) == []

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import ApiClient, Person
-from webapp.audit import program_access
+from webapp.audit import setup
 from webapp.db.base import db
 from webapp.memories.models import MemoryChangeSet
 
@@ -69,7 +69,7 @@ def test_a_reading_that_cannot_be_recorded_is_answered(client: ApiClient, monkey
     def away(*_given: Any, **_more: Any) -> None:
         raise db.exc.OperationalError("", {}, Exception("away"))
 
-    monkeypatch.setattr(program_access, "record", away)
+    monkeypatch.setattr(setup, "record", away)
     assert client.get("/api/memories").status_code == 200
 
 

@@ -10,8 +10,7 @@ from fakemodel.testing import ServerHandle
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked, Site
 from webapp.llm.settings import ModelSettings
-from webapp.providers.connection_check import probe
-from webapp.providers.connection_errors import NO_PICTURES, NOBODY, NOT_SPOKEN
+from webapp.providers.connection_check import NO_PICTURES, NOBODY, NOT_SPOKEN, probe
 
 pytestmark = pytest.mark.once
 

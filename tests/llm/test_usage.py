@@ -9,8 +9,8 @@ import pytest
 from tests.llm.helpers import ASK
 from tests.llm.test_complete import GOOD, Answer
 from webapp.llm.errors import CutOffAnswer, MalformedOutput
-from webapp.llm.reasoning_tokens import ROOM, has_thought, ran_out
 from webapp.llm.structured import parse_object
+from webapp.llm.usage import ROOM, has_thought, ran_out
 
 
 def whole(content: str | None, reason: str = "stop", hidden: int = 0, **message: str) -> dict:
