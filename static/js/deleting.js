@@ -37,4 +37,7 @@ on("submit", "form[data-delete-choice]", (event, form) => {
   act(event.submitter?.value === "forget" ? "delete-with-memories" : "delete", form.dataset.deleteChoice, base);
 });
 
-on("click", "#delete-dialog a[data-close-dialog]", (event) => event.preventDefault());
+on("click", "#delete-dialog a[data-close-dialog]", (event, link) => {
+  event.preventDefault();
+  link.closest("dialog").close();
+});

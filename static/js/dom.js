@@ -41,5 +41,3 @@ export function randomKey() {
 
 /** How much of a limit a text takes: the server counts bytes, which are characters as long as they are plain. */
 export const size = (value, limit) => (value.length * 3 < limit ? value.length : new TextEncoder().encode(value).length);
-
-export const isNarrow = () => matchMedia("(max-width: 899px)").matches;

@@ -1,6 +1,5 @@
 // The keys of the help dialog.
 import { $, $$ } from "./dom.js";
-import { closeDrawers } from "./drawers.js";
 import { openPalette } from "./palette.js";
 
 const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
@@ -22,8 +21,8 @@ document.addEventListener("keydown", (event) => {
     $("#sidebar [data-new]")?.click();
   } else if (event.key === "?" && !isTyping(event.target) && !command) {
     $("#keys")?.showModal();
-  } else if (event.key === "Escape" && !$("dialog[open]") && !event.target.closest?.("form[data-esc], details[open]")) {
-    if (!closeDrawers()) $("[data-stop]")?.click();
+  } else if (event.key === "Escape" && !$("dialog[open], :popover-open") && !event.target.closest?.("form[data-esc]")) {
+    $("[data-stop]")?.click();
   } else if (event.key === "ArrowUp" && event.target.id === "composer-text" && !event.target.value) {
     const edit = $$(".message-user [data-edit]").at(-1);
     if (edit) {

@@ -1,11 +1,8 @@
-// The memory panel: kept up to date without moving what is under the pointer, tabs, folding, the drawer.
-import { $, $$, on, setCookie } from "./dom.js";
+// The memory panel: kept up to date without moving what is under the pointer, and its tabs.
+import { $, $$, on } from "./dom.js";
 import { show } from "./scroll.js";
 
 const panel = () => $("#panel");
-const isOver = () => matchMedia("(max-width: 1099px)").matches;
-const isShown = () => getComputedStyle(panel()).display !== "none";
-let opener = null;
 let waiting = false;
 let missed = false;
 
@@ -74,52 +71,6 @@ function follow() {
 }
 document.addEventListener("htmx:after:settle", follow);
 
-// Folding, and the drawer where there is no room.
-export function closePanel() {
-  const aside = $("#panel.drawer-open");
-  if (!aside) return false;
-  aside.classList.remove("drawer-open");
-  $("#main").inert = false;
-  if (opener?.isConnected) opener.focus();
-  opener = null;
-  return true;
-}
-
-export function openPanel(tab = "") {
-  const aside = panel();
-  if (!aside) return;
-  if (isOver()) {
-    opener ??= document.activeElement;
-    aside.classList.add("drawer-open");
-    $("#main").inert = true;
-  } else if (!isShown()) {
-    $("#workspace").dataset.panel = "open";
-    setCookie("panel", "open");
-  }
-  if (tab) choose($(`#tab-${tab}`));
-}
-
-on("click", "[data-toggle-panel]", (event, button) => {
-  event.preventDefault();
-  if (isOver()) {
-    if (closePanel()) return;
-    opener = button;
-    openPanel();
-    $("[role='tab'][aria-selected='true']", panel()).focus();
-    return;
-  }
-  const workspace = $("#workspace");
-  const closed = isShown();
-  workspace.dataset.panel = closed ? "closed" : "open";
-  setCookie("panel", workspace.dataset.panel);
-  (closed ? $(".open-panel") : $("[role='tab'][aria-selected='true']", panel()))?.focus();
-});
-on("click", "[data-close-panel]", closePanel);
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || $("dialog[open]") || event.target.closest?.("form[data-esc]")) return;
-  if (closePanel()) event.stopImmediatePropagation();
-}, { capture: true });
-
 // Tabs
 function choose(tab) {
   if (!tab) return;
@@ -155,15 +106,6 @@ on("keydown", "[data-close-add]", (event, form) => {
   if (event.key !== "Escape") return;
   event.stopPropagation();
   $("[data-cancel-add]", form).click();
-});
-
-// Links that open in a dialog over the page.
-on("click", "a[data-dialog]", async (event, link) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  const dialog = $(`#${link.dataset.dialog}`);
-  await htmx.ajax("GET", link.getAttribute("href"), { target: `#${dialog.id} [data-dialog-body]`, swap: "innerHTML", source: dialog });
-  dialog.showModal();
 });
 
 // What is opened under a reply comes into sight: all of it, or its top when there is more than the window holds.

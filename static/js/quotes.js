@@ -1,6 +1,5 @@
 // From a quotation to the words: opens the message, in whatever conversation, and marks them for a moment.
 import { $, on } from "./dom.js";
-import { closePanel } from "./memory.js";
 
 const SECONDS = 4;
 let wanted = null;
@@ -55,7 +54,7 @@ function read(link) {
 on("click", "a[data-jump]", (event, link) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  closePanel();
+  $("#panel")?.close();
   if (mark(read(link))) return;
   wanted = read(link);
   const href = link.getAttribute("href");

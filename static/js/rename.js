@@ -20,7 +20,7 @@ function land(id) {
   if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
   const place = document.getElementById(id);
   if (!place) return;
-  ($(".side-link, .title-show, [data-edit]", place) ?? $("a, button, summary", place))?.focus({ preventScroll: true });
+  ($(".side-link, .title-show, [data-edit]", place) ?? $("a, button", place))?.focus({ preventScroll: true });
 }
 
 // A title that was saved: the focus stays with it.

@@ -1,6 +1,5 @@
 // Questions to begin with, and the points of a journey: bubbles fill the composer, the points keep themselves up to date.
 import { $, $$, on } from "./dom.js";
-import { closePanel, openPanel } from "./memory.js";
 
 const bubbles = () => $("#suggestionBubbles");
 const points = () => $("#points");
@@ -38,14 +37,15 @@ document.addEventListener("submit", (event) => {
 
 // A point was chosen: its question comes in the conversation, so the drawer gives way, and a welcome too.
 on("submit", "[data-open-point]", () => {
-  closePanel();
+  $("#panel").close();
   $(".journey-begin")?.setAttribute("hidden", "");
 });
 
 on("click", "[data-show-points]", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || $("#tab-points")?.hidden !== false) return;
   event.preventDefault();
-  openPanel("points");
+  $("#panel").open();
+  $("#tab-points").click();
 });
 
 // What the panel shows follows what was said.

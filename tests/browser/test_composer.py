@@ -23,7 +23,7 @@ def test_empty_it_is_one_row(tab, open_tab, user):
 
 def test_the_panel_of_parameters_is_in_sight_on_a_phone(open_tab, user):
     page = open_tab(user, PHONE).page
-    page.locator(".parameters > summary").click()
+    page.locator(".parameters > button").click()
     panel = page.locator(".parameters > .menu-items")
     expect(panel).to_be_visible()
     box = panel.bounding_box()

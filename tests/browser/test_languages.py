@@ -124,7 +124,7 @@ def test_an_english_title_in_an_arabic_sidebar_is_cut_at_its_end(app, open_tab, 
     client.post("/api/conversations", json={"title": "Bees and how they find their way home in the rain of November"})
     tab = open_tab(user)
     page = tab.page
-    page.locator(".space-switcher > summary").click()
+    page.locator(".space-switcher > button").click()
     for name in (page.locator(".side-link > span").first, page.locator(".space-item-name")):
         expect(name).to_be_visible()
         assert name.evaluate(CUT_AT_ITS_END)

@@ -242,6 +242,54 @@ def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
     expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()
 
 
+def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):
+    page = open_tab(user, PHONE).page
+    show, sidebar = page.get_by_role("button", name="Show the sidebar"), page.locator("#sidebar")
+    show.tap()
+    expect(page.locator("#main")).to_have_js_property("inert", True)
+    page.touchscreen.tap(380, 400)
+    expect(sidebar).not_to_be_in_viewport()
+    expect(show).to_be_focused()
+    show.tap()
+    page.set_viewport_size({"width": 1000, "height": 844})  # the phone was turned
+    expect(sidebar).to_be_in_viewport()
+    expect(page.locator("#main")).to_have_js_property("inert", False)
+
+
+def test_a_menu_is_used_by_keys_alone(tab, model):
+    page = tab.page
+    account, menu = page.locator(".account"), page.locator("#account-menu")
+    account.press("Enter")
+    expect(menu).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("link", name="Settings")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("button", name="Sign out")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(page.get_by_role("link", name="Settings")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(account).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Keyboard shortcuts").press("Enter")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(account).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+Tab")
+    expect(menu).to_be_hidden()
+    expect(account).not_to_be_focused()
+    hold = held(model)
+    send(page, "Hello")
+    expect(page.locator(".stream-tail")).to_contain_text("word")
+    page.get_by_label("Conversation menu").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#conversation-menu")).to_be_hidden()
+    hold.release()  # Escape closed the menu, and stopped nothing
+    expect(replies(page)).to_have_attribute("data-status", "complete")
+
+
 @pytest.fixture
 def waiting(tab):
     """Requests for the list that wait until the test lets them go on; filled while the page is used."""

@@ -185,5 +185,5 @@ def test_with_everything_on_it_the_page_is_accessible(
     expect(tab.page.locator(".continue-item")).to_have_count(2)
     assert serious_findings(tab.page) == []
     assert not scrolls_sideways(tab.page)
-    tab.page.locator(".space-switcher > summary").dispatch_event("click")
+    tab.page.locator(".space-switcher > button").dispatch_event("click")
     assert serious_findings(tab.page) == []
