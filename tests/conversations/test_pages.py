@@ -154,12 +154,12 @@ def test_odd_positions_are_ignored(browser, user, talk, query):
 
 
 def test_the_sidebar_has_four_rooms_one_search_and_the_account_alone_at_its_foot(browser, user):
-    side = re.search(r'<nav class="sidebar".*?</nav>', browser.get("/memory").text, re.DOTALL)[0]
+    side = re.search(r'<side-panel class="sidebar".*?</side-panel>', browser.get("/memory").text, re.DOTALL)[0]
     rooms = re.findall(r'class="side-room" href="([^"]+)"( aria-current="page")?', side)
     assert rooms == [("/memory", ' aria-current="page"'), ("/journeys", ""), ("/spaces", ""), ("/organise", "")]
     assert side.count('role="search"') == 1 and 'role="search" action="/find"' in side
     foot = side[side.index('class="side-foot"') :]
-    assert foot.index("</details>") > foot.rindex("<a ")
+    assert foot.index("</menu-button>") > foot.rindex("<a ")
     assert f">{user.name}</span>" in foot and 'href="/archive"' in foot
 
 
