@@ -124,7 +124,7 @@ def test_what_every_template_is_given_asks_the_database_nothing(app: Flask) -> N
 
 
 PAGE = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-FIRST_PAGE = {"/logout", "/language"}
+FIRST_PAGE = {"/logout", "/language", "/share"}
 """Where there is no page that would be meant rather than the first."""
 
 
