@@ -155,9 +155,9 @@ class ToolCalling:
         run = call_record(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
-        consent = str(record_output.get("text") or record_output.get("detail") or "")
-        self._progress.is_tainted |= bool(consent)
-        return ToolRun(run.record, mark_text(consent, tool.server or tool.name))
+        text = str(record_output.get("text") or record_output.get("detail") or "")
+        self._progress.is_tainted |= bool(text)
+        return ToolRun(run.record, mark_text(text, tool.server or tool.name))
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
         """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""

@@ -14,7 +14,7 @@ from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
 from webapp.memories.prompt.always_used import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
-from webapp.text import sentences
+from webapp.text.sentences import sentence_texts
 from webapp.text.words import words
 
 MOST_SENTENCES = 24
@@ -64,7 +64,9 @@ def sentences_of(
     chemistry". Otherwise the notes stand there themselves, as quotations.
     """
     found: dict[str, list[list[int]]] = {}
-    written_with = [(text, item.notes) for item in written.sentences for text in _split(item.text)][:MOST_SENTENCES]
+    written_with = [
+        (text, item.notes) for item in written.sentences for text in sentence_texts(" ".join(item.text.split()))
+    ][:MOST_SENTENCES]
     texts = [text for text, _ in written_with]
     usual = _usual_first_words([instructions, *texts], texts)
     for text, numbers in written_with:
@@ -81,11 +83,6 @@ def sentences_of(
                     found.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
                 break
     return [{"text": text, "memories": memories} for text, memories in found.items()]
-
-
-def _split(text: str) -> list[str]:
-    text = " ".join(text.split())
-    return [text[place.start : place.end].strip() for place in sentences.sentences_of(text)]
 
 
 def _fewest(text: str, notes: Sequence[KnownItem], most: int) -> list[KnownItem]:
