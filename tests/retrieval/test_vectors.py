@@ -36,11 +36,9 @@ def test_only_allowed_rows_are_found_best_first() -> None:
     assert [row for row, _ in store.search(np.array([2, 0], np.float32), 1, allowed)] == [0]
 
 
-def test_similarity_and_missing_vectors() -> None:
+def test_a_row_without_a_vector_has_no_cosine() -> None:
     store = VectorStore(2)
     store.put([4, 5], np.array([[1, 1], [2, 2]], np.float32))
-    assert store.similarity(4, 5) == pytest.approx(1, abs=0.01)
-    assert store.similarity(4, 6) == 0
     assert np.isnan(store.cosines(np.zeros(2, np.float32), 6)).all()
 
 

@@ -13,7 +13,6 @@ from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db, now
 from webapp.errors import Conflict
 from webapp.tools.client_tools import CLIENT, result_of
@@ -84,11 +83,6 @@ def add_part(conversation: Conversation, reply: Message) -> Message:
     conversation.message_count += 1
     db.session.flush()
     return row
-
-
-def waits_for(reply: Message) -> set[str]:
-    """The ids of the calls that a reply waits for."""
-    return {str(call["call_id"]) for call in open_client_calls(reply.tool_calls)}
 
 
 def take(reply: Message, results: Mapping[str, str]) -> None:

@@ -105,14 +105,6 @@ class VectorStore:
         out[self._owners.values] = found * self._scales.values
         return out
 
-    def similarity(self, row: int, other: int) -> float:
-        """Return the cosine of two rows' vectors, 0 if one has none."""
-        if row not in self._places or other not in self._places:
-            return 0.0
-        places = [self._places[row], self._places[other]]
-        one, two = self._matrix.values[places].astype(np.float32)
-        return float(one @ two) * float(np.prod(self._scales.values[places]))
-
     def likeness(self, rows: Sequence[int], others: Sequence[int]) -> Floats:
         """Return the mean cosine (n) of rows to some others; all must have a vector."""
         one, two = (
