@@ -256,7 +256,8 @@ def untrusted(app: Flask) -> Iterator[None]:
     """The scripted model has failed the exam: its statements are kept in the user's own words."""
     with app.app_context():
         grade_model(recall=0.0)
-        yield
+    yield
+    with app.app_context():
         grade_model(recall=1.0)
 
 
