@@ -53,6 +53,8 @@ def test_each_fault_of_the_model_is_said_and_the_message_kept(
     assert deltas(events) == row["content"]
     assert bool(row["content"]) == (status == "interrupted")
     assert message(app, row["parent_id"])["content"] == "Keep me"
+    # A viewer in the same process has the words before Redis does: what is still to be written there would come after.
+    wait_until(lambda: app.extensions["chat"].runner.active == 0, "the turn", seconds=30)
     app.extensions["redis"].flushall()
     stored = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
     assert names(stored) == names(events)
