@@ -30,6 +30,8 @@ from webapp.db.base import write_transaction
         ("POST", "/v1/chat/completions", "user", {"chat"}),
         ("POST", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
         ("GET", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
+        ("POST", "/api/schedules", "user", {"chat"}),
+        ("GET", "/api/schedules/feed", "user", {"read", "chat"}),
         ("PUT", "/api/users/3", "admin", {"admin"}),
     ],
 )

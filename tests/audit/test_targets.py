@@ -31,6 +31,11 @@ RECORDERS = {"record", "audit.record", "signals.note", "note_look", "admin_view.
         (Action.ADMIN_LOOKED, "messages of conversation 7", "Nachrichten der Unterhaltung 7"),
         (Action.EXPORT_MADE, "2 conversations", "2 Unterhaltungen"),
         (Action.PROGRAM_CONNECTED, "Desk: read memory through MCP", "Desk: Gedächtnis über MCP lesen"),
+        (
+            Action.PROGRAM_CONNECTED,
+            "Desk: read memory through MCP, see and change schedules through MCP",
+            "Desk: Gedächtnis über MCP lesen, Zeitpläne über MCP sehen und ändern",
+        ),
         (Action.PROGRAM_DISCONNECTED, "A: b: a code was used twice", "A: b: ein Code wurde zweimal verwendet"),
         (
             Action.WEBHOOK_DISABLED,

@@ -80,6 +80,7 @@ def test_each_is_marked_as_reading_writing_or_ending(app: Flask, user: Person, a
         (("mcp_write", "write", "memory"), set()),
         (("mcp_read", "read"), {"list_schedules"}),
         (("mcp", "chat"), set(SCHEDULE_TOOLS)),
+        (("mcp_read", "mcp_schedules"), set(SCHEDULE_TOOLS)),
         ((), set(SCHEDULE_TOOLS)),
     ],
 )

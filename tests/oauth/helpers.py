@@ -83,7 +83,7 @@ def refresh(anonymous: FlaskClient, client_id: str, token: str, /, **changes: An
 
 
 def connect(browser: FlaskClient, anonymous: FlaskClient, client_id: str = "", **form: Any) -> dict[str, Any]:
-    """Let a program in; its tokens."""
+    """Let a program in; its tokens. `mcp_schedules="1"` ticks that box, which nothing else does."""
     client_id = client_id or register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id), **form))["code"]
     answer = exchange(anonymous, client_id, code)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from webapp.i18n.marks import N_
 
-Scope = Literal["read", "chat", "memory", "write", "mcp_read", "mcp", "mcp_write", "admin"]
+Scope = Literal["read", "chat", "memory", "write", "mcp_read", "mcp", "mcp_write", "mcp_schedules", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 WORDS: dict[Scope, str] = N_(
@@ -19,6 +19,7 @@ WORDS: dict[Scope, str] = N_(
         "mcp_read": "Read memory through MCP",
         "mcp": "Read memory and propose changes through MCP",
         "mcp_write": "Read and change memory through MCP",
+        "mcp_schedules": "See and change schedules through MCP",
         "admin": "Use your rights as an admin",
     }
 )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, or_, select, update
+from sqlalchemy import Row, Select, and_, bindparam, or_, select, update
 
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
@@ -89,8 +89,11 @@ def list_tokens(user_id: int) -> Sequence[ApiToken]:
 
 
 def is_in_use(token_id: int) -> bool:
-    """Return true if a token neither has ended nor was revoked."""
-    return bool(db.session.scalar(select(ApiToken.token_id).where(ApiToken.token_id == token_id, *usable_tokens())))
+    """Return true if a token neither has ended nor was revoked. One of a program lasts until it is revoked: its secret
+    ends after an hour, and the program may renew it at any later time.
+    """
+    lasts = and_(ApiToken.is_delegated, ApiToken.revoked_at.is_(None)) | and_(*usable_tokens())
+    return bool(db.session.scalar(select(ApiToken.token_id).where(ApiToken.token_id == token_id, lasts)))
 
 
 def revoke_token(user_id: int, token_id: int) -> None:

@@ -134,6 +134,7 @@ def _translate(what: str, forms: Forms) -> str:
 
 
 def _why(text: str) -> str:
-    if (right := _RIGHTS.get(text)) is not None:
-        return gettext(right)
+    rights = [_RIGHTS.get(part) for part in text.split(", ")]
+    if all(rights):
+        return gettext(", ").join(gettext(right) for right in rights if right)
     return _translate(text, REASONS)

@@ -18,11 +18,13 @@ SCHEDULES = "/api/schedules"
 
 
 def may_call(tool: str) -> bool:
-    """Return whether the token may call a tool at all: those for schedules take the scopes that their API asks for."""
+    """Return whether the token may call a tool at all: those for schedules take `mcp_schedules`, or what
+    their API asks for.
+    """
     if tool not in SCHEDULE_TOOLS:
         return True
     identity, method = current_identity(), "GET" if SCHEDULE_TOOLS[tool][2]["readOnlyHint"] else "POST"
-    wanted = scopes.required_scopes(method, SCHEDULES, "user")
+    wanted = {"mcp_schedules"} | scopes.required_scopes(method, SCHEDULES, "user")
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
 
 

@@ -18,6 +18,7 @@ from webapp.http import problems
 from webapp.http.views import ViewResult, absolute
 from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
 from webapp.mcp_server.protocol import Call, ProtocolError
+from webapp.oauth.service import GRANTABLE
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ def metadata() -> ViewResult:
         "authorization_servers": [absolute()],
         "resource_name": "Commonplace memory",
         "bearer_methods_supported": ["header"],
-        "scopes_supported": ["mcp_read", "mcp", "mcp_write"],
+        "scopes_supported": list(GRANTABLE),
         "resource_documentation": absolute("/settings/programs"),
     }
 

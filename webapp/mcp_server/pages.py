@@ -11,7 +11,7 @@ from webapp.audit.actions import Action, words
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db
 from webapp.http.views import absolute
-from webapp.oauth.service import list_grants, scope_named
+from webapp.oauth.service import list_grants, scopes_in
 from webapp.spaces.schemas import SpaceQuery
 from webapp.spaces.service import list_spaces
 
@@ -36,9 +36,9 @@ def index() -> str:
         {
             "grant_id": grant.grant_id,
             "name": client.name,
-            "access": WORDS[scope_named(grant.scope)],
-            "proposes": grant.scope == "mcp",
-            "writes": grant.scope == "mcp_write",
+            "rights": [WORDS[one] for one in scopes_in(grant.scope)],
+            "proposes": "mcp" in scopes_in(grant.scope),
+            "writes": "mcp_write" in scopes_in(grant.scope),
             "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],
             "is_personal": token.space_ids is None or 0 in token.space_ids,
             "since": grant.created_at,

@@ -46,7 +46,7 @@ def metadata() -> ViewResult:
         "token_endpoint": f"{issuer}/oauth/token",
         "registration_endpoint": f"{issuer}/oauth/register",
         "revocation_endpoint": f"{issuer}/oauth/revoke",
-        "scopes_supported": list(service.ACCESS),
+        "scopes_supported": list(service.GRANTABLE),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": list(clients.GRANT_TYPES),

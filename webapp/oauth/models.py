@@ -26,7 +26,9 @@ class OAuthClient(Base):
 
 
 class OAuthGrant(Base):
-    """A person's consent to a program. Its access token is a row of `api_tokens`, whose secret is renewed in place."""
+    """A person's consent to a program; `scope` is what they allowed, separated by spaces. Its access token is a row of
+    `api_tokens`, whose secret is renewed in place.
+    """
 
     __tablename__ = "oauth_grants"
 

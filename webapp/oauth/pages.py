@@ -54,6 +54,8 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
         to=retold(to, PLACES) or to,
         wanted=wanted,
         access=request.form.get("access", offered),
+        wants_schedules=service.SCHEDULES in service.scopes_in(scope),
+        schedules=service.SCHEDULES in (request.form if errors else service.scopes_in(scope)),
         everywhere=request.form.get("reach") == "all",
         ticked=ticked,
         spaces=_spaces(),
@@ -81,7 +83,8 @@ def decide() -> ViewResult:
         try:
             if access not in service.ACCESS:
                 raise Invalid.field("access", N_("Choose what the program may do."))
-            chosen = made.Consent(current_user_id(), access, _reach())
+            scopes = [access, *([service.SCHEDULES] if service.SCHEDULES in request.form else [])]
+            chosen = made.Consent(current_user_id(), " ".join(scopes), _reach())
         except Invalid as error:
             return _form(*asked, errors=sentences(error, {"access": "", "spaces": ""}))
     answer: Response = made.authorize(chosen)

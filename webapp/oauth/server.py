@@ -44,7 +44,7 @@ class Client:
 
     def get_allowed_scope(self, scope: str | None) -> str:
         """The scopes it may ask for, without unknown ones; the person decides."""
-        return " ".join(one for one in (scope or "").split() if one in service.ACCESS)
+        return " ".join(service.scopes_in(scope))
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
         """Return whether the URL is one it registered."""
@@ -197,7 +197,7 @@ class _Issuer(IssuerParameter):  # type: ignore[misc]
 class Consent:
     """A person's decision on the consent page."""
 
-    def __init__(self, user_id: int, scope: Any, space_ids: frozenset[int] | None) -> None:
+    def __init__(self, user_id: int, scope: str, space_ids: frozenset[int] | None) -> None:
         self.user_id = user_id
         self.scope = scope
         self.space_ids = space_ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,7 +22,9 @@ from webapp.errors import Conflict, NotFound
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
 ACCESS: tuple[Scope, ...] = ("mcp_read", "mcp", "mcp_write")
-"""What a program can be granted, from least to most; exactly one of these is."""
+"""What a program can be granted of memory, from least to most; exactly one of these is."""
+SCHEDULES: Scope = "mcp_schedules"
+GRANTABLE = (*ACCESS, SCHEDULES)
 ACCESS_SECONDS = 3_600
 CODE_SECONDS = 300
 IDLE = timedelta(days=90)
@@ -47,13 +49,13 @@ def widest_scope(scope: str | None) -> Scope:
     return wanted[-1] if wanted else "mcp"
 
 
-def scope_named(name: str) -> Scope:
-    """The scope with this name."""
-    return next(one for one in ACCESS if one == name)
+def scopes_in(scope: str | None) -> list[Scope]:
+    """The scopes that a program can be granted among those in a text, which OAuth separates by spaces."""
+    return [one for one in GRANTABLE if one in (scope or "").split()]
 
 
-def _as_clause(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+def _as_clause(scopes: Iterable[Scope]) -> str:
+    return ", ".join(WORDS[one][:1].lower() + WORDS[one][1:] for one in scopes)
 
 
 def give_code(
@@ -62,7 +64,7 @@ def give_code(
     *,
     redirect_uri: str,
     challenge: str,
-    scope: Scope,
+    scope: str,
     space_ids: Collection[int] | None,
 ) -> str:
     """A code for what a person consented to: this program can exchange it once, within minutes."""
@@ -102,7 +104,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
     """Tokens for a code; earlier grants stay, as they may be on other devices. Raises Conflict for too many grants."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
         raise Conflict(f"There are already {MAX_GRANTS} connected programs.")
-    fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=[scope_named(code.scope)])
+    fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=scopes_in(code.scope))
     token, access = tokens.create_delegated(
         code.user_id, fields, space_ids=code.space_ids, expires_at=now() + timedelta(seconds=ACCESS_SECONDS)
     )
@@ -117,9 +119,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
     db.session.flush()
     code.grant_id = grant.grant_id
     by = Actor("person", code.user_id)
-    record(
-        code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {_as_clause(WORDS[scope_named(code.scope)])}", actor=by
-    )
+    record(code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {_as_clause(scopes_in(code.scope))}", actor=by)
     return IssuedTokens(access, _new_refresh(grant), grant.scope)
 
 
@@ -191,13 +191,14 @@ def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
 def trust(user_id: int, grant_id: int, always: bool) -> None:
     """Let a program write to memory on its own, or only propose. Raises NotFound, Conflict if it only reads."""
     grant = _grant_of(user_id, grant_id)
-    if grant.scope not in ("mcp", "mcp_write"):
+    granted = scopes_in(grant.scope)
+    if "mcp_read" in granted:
         raise Conflict("This program only reads.")
-    scope: Scope = "mcp_write" if always else "mcp"
-    grant.scope = scope
-    get_or_raise(ApiToken, grant.token_id).scopes = [scope]
+    scopes: list[Scope] = ["mcp_write" if always else "mcp", *(one for one in granted if one not in ACCESS)]
+    grant.scope = " ".join(scopes)
+    get_or_raise(ApiToken, grant.token_id).scopes = list(scopes)
     name = get_or_raise(OAuthClient, grant.client_number).name
-    record(user_id, Action.PROGRAM_CONNECTED, f"{name}: {_as_clause(WORDS[scope])}", actor=Actor("person", user_id))
+    record(user_id, Action.PROGRAM_CONNECTED, f"{name}: {_as_clause(scopes)}", actor=Actor("person", user_id))
 
 
 def disconnect_all(user_id: int) -> None:
