@@ -755,6 +755,7 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "tool_grants": "what was allowed here, not elsewhere",
         "imports": "reports of what was brought in",
         "exports": "files for a day",
+        "usage_sums": "made again from usage.jsonl's rows, where they are",
     }
     with app.app_context():
         tables = {

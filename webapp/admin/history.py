@@ -15,8 +15,8 @@ from sqlalchemy import func, select, text
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.db.base import db, now
 from webapp.files.models import File
-from webapp.usage.models import CHAT, UsageRecord
 from webapp.usage.reports import midnight
+from webapp.usage.sums import people_by_day
 
 DAYS = 30
 DONE_STEPS, FAILED_STEPS = 12, 7
@@ -46,12 +46,8 @@ def growth() -> Growth:
     today = now().date()
     days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
     since = midnight(days[0])
-    day = func.date(UsageRecord.created_at)
-    active = select(day, func.count(UsageRecord.user_id.distinct())).where(
-        UsageRecord.created_at >= since, UsageRecord.kind == CHAT
-    )
     came = func.date(File.created_at)
-    people = {str(on): count for on, count in db.session.execute(active.group_by(day))}
+    people = people_by_day(since)
     before = db.session.scalar(select(func.coalesce(func.sum(File.size), 0)).where(File.created_at < since))
     added = select(came, func.sum(File.size)).where(File.created_at >= since).group_by(came)
     sizes = {str(on): int(size) for on, size in db.session.execute(added)}

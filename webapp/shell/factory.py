@@ -48,6 +48,7 @@ from webapp.telemetry.request_spans import trace_requests
 from webapp.templating import LocalizedEnvironment
 from webapp.transfer.setup import init_transfer
 from webapp.usage.records import record_background
+from webapp.usage.sums import init_usage
 from webapp.webhooks.service import init_webhooks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -154,6 +155,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_library()
     init_journeys(app)
     init_storage(app, settings)
+    init_usage()
     init_files()
     init_documents()
     init_uses(app)

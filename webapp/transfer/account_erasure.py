@@ -30,7 +30,7 @@ from webapp.transfer.models import Export, Import
 
 CONVERSATIONS = 20
 ROWS = 500
-WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports"}
+WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports", "usage_sums"}
 """Tables that are deleted from in their own way, or with the account at the end."""
 NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by", "created_by", "activated_by"}
 """Columns that name somebody; others are found by their reference to `users`."""

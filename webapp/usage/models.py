@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
-from sqlalchemy import Boolean, Float, ForeignKey, Index, String, text
+from sqlalchemy import BigInteger, Boolean, Date, Float, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
@@ -13,6 +13,9 @@ PERIODS = ("day", "month")
 CHAT, SCHEDULE = "chat", "schedule"
 REPLIES = (CHAT, SCHEDULE)
 """The kinds that are replies: to what somebody sent, and to what a schedule sent for them."""
+BACKGROUND = "background"
+"""The source of all that is no reply: memories, titles, summaries."""
+SOURCES = (*REPLIES, BACKGROUND)
 
 
 class UsageRecord(Base):
@@ -44,6 +47,42 @@ class UsageRecord(Base):
     output_price: Mapped[float | None] = mapped_column(Float)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class UsageSum(Base):
+    """The records of one day (UTC) up to the mark, added up by what their cost depends on: those of one person or,
+    without `user_id`, of everybody. Made from the records, and never read without those after the mark."""
+
+    __tablename__ = "usage_sums"
+    __table_args__ = (
+        Index("ix_usage_sums_user", "user_id", "day"),
+        Index("ix_usage_sums_people", "source", "day", "user_id"),
+        Base.__table_args__,
+    )
+
+    sum_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    day: Mapped[date] = mapped_column(Date)
+    source: Mapped[str] = mapped_column(one_of(*SOURCES, name="usage_source"))
+    model: Mapped[str | None] = mapped_column(String(200))
+    target: Mapped[str | None] = mapped_column(String(220))
+    input_price: Mapped[float | None] = mapped_column(Float)
+    output_price: Mapped[float | None] = mapped_column(Float)
+    input_tokens: Mapped[int] = mapped_column(BigInteger)
+    cached_tokens: Mapped[int] = mapped_column(BigInteger)
+    output_tokens: Mapped[int] = mapped_column(BigInteger)
+    calls: Mapped[int]
+    # How many of the calls were estimated.
+    estimated: Mapped[int]
+
+
+class UsageMark(Base):
+    """One row: the last record that is in the sums. Whoever changes sums or records before it locks it first."""
+
+    __tablename__ = "usage_marks"
+
+    mark_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    usage_id: Mapped[int]
 
 
 class Quota(Base):

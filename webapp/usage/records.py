@@ -15,6 +15,7 @@ from webapp.llm.complete import Completion
 from webapp.providers.catalogue import cached_price
 from webapp.telemetry.logs import context
 from webapp.text.tokens import estimate_tokens
+from webapp.usage import sums
 from webapp.usage.models import CHAT, SCHEDULE, UsageRecord
 
 log = logging.getLogger(__name__)
@@ -65,16 +66,17 @@ def record_reply(
 def count_as_schedule(message_id: int) -> None:
     """Count what a reply cost as a schedule's, in the open transaction; again it changes nothing."""
     conversation_id = select(Message.conversation_id).where(Message.message_id == message_id).scalar_subquery()
-    db.session.execute(
-        update(UsageRecord)
-        .where(  # by the conversation, of which there is an index
-            UsageRecord.conversation_id == conversation_id,
-            UsageRecord.message_id == message_id,
-            UsageRecord.kind == CHAT,
-        )
-        .values(kind=SCHEDULE)
-        .execution_options(synchronize_session=False)
+    mine = (  # by the conversation, of which there is an index
+        UsageRecord.conversation_id == conversation_id,
+        UsageRecord.message_id == message_id,
+        UsageRecord.kind == CHAT,
     )
+    mark = sums.lock_mark()
+    moved = sums.sums_of(*mine, UsageRecord.usage_id <= mark.usage_id)
+    counted = update(UsageRecord).where(*mine).values(kind=SCHEDULE)
+    db.session.execute(counted.execution_options(synchronize_session=False))
+    sums.add(moved, -1)
+    sums.add({key._replace(source=SCHEDULE): counts for key, counts in moved.items()})
 
 
 def record_background(kind: str, completion: Completion, target: str | None) -> None:

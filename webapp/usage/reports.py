@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, case, func, select
+from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -16,15 +16,13 @@ from webapp.errors import Invalid
 from webapp.i18n.marks import say
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
-from webapp.usage.models import CHAT, REPLIES, SCHEDULE, UsageRecord
+from webapp.usage.models import BACKGROUND, CHAT, SCHEDULE, SOURCES
 from webapp.usage.prices import cost
 from webapp.usage.schemas import UsageLine, UsageQuery, UsageReport
+from webapp.usage.sums import used
 
 DAYS = 30
 MOST_DAYS = 400
-BACKGROUND = "background"
-"""The source of all that is no reply: memories, titles, summaries."""
-SOURCES = (*REPLIES, BACKGROUND)
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
@@ -33,7 +31,7 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
     """
     first, last = span(query)
     groups: dict[str, list[Any]] = defaultdict(list)
-    rows = db.session.execute(sums(first, last, None if everyone else user_id, query.by)).all()
+    rows = db.session.execute(used(first, last, None if everyone else user_id, query.by)).all()
     for row in rows:
         groups[str(row.key if row.key is not None else "")].append(row)
     labels = _labels(query.by, list(groups), everyone, user_id)
@@ -45,44 +43,8 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
     return UsageReport(usage=lines, total=line_of("total", "Total", rows), quotas=[])
 
 
-def sums(first: datetime, last: datetime, user_id: int | None, by: str) -> Select[*tuple[Any, ...]]:
-    """The statement for what was used from `first` until before `last`, by what `line_of` needs and by a key."""
-    source = case((UsageRecord.kind.in_(REPLIES), UsageRecord.kind), else_=BACKGROUND)
-    key = {
-        "day": func.date(UsageRecord.created_at),
-        "model": UsageRecord.model,
-        "conversation": UsageRecord.conversation_id,
-        "user": UsageRecord.user_id,
-    }[by]
-    statement: Select[*tuple[Any, ...]] = (
-        select(
-            key.label("key"),
-            UsageRecord.model,
-            UsageRecord.target,
-            UsageRecord.input_price,
-            UsageRecord.output_price,
-            source.label("source"),
-            func.sum(UsageRecord.input_tokens).label("given"),
-            func.sum(UsageRecord.cached_tokens).label("cached"),
-            func.sum(UsageRecord.output_tokens).label("made"),
-            func.count().label("calls"),
-            func.max(UsageRecord.is_estimated).label("is_estimated"),
-        )
-        .where(UsageRecord.created_at >= first, UsageRecord.created_at < last)
-        .group_by(
-            key,
-            UsageRecord.model,
-            UsageRecord.target,
-            UsageRecord.input_price,
-            UsageRecord.output_price,
-            source,
-        )
-    )
-    return statement if user_id is None else statement.where(UsageRecord.user_id == user_id)
-
-
 def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
-    """One line for some rows of `sums`, with what they cost."""
+    """One line for some rows of `used`, with what they cost."""
     prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
 
     def price(row: Any) -> tuple[float | None, float | None] | None:
@@ -94,7 +56,7 @@ def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     cached = calls = 0
     dollars: float | None = None
     for row in rows:
-        tokens = int(row.given), int(row.cached), int(row.made)
+        tokens = int(row.input_tokens), int(row.cached_tokens), int(row.output_tokens)
         given[row.source] += tokens[0]
         made[row.source] += tokens[2]
         cached += tokens[1]
@@ -113,7 +75,7 @@ def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
         cached_tokens=cached,
         calls=calls,
         dollars=None if dollars is None else round(dollars, 6),
-        is_estimated=any(row.is_estimated for row in rows),
+        is_estimated=any(row.estimated for row in rows),
     )
 
 

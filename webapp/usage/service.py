@@ -16,8 +16,9 @@ from webapp.i18n.request_language import gettext as _
 from webapp.usage import reports
 from webapp.usage.limits import Limit, applicable_limits
 from webapp.usage.models import Quota
-from webapp.usage.reports import line_of, midnight, sums
+from webapp.usage.reports import line_of, midnight
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageQuery, UsageReport
+from webapp.usage.sums import used
 
 NEAR = 0.8
 """The share of a limit from which people are told."""
@@ -84,7 +85,7 @@ def states(user_id: int) -> list[QuotaState]:
     mine = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     found = []
     for row in applicable_limits([Limit.of(row) for row in db.session.scalars(select(Quota).where(mine))]):
-        spent = db.session.execute(sums(_begins(row.period), now(), user_id, "model")).all()
+        spent = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
         line = line_of("", "", spent)
         found.append(
             QuotaState(

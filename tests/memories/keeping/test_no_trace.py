@@ -102,6 +102,8 @@ NEVER = {
     "model_connections",
     "model_offers",
     "usage_records",
+    "usage_sums",
+    "usage_marks",
     "quotas",
     "user_groups",
     "user_group_members",
