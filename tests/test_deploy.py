@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +79,29 @@ def test_turns_are_finished_before_a_pod_is_killed(manifests: list[dict[str, Any
     pause = int(containers(manifests)["web"]["lifecycle"]["preStop"]["exec"]["command"][1])
     grace = web["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace > pause + Settings().turn_drain_seconds + 4
+
+
+def test_what_an_image_leaves_out_is_where_it_is_looked_for() -> None:
+    """`trim.py` fails while an image is built if a package has moved its files; here it shows before."""
+    trim = runpy.run_path(str(ROOT / "deploy" / "trim.py"))
+    packages = Path(sysconfig.get_path("purelib"))
+    for name, globs in (trim["LEFT_OUT"] | trim["KEPT"]).items():
+        assert not (packages / name).is_dir() or trim["found"](packages / name, globs), name
+
+
+def test_an_image_keeps_what_is_opened(tmp_path: Path) -> None:
+    trim = runpy.run_path(str(ROOT / "deploy" / "trim.py"))
+    opened = ["blingfire/bert_base_tok.bin", "botocore/data/s3/service.json", "botocore/data/endpoints.json"]
+    opened += ["blingfire/__init__.py", "blingfire/libblingfiretokdll.so", "sqlalchemy/testing/__init__.py"]
+    others = ["blingfire/gpt2.bin", "botocore/data/ec2/service.json", "numpy/linalg/tests/test_linalg.py", "a/b.dll"]
+    for name in (*opened, *others, "blingfire/__pycache__/a.pyc", "botocore/data/sts/a", "botocore/data/sso/a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for name in ("sso-oidc", "signin"):
+        (tmp_path / "botocore/data" / name).mkdir()
+    trim["trim"](tmp_path)
+    assert all((tmp_path / name).exists() for name in opened)
+    assert not any((tmp_path / name).exists() for name in others)
+    (tmp_path / "blingfire/bert_base_tok.bin").unlink()
+    with pytest.raises(SystemExit, match=r"has no bert_base_tok\.bin"):
+        trim["trim"](tmp_path)
