@@ -164,6 +164,7 @@ class TurnRunner:
             may_write=self._leases.ensure,
         )
         self._chat = self._make_chat()
+        self._has_turns = asyncio.Event()
         self._services = TurnServices(
             self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask
         )
@@ -189,6 +190,7 @@ class TurnRunner:
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn
+        self._has_turns.set()
         self._leases.turns.add(turn.id)
         try:
             with tracing.span("turn"):
@@ -198,6 +200,8 @@ class TurnRunner:
         finally:
             self._leases.turns.discard(turn.id)
             del self._turns[turn.id]
+            if not self._turns:
+                self._has_turns.clear()
             if self._hub.disown(turn.id):
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
@@ -214,7 +218,7 @@ class TurnRunner:
 
     async def _save_texts(self) -> None:
         """Store, every now and then, the replies that take longer, as far as they are written."""
-        while True:
+        while await self._has_turns.wait():
             await asyncio.sleep(SAVE_SECONDS / SAVE_CHECKS)
             now = time.monotonic()
             texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
@@ -235,7 +239,7 @@ class TurnRunner:
                     self._tasks[turn_id].cancel(GONE)
 
     async def _honour_stops(self) -> None:
-        while True:
+        while await self._has_turns.wait():
             await asyncio.sleep(STOP_POLL)
             turn_ids = list(self._turns)  # a task that has not started running could not store a stopped reply
             if not turn_ids:
