@@ -46,7 +46,7 @@ document.addEventListener("conversations:changed", changed);
 document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && changed());
 
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
-const tell = (open) => htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: ".conversation" });
+const tell = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
 
 /** The conversation in sight is read: the list need not say that something in it is not, whenever it was asked for. */
 async function see() {
@@ -61,13 +61,13 @@ async function see() {
   }
   if ($("#thread [data-streaming]")) return; // told when it has ended
   delete page.dataset.unseen;
-  await tell(open);
+  await tell(page);
   others?.postMessage("changed");
 }
 document.addEventListener("reply:finished", async () => {
-  const open = $(".conversation")?.dataset.conversation;
-  if (!open || document.hidden) return;
-  await tell(open);
+  const page = $(".conversation[data-seen]");
+  if (!page || document.hidden) return;
+  await tell(page);
   changed();
 });
 document.addEventListener("htmx:after:swap", see);

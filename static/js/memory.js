@@ -26,7 +26,7 @@ function refresh({ moved = false } = {}) {
   if ($("#memory-facets")) query.set("facets", "1");
   // A report of what was just done stays until it is closed.
   if ($("#memory-list [data-stays]")) query.set("keep", "list");
-  htmx.ajax("GET", `/memories/panel?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
+  htmx.ajax("GET", `${$("#memory-list").dataset.url}?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
 }
 
 function refreshSoon() {
@@ -67,7 +67,6 @@ function follow() {
     unseen.setAttribute("hx-get", place("rest"));
     htmx.ajax("GET", place("moved"), { target: "#memory-here", swap: "none", source: "#memory-here" });
   } else refresh({ moved: true });
-  document.dispatchEvent(new CustomEvent("panel:moved"));
 }
 document.addEventListener("htmx:after:settle", follow);
 

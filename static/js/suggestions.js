@@ -1,8 +1,7 @@
 // Questions to begin with, and the points of a journey: bubbles fill the composer, the points keep themselves up to date.
-import { $, $$, on } from "./dom.js";
+import { $, on } from "./dom.js";
 
 const bubbles = () => $("#suggestionBubbles");
-const points = () => $("#points");
 
 function show(isOpen) {
   if (!bubbles()) return;
@@ -48,38 +47,21 @@ on("click", "[data-show-points]", (event) => {
   $("#tab-points").click();
 });
 
-// What the panel shows follows what was said.
-const open = () => $(".conversation")?.dataset.conversation ?? "";
-
-async function refresh() {
-  const place = points();
-  if (!place) return;
-  const unfolded = $$("details[open]", place).map((part) => [part.closest(".point")?.id, $$("details", part.closest(".point") ?? place).indexOf(part)]);
-  if (open()) await htmx.ajax("GET", `/c/${open()}/points`, { target: "#points", swap: "outerMorph", source: "#panel-points" });
-  for (const [id, at] of unfolded) {
-    const part = id && $$(`#${CSS.escape(id)} details`)[at];
-    if (part) part.open = true;
-  }
-  showTab();
-}
+const isGuided = () => $("#points[hx-get]") !== null;
 
 /** The tab is there in a guided conversation only. */
 function showTab() {
   const tab = $("#tab-points");
   if (!tab) return;
-  const isGuided = Boolean(open() && points()?.dataset.url);
-  tab.hidden = !isGuided;
-  if (!isGuided && tab.getAttribute("aria-selected") === "true") $("#tab-memory").click();
+  tab.hidden = !isGuided();
+  if (tab.hidden && tab.getAttribute("aria-selected") === "true") $("#tab-memory").click();
 }
 
-const isGuided = () => Boolean(points()?.dataset.url);
-
-document.addEventListener("memories:changed", () => isGuided() && refresh());
 document.addEventListener("memories:reading", () => {
   const note = $("[data-points-working]");
   if (note) note.hidden = false;
 });
-document.addEventListener("panel:moved", refresh);
+document.addEventListener("htmx:after:settle", showTab);
 if (isGuided() && !matchMedia("(max-width: 1099px)").matches) $("#tab-points")?.click();
 
 on("click", "[data-print]", () => window.print());
