@@ -73,17 +73,17 @@ class _Page:
 
     def think(self, item: Entry) -> str:
         """HTML that brings the fold above the reply up to date with what the model has thought."""
-        known, text = self.thoughts, str(item.data["text"])
+        earlier, text = self.thoughts, str(item.data["text"])
         self.thinks_since = self.thinks_since or order(item.id)[0]
-        self.thoughts = known[: item.offset] + text
-        if known and item.offset == len(known):
+        self.thoughts = earlier[: item.offset] + text
+        if earlier and item.offset == len(earlier):
             return self._render("thought", text=text)
         return self._render("thoughts", text=self.thoughts)
 
     def speak(self, item: Entry) -> str:
         """HTML for the fold when the reply begins: how long the model thought."""
-        since, self.thinks_since = self.thinks_since, None
-        return self._render("spoken", seconds=max(0, order(item.id)[0] - since) / 1000) if since else ""
+        start, self.thinks_since = self.thinks_since, None
+        return self._render("spoken", seconds=max(0, order(item.id)[0] - start) / 1000) if start else ""
 
     def read(self, item: Entry) -> str:
         """HTML that tells how much a slow model has to read, and how far it should be by now."""
@@ -99,8 +99,8 @@ class _Page:
         finally:
             db.session.remove()  # no connection is held while the stream stays open
 
-    def _render(self, part: str, **shown: object) -> str:
-        return render_template("chat/_stream.html", part=part, id=self.turn_id, **shown)
+    def _render(self, part: str, **context: object) -> str:
+        return render_template("chat/_stream.html", part=part, id=self.turn_id, **context)
 
 
 def html_events(

@@ -94,7 +94,7 @@ def start_turn(
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
-    asked, reply = messages.add_exchange(
+    question, reply = messages.add_exchange(
         conversation,
         content,
         parent_id=parent_id,
@@ -104,10 +104,10 @@ def start_turn(
         is_counted=conversation_id is None,
     )
     if file_ids:
-        names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
+        names = files.attach(user_id, conversation.conversation_id, question.message_id, file_ids)
         conversation.has_files = True
-        asked.custom_payload = {**(custom_payload or {}), "files": names}
-    return StartedTurn(conversation, asked, reply, embedded=embedded)
+        question.custom_payload = {**(custom_payload or {}), "files": names}
+    return StartedTurn(conversation, question, reply, embedded=embedded)
 
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
@@ -137,13 +137,13 @@ def regenerate(
     return note_wishes(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
 
 
-def note_wishes(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+def note_wishes(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
     """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
     if wishes := {name: value for name, value in wishes.items() if value}:
-        asked = (started.reply.custom_payload or {}) | wishes
-        started.reply.custom_payload, started.reply.model = asked, str(asked.get(MODEL) or "")[:200] or None
+        payload = (turn.reply.custom_payload or {}) | wishes
+        turn.reply.custom_payload, turn.reply.model = payload, str(payload.get(MODEL) or "")[:200] or None
         db.session.flush()
-    return started
+    return turn
 
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
@@ -160,19 +160,19 @@ def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     usage.require_room(conversation.user_id)
     if (point := messages.point_opened_by(reply)) is not None:
         abandoned = _streaming_after(reply)
-        again = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
-        messages.supersede_from(conversation, reply.message_id, again)
+        new_reply = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
+        messages.supersede_from(conversation, reply.message_id, new_reply)
         db.session.flush()
-        return StartedTurn(conversation, None, again, abandoned)
-    asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
-    if asked is None or asked.superseded_by_id is not None:
+        return StartedTurn(conversation, None, new_reply, abandoned)
+    question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
+    if question is None or question.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
-    embedded = anticipate(conversation.user_id, asked.content)
-    abandoned = _streaming_after(asked)
-    again = messages.add_reply(conversation, asked)
-    messages.supersede_from(conversation, asked.message_id + 1, again)
+    embedded = anticipate(conversation.user_id, question.content)
+    abandoned = _streaming_after(question)
+    new_reply = messages.add_reply(conversation, question)
+    messages.supersede_from(conversation, question.message_id + 1, new_reply)
     db.session.flush()
-    return StartedTurn(conversation, None, again, abandoned, embedded)
+    return StartedTurn(conversation, None, new_reply, abandoned, embedded)
 
 
 def _streaming_after(message: Message) -> Sequence[int]:
@@ -202,15 +202,15 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
         raise Conflict("This is an earlier version. Restore it first.")
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
-    asked, reply = messages.add_exchange(
+    question, reply = messages.add_exchange(
         conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload, spans=spans
     )
-    messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
+    messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])
     db.session.flush()
     if attached := (message.custom_payload or {}).get("files"):
         ids = [file["file_id"] for file in attached]
-        files.attach_again(conversation.conversation_id, conversation.conversation_id, {asked.message_id: ids})
-    return StartedTurn(conversation, asked, reply, abandoned, embedded)
+        files.attach_again(conversation.conversation_id, conversation.conversation_id, {question.message_id: ids})
+    return StartedTurn(conversation, question, reply, abandoned, embedded)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -223,25 +223,27 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 def branch(user_id: int, message_id: int) -> Conversation:
     """A new conversation of what was said up to a message, with its files and receipts. Raises as `branching`."""
     source = messages.get_message(user_id, message_id)
-    made, copies = branches.branch(user_id, message_id)
+    conversation, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}
-    named = {number: [file["file_id"] for file in had["files"]] for number, had in payloads.items() if "files" in had}
-    if named:
-        made.has_files = files.attach_again(source.conversation_id, made.conversation_id, named)
+    file_ids = {
+        number: [file["file_id"] for file in payload["files"]]
+        for number, payload in payloads.items()
+        if "files" in payload
+    }
+    if file_ids:
+        conversation.has_files = files.attach_again(source.conversation_id, conversation.conversation_id, file_ids)
     receipts.copy({original: row.message_id for original, row in copies.items() if row.role == "assistant"})
-    return made
+    return conversation
 
 
-def launch(started: StartedTurn) -> None:
+def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
-    for turn_id in started.abandoned:
+    for turn_id in turn.abandoned:
         try:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(
-        started.turn_id, started.header, started.embedded, consent=started.consent, client=started.client
-    )
+    runtime().runner.submit(turn.turn_id, turn.header, turn.embedded, consent=turn.consent, client=turn.client)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -37,7 +37,7 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
     """
     length = seen
     announced = resumed
-    ended = False
+    is_over = False
     yield b": connected\n\n"
     for item in entries:
         if item is None:
@@ -58,11 +58,11 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             announced = True
         elif item.kind not in FINAL_KINDS:
             yield event(item.kind, item.data, f"{item.id}:{length}")
-        elif not ended:  # an entry written twice, because Redis did not answer the first time, is sent once
+        elif not is_over:  # an entry written twice, because Redis did not answer the first time, is sent once
             content = (item.data.get("message") or {}).get("content", "")
             if len(content) > length:
                 # A client that resumes from this id has all the text, and lacks the end.
                 missing, length = content[length:], len(content)
                 yield event("delta", {"text": missing}, f"{preceding_id(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
-            ended = True
+            is_over = True

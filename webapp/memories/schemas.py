@@ -134,9 +134,9 @@ class NewMemory(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         digest = {"conversation_id", "memory_data"}
-        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
-        if given & digest:
-            if not digest <= given or given - digest:
+        fields = {name for name in self.model_fields_set if getattr(self, name) is not None}
+        if fields & digest:
+            if not digest <= fields or fields - digest:
                 raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
         elif self.memory_type is None or self.content is None:
             raise ValueError("memory_type and content are needed")

@@ -33,7 +33,7 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
     ranked = rank_by_words(_candidates(user_id, query, terms), terms)
     if query.cursor:
         score, last_id = keyset.position()
-        ranked = [(row, found) for row, found in ranked if (-found, -row.memory_id) > (-score, -last_id)]
+        ranked = [(row, value) for row, value in ranked if (-value, -row.memory_id) > (-score, -last_id)]
     return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
 
 

@@ -149,24 +149,24 @@ def prune(user_id: int) -> None:
 
 def position(user_id: int) -> Position:
     """The current position of the user's passages: a few indexed look-ups in one statement."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     spaces = []
-    for what, number, value in db.session.execute(_position(), {"user": user_id}):
-        if what == "space":
+    for kind, number, value in db.session.execute(_position(), {"user": user_id}):
+        if kind == "space":
             spaces.append((number, value))
         else:
-            found[what] = value or 0
-    return Position(found.get("passages", 0), found.get("memory", 0), tuple(sorted(spaces)))
+            numbers[kind] = value or 0
+    return Position(numbers.get("passages", 0), numbers.get("memory", 0), tuple(sorted(spaces)))
 
 
-def mark_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
-    """The columns of `Stands` for the user named by a row of the table `of`."""
+def mark_columns(user: InstrumentedAttribute[int], table: type[Any]) -> list[ScalarSelect[Any]]:
+    """The columns of `Stands` for the user named by a row of `table`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
         select(MemoryVersion.version).where(MemoryVersion.user_id == user),
         versions_of(user).with_only_columns(func.count(), maintain_column_froms=True),
     )
-    return [statement.correlate(of).scalar_subquery() for statement in columns]
+    return [statement.correlate(table).scalar_subquery() for statement in columns]
 
 
 @cache
@@ -193,11 +193,11 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
         return None
     changes: list[Change] = []
     seen = since.version
-    for version, what, ref_id, from_id in _changes(user_id, since.version, current.version):
+    for version, kind, ref_id, from_id in _changes(user_id, since.version, current.version):
         if version > seen + 1:
             return News(current, complete=False)
         seen = version
-        changes.append(Change(what, ref_id, from_id))
+        changes.append(Change(kind, ref_id, from_id))
     if seen != current.version or current.memory_version < since.memory_version:
         return News(current, complete=False)
     return News(current, changes, memories_changed(user_id, since.memory_version, current.memory_version))
@@ -208,7 +208,7 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
-    return frozenset(int(entry["memory_id"]) for made in sets for entry in made)
+    return frozenset(int(entry["memory_id"]) for change_set in sets for entry in change_set)
 
 
 @cache

@@ -24,13 +24,13 @@ def users_awaiting_vectors(limit: int = 200) -> list[int]:
         .group_by(Conversation.user_id)
         .limit(limit)
     ).all()
-    changed = db.session.scalars(
+    user_ids = db.session.scalars(
         select(MemoryVersion.user_id)
         .outerjoin(PassageVersion, PassageVersion.user_id == MemoryVersion.user_id)
         .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
         .limit(limit)
     ).all()
-    return list(dict.fromkeys([*messages, *changed]))
+    return list(dict.fromkeys([*messages, *user_ids]))
 
 
 def owe_all() -> int:

@@ -27,11 +27,11 @@ class KeywordScores:
 
     def held_by(self, rows: Sequence[int]) -> list[Terms]:
         """The terms that each of some rows has: one search per term for all rows."""
-        held: list[Terms] = [[] for _ in rows]
-        wanted = np.asarray(rows, np.int64)
+        terms: list[Terms] = [[] for _ in rows]
+        row_numbers = np.asarray(rows, np.int64)
         for word, idf, having in self.terms:
             if len(having):
-                places = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
-                for number in np.flatnonzero(having[places] == wanted).tolist():
-                    held[number].append((word, idf))
-        return held
+                places = np.minimum(np.searchsorted(having, row_numbers), len(having) - 1)
+                for number in np.flatnonzero(having[places] == row_numbers).tolist():
+                    terms[number].append((word, idf))
+        return terms

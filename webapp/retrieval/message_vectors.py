@@ -44,18 +44,18 @@ def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[Me
             MessageEmbedding.message_id.in_({piece.message_id for piece in pieces}), MessageEmbedding.model == model
         )
     )
-    there = {tuple(row) for row in rows}
-    return [piece for piece in reversed(pieces) if tuple(piece) not in there]
+    stored_rows = {tuple(row) for row in rows}
+    return [piece for piece in reversed(pieces) if tuple(piece) not in stored_rows]
 
 
 def drop_other_pieces(pieces: Sequence[MessagePiece]) -> None:
     """Drop the vectors of some messages that are left over from when they were cut into more pieces than these."""
     count = Counter(piece.message_id for piece in pieces)
-    over = [
+    surplus = [
         (MessageEmbedding.message_id == message_id) & (MessageEmbedding.piece >= number)
         for message_id, number in count.items()
     ]
-    db.session.execute(delete(MessageEmbedding).where(or_(*over)))
+    db.session.execute(delete(MessageEmbedding).where(or_(*surplus)))
 
 
 def store_message_vectors(
@@ -71,7 +71,7 @@ def store_message_vectors(
     ids = {piece.message_id for piece in pieces}
     if not ids:
         return
-    there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
+    stored_ids = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
     replaced = delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids))
     if are_some:
         key = tuple_(MessageEmbedding.message_id, MessageEmbedding.piece)
@@ -88,7 +88,7 @@ def store_message_vectors(
             "embedding": np.asarray(vector, np.float32).tobytes(),
         }
         for piece, vector in zip(pieces, vectors, strict=True)
-        if piece.message_id in there
+        if piece.message_id in stored_ids
     ]
     if rows:
         db.session.execute(insert(MessageEmbedding), rows)

@@ -87,8 +87,8 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
     if memory_ids is None:
         yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     else:
-        changed = {"user": user_id, "changed": sorted(memory_ids)}
-        yield _block(map(_memory, db.session.execute(_changed_memories(), changed)))
+        parameters = {"user": user_id, "changed": sorted(memory_ids)}
+        yield _block(map(_memory, db.session.execute(_changed_memories(), parameters)))
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
@@ -103,17 +103,17 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     Three statements at most, however many conversations. Some messages before those ids may be included.
     """
     if with_chunks:
-        where = {"user": user_id, "conversations": sorted(with_chunks)}
-        yield _block(map(_chunk, db.session.execute(_changed_chunks(), where)))
-    whole = [number for number, from_id in tails.items() if not from_id]
-    ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
-    for conversations in filter(None, (whole, ends)):
-        where = {
+        parameters = {"user": user_id, "conversations": sorted(with_chunks)}
+        yield _block(map(_chunk, db.session.execute(_changed_chunks(), parameters)))
+    whole_ids = [number for number, from_id in tails.items() if not from_id]
+    tail_ids = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
+    for conversations in filter(None, (whole_ids, tail_ids)):
+        parameters = {
             "user": user_id,
             "conversations": sorted(conversations),
             "from": min(tails[number] for number in conversations),
         }
-        yield _with_vectors(db.session.execute(_changed_messages(), where))
+        yield _with_vectors(db.session.execute(_changed_messages(), parameters))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
@@ -124,8 +124,8 @@ def _changed_chunks() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _changed_memories() -> Select[*tuple[Any, ...]]:
-    changed: BindParameter[int] = bindparam("changed", expanding=True)
-    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(changed))
+    ids: BindParameter[int] = bindparam("changed", expanding=True)
+    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(ids))
     return use_primary_key(statement.order_by(Memory.memory_id), Memory)
 
 
@@ -181,14 +181,14 @@ def _messages() -> Select[*tuple[Any, ...]]:
 
 def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
     """The words of the questions for which the user called a passage not relevant, by passage."""
-    found: dict[Key, list[frozenset[str]]] = defaultdict(list)
+    verdicts: dict[Key, list[frozenset[str]]] = defaultdict(list)
     for kind, passage_id, terms in db.session.execute(
         select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.terms).where(
             PassageVerdict.user_id == user_id, PassageVerdict.verdict == "not_relevant"
         )
     ):
-        found[kind, passage_id].append(frozenset(terms))
-    return dict(found)
+        verdicts[kind, passage_id].append(frozenset(terms))
+    return dict(verdicts)
 
 
 def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
@@ -210,15 +210,15 @@ def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
 
 
 def _memory(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    memory_id, content, owner, space_id, visibility, at, value, model, vector = row
+    memory_id, content, owner, space_id, visibility, moment, value, model, vector = row
     if value and value.casefold() not in content.casefold():
         content = f"{content} {value}"
-    return Passage("memory", memory_id, content, owner, at, space_id, visibility == "shared"), model, vector
+    return Passage("memory", memory_id, content, owner, moment, space_id, visibility == "shared"), model, vector
 
 
 def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    chunk_id, content, owner, space_id, conversation_id, at, model, vector = row
-    return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
+    chunk_id, content, owner, space_id, conversation_id, moment, model, vector = row
+    return Passage("chunk", chunk_id, content, owner, moment, space_id, group_id=conversation_id), model, vector
 
 
 def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
@@ -261,13 +261,13 @@ def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
     """Like `_blocks`, for messages: all pieces of one are in one block."""
     keys = sorted(set(db.session.scalars(statement.with_only_columns(Message.message_id))))
     for start in range(0, len(keys), BLOCK):
-        some = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
-        yield _with_vectors(db.session.execute(some.order_by(*_IN_PIECES)))
+        batch = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
+        yield _with_vectors(db.session.execute(batch.order_by(*_IN_PIECES)))
 
 
 def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    chunk_id, content, space_id, document_id, at, model, vector = row
-    passage = Passage("document", chunk_id, content, NOBODY, at, space_id, True, group_id=document_id)
+    chunk_id, content, space_id, document_id, moment, model, vector = row
+    passage = Passage("document", chunk_id, content, NOBODY, moment, space_id, True, group_id=document_id)
     return passage, model, vector
 
 
@@ -279,12 +279,12 @@ def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iter
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):
-        some = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
-        yield _block(map(convert, db.session.execute(some)))
+        batch = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
+        yield _block(map(convert, db.session.execute(batch)))
 
 
-def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
+def _block(rows: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
     block = Block()
-    for passage, model, raw in found:
+    for passage, model, raw in rows:
         block.put(passage, model, raw)
     return block

@@ -159,8 +159,8 @@ class FoundPassage:
 
     def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> FoundPassage:
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
-        mine = self.revision, self.conversation_id, self.message_id, self.title, self.role
-        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *mine, *place, self.extra)
+        fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
+        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)
 
 
 Group = tuple[str, int]
@@ -202,4 +202,4 @@ class Groups:
         """Update the rows to their new numbers, given by old row."""
         for ids, rows in self._held.values():
             rows[:] = array("l", renumbered[np.array(rows, np.int64)].tolist()) if ids else rows
-        self._held = {group: held for group, held in self._held.items() if held[0]}
+        self._held = {group: entry for group, entry in self._held.items() if entry[0]}

@@ -73,8 +73,8 @@ class QueryVectors:
         """Start making a query's vector, unless it is being made, the embedder rests, or the query is empty."""
         text = " ".join(text.split())[:MAX_CHARS]
         model = self._chosen()
-        started, future = self._submit(model, text) if text else (time.monotonic(), None)
-        return PendingQuery(text, model, started, future)
+        start, future = self._submit(model, text) if text else (time.monotonic(), None)
+        return PendingQuery(text, model, start, future)
 
     def _chosen(self) -> str:
         """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
@@ -85,23 +85,23 @@ class QueryVectors:
             self._embedders[current.model] = current
         return current.model
 
-    def result(self, asked: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
+    def result(self, query: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
         """The query's vectors by generation, as far as they arrive within the deadline.
 
         The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
         vectors of an older model, the query is embedded by that model too.
         """
         futures: dict[str, Future[Vector]] = {}
-        if asked.future is not None:
-            futures[asked.model] = asked.future
-            older = {model_of(name) for name in generations} - {asked.model}
+        if query.future is not None:
+            futures[query.model] = query.future
+            older = {model_of(name) for name in generations} - {query.model}
             futures |= {
                 model: future
                 for model in sorted(older)[:2]
-                if (future := self._submit(model, asked.text)[1]) is not None
+                if (future := self._submit(model, query.text)[1]) is not None
             }
-        left = asked.started + self._seconds - time.monotonic()
-        done, late = wait_for(futures.values(), timeout=max(0.0, left))
+        seconds = query.started + self._seconds - time.monotonic()
+        done, late = wait_for(futures.values(), timeout=max(0.0, seconds))
         if late:
             self._failed("late")
         vectors = [(model, future) for model, future in futures.items() if future in done and not future.exception()]
@@ -111,14 +111,14 @@ class QueryVectors:
         """Return when the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
-            known = self._cache.get((model, text))
-            if known is not None:
+            vector = self._cache.get((model, text))
+            if vector is not None:
                 self._cache.move_to_end((model, text))
                 ready: Future[Vector] = Future()
-                ready.set_result(known)
+                ready.set_result(vector)
                 return now, ready
-            if (asked := self._asked.get((model, text))) is not None:
-                return asked
+            if (pending := self._asked.get((model, text))) is not None:
+                return pending
             if self._failures >= FAILURES and now < self._rests_until:
                 return now, None
             if self._failures >= FAILURES:  # one tries; the others continue without it until there is an answer
@@ -170,8 +170,8 @@ def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> Qu
     """The query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
-        if isinstance(current, Embeddings) and ((found := current.named(model)) is not None or "@" in model):
-            return found
+        if isinstance(current, Embeddings) and ((client := current.named(model)) is not None or "@" in model):
+            return client
         packaged = packaged_embedder(model, settings.embedder_socket)
         return packaged or OpenAIEmbedder(replace(settings.model, embedding_model=model))
 

@@ -31,11 +31,11 @@ class SearchQuery(BaseModel):
     @field_validator("kinds")
     @classmethod
     def _known_kinds(cls, kinds: str) -> str:
-        chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
-        named = [PLURALS.get(kind, kind) for kind in chosen]
-        if set(named) - set(KINDS):
+        selection = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+        names = [PLURALS.get(kind, kind) for kind in selection]
+        if set(names) - set(KINDS):
             raise ValueError(say("may contain only %(names)s", names=", ".join(KINDS)))
-        return ",".join(named)
+        return ",".join(names)
 
     @property
     def chosen(self) -> frozenset[str]:

@@ -57,7 +57,7 @@ def search(
     meaning = vectors.result(pending, entry.index.generations)
     clock.lap("embedding")
     result.with_meaning = bool(meaning)
-    where = Filter(
+    filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
         archived=True,
@@ -65,16 +65,16 @@ def search(
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,
     )
-    ranked = entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
     hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
-    asked = terms_of(q)
-    found = [
-        item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, asked) else item
+    query_terms = terms_of(q)
+    passages = [
+        item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, query_terms) else item
         for item in with_phrases(load_found(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")
-    result.items = sorted(found, key=lambda item: -item.score)[:limit]
+    result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result
 
 
@@ -94,10 +94,10 @@ def catch_up(user_id: int) -> Position | None:
     """
     if index_cache().held(user_id) is None:
         return None
-    at = position(user_id)
-    index_cache().catch_up(user_id, at)
-    facts.catch_up(user_id, at)
-    return at
+    current = position(user_id)
+    index_cache().catch_up(user_id, current)
+    facts.catch_up(user_id, current)
+    return current
 
 
 def anticipate(user_id: int, text: str) -> Future[Any] | None:

@@ -102,7 +102,7 @@ def compose(
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     looking = LookUp(question, settings.index_wait_seconds, particulars.stands)
     place = place_of(spot, remembers=remembers, since=fixed_at, version=looking.memory_version)
-    found = looking.finish()
+    result = looking.finish()
     if looking.was_long:  # anything others withdrew in the meantime is not in it
         place = place_of(spot, remembers=remembers, since=fixed_at)
     limits = Limits(
@@ -116,7 +116,7 @@ def compose(
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         looks = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
-    history = with_found_pictures(history, found, int(limits.prompt * SHARE))
+    history = with_found_pictures(history, result, int(limits.prompt * SHARE))
     if place.opens:
         opens[0] = [Segment(place.opens)]
     if particulars.addition:
@@ -139,23 +139,23 @@ def compose(
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*changes_since_beginning(place), *excerpt_candidates(found)],
+        retrieved=[*changes_since_beginning(place), *excerpt_candidates(result)],
         files=Segment(files.stable, files.stable_record),
         file_pages=Segment(files.excerpts, files.excerpts_record),
         limits=limits,
     )
     context = build_context(source)
-    is_tainted = bool(about_request(request)) or _is_tainted(context, files, found, place)
-    return ComposedPrompt(context, found, place, offers, is_tainted)
+    is_tainted = bool(about_request(request)) or _is_tainted(context, files, result, place)
+    return ComposedPrompt(context, result, place, offers, is_tainted)
 
 
-def _is_tainted(context: Context, files: FileTexts, found: Result, place: Place) -> bool:
-    shown = {(item.kind, item.id) for item in context.receipt if item.injected}
+def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place) -> bool:
+    keys = {(item.kind, item.id) for item in context.receipt if item.injected}
     return (
         bool(files.stable or files.excerpts)
         or any(item.by for item in place.known)
         or any(fact.is_others for fact in place.facts)
-        or any("by" in item.extra or item.kind == "document" for item in found.items if (item.kind, item.id) in shown)
+        or any("by" in item.extra or item.kind == "document" for item in result.items if (item.kind, item.id) in keys)
     )
 
 
@@ -168,21 +168,21 @@ def _wanted(instruction: str) -> str:
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, summary_end: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    wished = UserSettings.of(owner.settings)
-    elsewhere = wished.past_conversations_enabled and not conversation.is_temporary
+    settings = UserSettings.of(owner.settings)
+    includes_past = settings.past_conversations_enabled and not conversation.is_temporary
     return Question(
         user_id=owner.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=closed + 1,
+        verbatim_from=summary_end + 1,
         memories=remembers,
-        other_conversations=elsewhere,
-        space_documents=wished.space_documents_enabled or conversation.space_id is not None,
+        other_conversations=includes_past,
+        space_documents=settings.space_documents_enabled or conversation.space_id is not None,
         space_id=conversation.space_id,
     )
 
@@ -198,6 +198,6 @@ def about_request(payload: Mapping[str, Any] | None) -> str:
             f"Context: {escape(text if len(text) <= LONGEST_CONTEXT else text[:LONGEST_CONTEXT] + ' […shortened…]')}"
         )
     blocks = ["\n".join(["<request>", _NOTE, *lines, "</request>"])] if lines else []
-    if wished := (payload or {}).get("client_prompt"):
-        blocks.append("\n".join(["<client>", _CLIENT, escape(str(wished)), "</client>"]))
+    if client_prompt := (payload or {}).get("client_prompt"):
+        blocks.append("\n".join(["<client>", _CLIENT, escape(str(client_prompt)), "</client>"]))
     return "\n\n".join(blocks)

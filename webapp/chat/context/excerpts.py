@@ -65,49 +65,49 @@ class PackedExcerpts:
 
 
 def pack(
-    found: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
+    passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
 ) -> PackedExcerpts:
     """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
 
     The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
     """
-    there, packed, left = set(present), PackedExcerpts(), budget
-    taken: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
+    keys, packed, tokens_left = set(present), PackedExcerpts(), budget
+    selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
     sentences: set[str] = set()
-    for rank, item in enumerate(found):
+    for rank, item in enumerate(passages):
         words = " ".join(item.content.split()).casefold()
-        shown = item if rank < IN_FULL or left < LEAST else item.by_core
+        passage = item if rank < IN_FULL or tokens_left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
-        price = _price(excerpt, shown, count) if left >= LEAST else left + 1
-        is_present = (item.kind, item.id) in there or words in sentences
-        reason = PRESENT if is_present else NO_ROOM if price > left else ""
+        price = _price(excerpt, passage, count) if tokens_left >= LEAST else tokens_left + 1
+        is_present = (item.kind, item.id) in keys or words in sentences
+        reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
         packed.reasons.append(reason)
         packed.tokens.append(price)
-        packed.shown.append(shown)
+        packed.shown.append(passage)
         if reason:
             continue
         if item.kind != "message":
-            there.add((item.kind, item.id))
+            keys.add((item.kind, item.id))
         sentences.add(words)
-        left -= price
+        tokens_left -= price
         if excerpt is None:
             excerpt = Excerpt()
             packed.excerpts.append(excerpt)
             if item.group:
                 by_group[item.kind, item.group] = excerpt
-        excerpt.parts.append(shown)
-        taken[rank] = excerpt, shown
-    for rank, (excerpt, shown) in taken.items():
-        if shown is found[rank]:
+        excerpt.parts.append(passage)
+        selection[rank] = excerpt, passage
+    for rank, (excerpt, passage) in selection.items():
+        if passage is passages[rank]:
             continue
-        if left < LEAST:
+        if tokens_left < LEAST:
             break
-        price = count(model_text(_piece_line(found[rank]))) - count(model_text(_piece_line(shown)))
-        if price <= left:
-            left -= price
-            excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
-            packed.shown[rank] = found[rank]
+        price = count(model_text(_piece_line(passages[rank]))) - count(model_text(_piece_line(passage)))
+        if price <= tokens_left:
+            tokens_left -= price
+            excerpt.parts = [passages[rank] if part is passage else part for part in excerpt.parts]
+            packed.shown[rank] = passages[rank]
     return packed
 
 

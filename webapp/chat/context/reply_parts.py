@@ -40,10 +40,10 @@ class Earlier:
     asked_id: int
     rows: Sequence[tuple[int, str, Sequence[Mapping[str, Any]]]]
 
-    def without(self, history: Sequence[ContextMessage], asked: str) -> list[ContextMessage]:
+    def without(self, history: Sequence[ContextMessage], question: str) -> list[ContextMessage]:
         """A history that ends with the question."""
         before = [message for message in history if message.id < self.asked_id]
-        return [*before, ContextMessage(self.asked_id, "user", asked)]
+        return [*before, ContextMessage(self.asked_id, "user", question)]
 
     def prompt(self, window: int, toolset: Toolset) -> Tail:
         """The parts as they are sent, with the names that the client's tools have in this turn."""
@@ -76,5 +76,5 @@ def parts_before(reply: Message) -> Earlier | None:
 
 
 def _name(call: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    own = str(call.get("tool_name", ""))
-    return names.get(own, own) if call.get("by") == CLIENT else own
+    name = str(call.get("tool_name", ""))
+    return names.get(name, name) if call.get("by") == CLIENT else name

@@ -54,13 +54,13 @@ def stored_text(segments: Iterable[Segment]) -> str:
     return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
 
 
-def join_segments(between: str, texts: Iterable[Line]) -> list[Segment]:
+def join_segments(separator: str, texts: Iterable[Line]) -> list[Segment]:
     """Texts with a separator between them; empty ones are left out."""
-    whole: list[Segment] = []
+    result: list[Segment] = []
     for text in texts:
         if any(segment.text for segment in text):
-            whole += [Segment(between), *text] if whole else text
-    return whole
+            result += [Segment(separator), *text] if result else text
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,8 +89,8 @@ def place_of(
         lookups.asked = since
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
-        known = _made(context_memories(user_id, space.space_id, since=since))
-        return Place(instructions=space.instructions, known=known, standing=standing)
+        memories = _made(context_memories(user_id, space.space_id, since=since))
+        return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
         Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
         for fact in facts_for_prompt(user_id, space.space_id)
@@ -143,11 +143,11 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
         if since in lookups.by_instant:
             return lookups.by_instant[since]
         if new := _made(new_memories(user_id, since=since)):
-            known = _made(lasting_memories(user_id, until=since)) + new
+            memories = _made(lasting_memories(user_id, until=since)) + new
             while len(lookups.by_instant) >= MOST_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
-            lookups.by_instant[since] = known
-            return known
+            lookups.by_instant[since] = memories
+            return memories
         lookups.quiet_since = since
     if lookups.everything is None:
         lookups.everything = _made(lasting_memories(user_id))

@@ -93,10 +93,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
     steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, like everyone who changes one: two orders of locking end in deadlocks.
-    found = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
-    if found is None:
+    stored = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
+    if stored is None:
         return None
-    conversation, version, began_at = found
+    conversation, version, began_at = stored
     scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
     text, thoughts, tool_calls = redact(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
     values: dict[str, Any] = {
@@ -148,9 +148,9 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     _tell(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
-    used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
+    memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
-    return FinishedTurn(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
+    return FinishedTurn(kind, data, conversation.user_id, jobs, memory_ids, text if is_changed else None)
 
 
 def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
@@ -169,12 +169,12 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
 @cache
 def _conversation_of() -> Select[Conversation, int | None, datetime]:
     """The conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
-    of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    conversation_id = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
         select(Conversation, MemoryVersion.version, began_at)
         .outerjoin(MemoryVersion, MemoryVersion.user_id == Conversation.user_id)
-        .where(Conversation.conversation_id == of)
+        .where(Conversation.conversation_id == conversation_id)
         .with_for_update()
         .options(
             load_only(
@@ -224,8 +224,8 @@ def _owe_search(conversation: Conversation, reply: Message) -> None:
     """Make the exchange searchable, ask for its vectors, and note whether a summary is due."""
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
-    many = conversation.message_count > settings.summary_threshold
-    conversation.summary_due = many and summaries.is_due(conversation.conversation_id, settings)
+    is_long = conversation.message_count > settings.summary_threshold
+    conversation.summary_due = is_long and summaries.is_due(conversation.conversation_id, settings)
     if conversation.is_temporary:
         return
     conversation.index_due = True

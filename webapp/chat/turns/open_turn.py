@@ -62,8 +62,8 @@ class OpenTurn:
         """Have the stream made anew, with all there is."""
         self.begun = self.created = False
         self.written = 0
-        behind = [(item.kind, item.data) for item in self.unwritten if item.kind not in (*TEXT_KINDS, REASONING)]
-        self.waiting[:0] = behind
+        entries = [(item.kind, item.data) for item in self.unwritten if item.kind not in (*TEXT_KINDS, REASONING)]
+        self.waiting[:0] = entries
         self.unwritten.clear()
 
     def next_id(self) -> str:

@@ -70,10 +70,10 @@ class Progress:
             self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
             self._thinks_since = None
 
-    def asked_again(self, tokens: int, added: Sequence[dict[str, Any]]) -> None:
+    def asked_again(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
         """Note that the prompt, of so many tokens, is sent once more with tool results: for providers that report no
         usage."""
-        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in added)
+        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in messages)
         self.asked_again_tokens += tokens + self.answer_tokens
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
@@ -160,16 +160,16 @@ class Progress:
         for step in outcome.steps:
             if step.name == "retrieval" and step.duration_ms is not None:
                 recorder.observe(RETRIEVAL, step.duration_ms / 1000)
-        used = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
-        for kind, tokens in used.items():
+        counts = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
+        for kind, tokens in counts.items():
             recorder.count(TOKENS, tokens or 0, kind)
-        about: dict[str, tracing.Value | None] = {
+        attributes: dict[str, tracing.Value | None] = {
             "commonplace.turn.status": outcome.status,
             "commonplace.turn.first_token_ms": self.first_text_ms,
             "commonplace.turn.model_ms": round(self.model_seconds * 1000),
             "error.type": outcome.error_code,
         }
-        tracing.note(about | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in used.items()})
+        tracing.note(attributes | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in counts.items()})
 
     def _steps(self, assembled: AssembledPrompt, model: str | None) -> list[Step]:
         usage = self.usage
@@ -191,9 +191,9 @@ class Progress:
 def _result(record: dict[str, Any]) -> dict[str, Any]:
     """The result of a call without its text, which is stored with the message."""
     output = record.get("output") or {}
-    about: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
+    fields: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
     tokens = estimate_tokens(str(output.get("text") or output))
-    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **about}
+    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **fields}
 
 
 def storable(text: str) -> str:

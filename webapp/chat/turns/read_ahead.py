@@ -105,11 +105,11 @@ class ReadAhead:
         if time.monotonic() < changed_at + QUIET_SECONDS:
             return
         del self._changed[user_id]
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             with self._app.app_context():
-                if (at := catch_up(user_id)) is not None:
-                    read_ahead(user_id, at.memory_version)
+                if (position := catch_up(user_id)) is not None:
+                    read_ahead(user_id, position.memory_version)
         except Exception as error:  # the next turn will say what is wrong, if it still is
             log.warning("memory was not read ahead", extra={"user_id": user_id, "error": type(error).__name__})
-        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - start)

@@ -42,12 +42,14 @@ def save_texts(texts: Mapping[int, str]) -> FinishedElsewhere:
         for number, (turn_id, content) in enumerate(batch):
             values[f"i{number}"], values[f"t{number}"] = turn_id, content
         if rows_changed(text(statement), values) < len(batch):
-            mine = {turn_id for turn_id, _ in batch}
+            turn_ids = {turn_id for turn_id, _ in batch}
             statuses = dict(
-                db.session.execute(select(Message.message_id, Message.status).where(Message.message_id.in_(mine))).all()
+                db.session.execute(
+                    select(Message.message_id, Message.status).where(Message.message_id.in_(turn_ids))
+                ).all()
             )
             left.ended.update(turn_id for turn_id, status in statuses.items() if status != "streaming")
-            left.gone.update(mine - statuses.keys())
+            left.gone.update(turn_ids - statuses.keys())
     return left
 
 

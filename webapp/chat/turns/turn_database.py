@@ -104,9 +104,9 @@ class TurnDatabase:
 
         return await self._call(self._ends, work)
 
-    async def follow_up(self, turn_id: int, finished: FinishedTurn) -> None:
+    async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None:
         """Put the turn's jobs on their queues."""
-        await self._call(self._ends, lambda: queue_jobs(turn_id, finished))
+        await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
 
     async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         """The same for reads only: a database that fails over is back in a moment."""

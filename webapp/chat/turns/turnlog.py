@@ -86,10 +86,10 @@ class Cursor:
     @classmethod
     def parse(cls, text: str | None) -> Cursor:
         """A cursor from what a client sent; anything else is the beginning."""
-        found = _CURSOR.fullmatch(text or "")
-        if found is None:
+        match = _CURSOR.fullmatch(text or "")
+        if match is None:
             return cls()
-        return cls(found["id"], int(found["length"]) if found["length"] else None)
+        return cls(match["id"], int(match["length"]) if match["length"] else None)
 
 
 BEGINNING = Cursor()
@@ -128,27 +128,27 @@ def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
     return Entry(entry_id.decode(), kind, json.loads(raw[b"d"]))
 
 
-def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> list[Entry]:
+def read(client: Redis, turn_id: int, after: str = "", *, last_id: str = "") -> list[Entry]:
     """The entries after an id (all if none is given) and up to another if given, oldest first."""
-    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", through or "+")
+    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", last_id or "+")
     return [entry(entry_id, raw) for entry_id, raw in cast(Rows, rows)]
 
 
 def merge(entries: Iterable[Entry]) -> list[Entry]:
     """Return entries with text that continues text joined to it, under the id of the last."""
-    merged: list[Entry] = []
+    result: list[Entry] = []
     for item in entries:
-        before = merged[-1] if merged else None
+        before = result[-1] if result else None
         if (
             before is not None
             and before.kind == item.kind
             and item.kind in ("delta", REASONING)
             and before.offset + len(before.data["text"]) == item.offset
         ):
-            merged[-1] = Entry(item.id, item.kind, {"text": before.data["text"] + item.data["text"]}, before.offset)
+            result[-1] = Entry(item.id, item.kind, {"text": before.data["text"] + item.data["text"]}, before.offset)
         else:
-            merged.append(item)
-    return merged
+            result.append(item)
+    return result
 
 
 def text_of(entries: Iterable[Entry]) -> str:
@@ -199,8 +199,8 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
     with client.pipeline(transaction=True) as pipe:
         pipe.srem(pending_jobs_key(turn_id), job)
         pipe.scard(pending_jobs_key(turn_id))
-        removed, left = pipe.execute()
-    if removed and not left:
+        removed_count, rest = pipe.execute()
+    if removed_count and not rest:
         report(client, turn_id, SETTLED, {})
 
 

@@ -182,12 +182,12 @@ class TurnWriter:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
-            began = time.monotonic()
+            start = time.monotonic()
             try:
                 await self._may_write()
-                self._allowed_until = began + ALLOWED_SECONDS
+                self._allowed_until = start + ALLOWED_SECONDS
                 await self._write(turns)
-                self._took = time.monotonic() - began
+                self._took = time.monotonic() - start
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
@@ -261,8 +261,8 @@ class TurnWriter:
         rows = cast(Rows, await self._client.xrange(log_key(turn_id), min=turn.unwritten[0].id))
         if not rows:
             raise ResponseError("entries of a turn are refused")
-        there = {entry_id.decode() for entry_id, _ in rows}
-        last = max((number for number, item in enumerate(turn.unwritten, 1) if item.id in there), default=0)
+        stored_ids = {entry_id.decode() for entry_id, _ in rows}
+        last = max((number for number, item in enumerate(turn.unwritten, 1) if item.id in stored_ids), default=0)
         turn.created = True
         self._confirm(turn_id, turn, last)
         turn.last = max(turn.last, order(rows[-1][0].decode()))

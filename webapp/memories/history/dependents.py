@@ -44,12 +44,14 @@ def init_dependents() -> None:
 
 def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
     """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
-    user_id, here = conversation.user_id, _in_conversations([conversation.conversation_id])
+    user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
     if forget:
-        only_here = [memory_id for memory_id, alone in forgetting.memories_with_evidence(here).items() if alone]
+        only_here = [
+            memory_id for memory_id, is_only in forgetting.memories_with_evidence(condition).items() if is_only
+        ]
         forgetting.forget(user_id, only_here, cause="conversation_deleted")
-    drop_evidence(here)
+    drop_evidence(condition)
 
 
 def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
@@ -64,6 +66,6 @@ def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
 
 
 def _resting(condition: ColumnElement[bool]) -> DependentMemories:
-    found = forgetting.memories_with_evidence(condition)
-    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(found)).order_by(Memory.memory_id)).all()
-    return DependentMemories(list(rows), sorted(memory_id for memory_id, alone in found.items() if alone))
+    memories = forgetting.memories_with_evidence(condition)
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(memories)).order_by(Memory.memory_id)).all()
+    return DependentMemories(list(rows), sorted(memory_id for memory_id, is_only in memories.items() if is_only))

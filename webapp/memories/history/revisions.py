@@ -62,11 +62,13 @@ def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quote
         .where(MemoryEvidence.memory_id.in_(list(memory_ids)))
         .order_by(MemoryEvidence.said_at, MemoryEvidence.message_id, MemoryEvidence.start)
     ).all()
-    found: dict[int, list[QuotedEvidence]] = {}
+    evidence: dict[int, list[QuotedEvidence]] = {}
     for row, owner_id, conversation_id, title, superseded in rows:
         if owner_id == user_id:
-            found.setdefault(row.memory_id, []).append(QuotedEvidence(row, conversation_id, title, superseded is None))
-    return found
+            evidence.setdefault(row.memory_id, []).append(
+                QuotedEvidence(row, conversation_id, title, superseded is None)
+            )
+    return evidence
 
 
 def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:

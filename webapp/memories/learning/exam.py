@@ -156,35 +156,36 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
 
     A statement that is false is not the right one that it resembles.
     """
-    proposed = list(_statements(call, items[:MOST]))
+    statements = list(_statements(call, items[:MOST]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
-    made = [[s for s in proposed if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
-    false = {s for those in made for s in those}
-    right = [(message.text, known) for message in paper.messages for known in message.right]
-    found = [
-        [s for s in proposed if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
-        for text, known in right
+    inventions = [[s for s in statements if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
+    false = {s for those in inventions for s in those}
+    right = [(message.text, expected) for message in paper.messages for expected in message.right]
+    matches = [
+        [s for s in statements if s not in false and s.quotes(text, expected.quote) and _is_found(expected, s)]
+        for text, expected in right
     ]
-    given = [
-        any(s.gives(known.key, known.value) for s in those) for (_, known), those in zip(right, found, strict=True)
+    answers = [
+        any(s.gives(expected.key, expected.value) for s in those)
+        for (_, expected), those in zip(right, matches, strict=True)
     ]
     return Marks(
         right=len(right),
-        found=sum(map(bool, found)),
-        keys=sum(known.key is not None for _, known in right),
-        given=sum(given),
+        found=sum(map(bool, matches)),
+        keys=sum(expected.key is not None for _, expected in right),
+        given=sum(answers),
         wrong=len(wrong),
-        made=sum(map(bool, made)),
+        made=sum(map(bool, inventions)),
     )
 
 
-def _is_found(known: RightStatement, proposed: _AnsweredStatement) -> bool:
-    return proposed.about in known.about and proposed.has(known.says)
+def _is_found(expected: RightStatement, statement: _AnsweredStatement) -> bool:
+    return statement.about in expected.about and statement.has(expected.says)
 
 
-def _is_made(trap: WrongStatement, proposed: _AnsweredStatement) -> bool:
-    return proposed.gives(trap.key, trap.value) or (
-        (not trap.says or proposed.has(trap.says)) and not proposed.has(trap.unless)
+def _is_made(trap: WrongStatement, statement: _AnsweredStatement) -> bool:
+    return statement.gives(trap.key, trap.value) or (
+        (not trap.says or statement.has(trap.says)) and not statement.has(trap.unless)
     )
 
 

@@ -75,9 +75,9 @@ def extract(
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
-    most = None
+    limit = None
     while True:
-        batch = inputs.read(conversation_id, place, most)
+        batch = inputs.read(conversation_id, place, limit)
         db.session.remove()
         if batch is None:
             return None
@@ -90,7 +90,7 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
             count = len({source.message_id for source in batch.call.sources})
             if count == 1:
                 return replace(_write(batch, None), unreadable=1)
-            most = count // 2
+            limit = count // 2
 
 
 def _step(batch: ExtractionInput) -> Result:
@@ -119,10 +119,10 @@ def _step(batch: ExtractionInput) -> Result:
     return replace(result, title=titles.title_conversation(batch.conversation_id, prompts.active("titles").text, watch))
 
 
-def _title(batch: ExtractionInput, proposed: str | None) -> str | None:
-    asked = " ".join(source.content for source in batch.call.sources)
+def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
+    question = " ".join(source.content for source in batch.call.sources)
     title = default_titles.clean_model_title(
-        proposed, asked, " ".join(batch.call.context)
+        suggestion, question, " ".join(batch.call.context)
     ) or default_titles.title_from_words(batch.first_words)
     if not title:
         return None
@@ -159,10 +159,10 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
             if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = last_message_read(batch, answer)
-        through = max(batch.watermark or 0, place or 0)
+        watermark = max(batch.watermark or 0, place or 0)
         partial = batch.call.is_partial or place != batch.call.covers_through
-        conversation.extracted_through = through or None
-        conversation.extraction_due = partial or inputs.has_newer(conversation, through)
+        conversation.extracted_through = watermark or None
+        conversation.extraction_due = partial or inputs.has_newer(conversation, watermark)
         return replace(result, more=partial, through=place or 0)
 
 
@@ -182,11 +182,11 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     guide = current_guide()
     if guide is None or not batch.points:
         return False
-    own = [source for source in batch.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.points, own, len(batch.points))
+    user_sources = [source for source in batch.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.points, user_sources, len(batch.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
-    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in own}))
+    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
 
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:

@@ -22,9 +22,9 @@ def parts_of(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for before, after in pairwise(sentences_of(text)):
-        inside = any(span.start < after.start and before.end < span.end for span in pasted)
+        is_inside = any(span.start < after.start and before.end < span.end for span in pasted)
         # The rest must be worth a number too: a final "Thanks!" stays with what comes before it.
-        if inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
+        if is_inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
             continue
         parts.append(text[start : after.start])
         start = after.start

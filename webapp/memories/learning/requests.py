@@ -98,11 +98,11 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
 def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
     """Note what a job read, and queue the next if there is more; returns its id, or None at the end or a stop."""
     client, key = redis(), _key(conversation_id)
-    known = run_of(conversation_id)
-    if known is not None:
+    run = run_of(conversation_id)
+    if run is not None:
         read = count_current(conversation_id, "user", after=_base(client, key), through=result.through)
         with client.pipeline() as pipe:
-            pipe.hset(key, "read", min(known.of, read))
+            pipe.hset(key, "read", min(run.of, read))
             for name, count in result.counts.items():
                 if count:
                     pipe.hincrby(key, f"count:{name}", count)
@@ -110,15 +110,15 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
                 pipe.hincrby(key, "unreadable", result.unreadable)
             pipe.expire(key, RUN_SECONDS)
             pipe.execute()
-    if not result.more or (known is not None and known.stopped):
-        if known is not None:
+    if not result.more or (run is not None and run.stopped):
+        if run is not None:
             client.hset(key, "ended", 1)
         return None
     ids: dict[str, int | bool] = {"conversation_id": conversation_id}
     if from_start:
         ids |= {"from_start": True, "after": result.through}
     job_id = enqueue_or_find("extract", **ids)
-    if known is not None:
+    if run is not None:
         client.hset(key, "job_id", job_id)
     return job_id
 
@@ -182,13 +182,13 @@ def _job(job_id: str) -> Job | None:
 
 def due_extractions(*, limit: int = 200) -> Sequence[int]:
     """Conversations waiting for an extraction that have been idle for a while, longest first."""
-    at: datetime = now()
+    moment: datetime = now()
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(
             Conversation.extraction_due == db.true(),
-            Conversation.updated_at < at - timedelta(seconds=IDLE_SECONDS),
-            Conversation.updated_at > at - timedelta(days=OWED_DAYS),
+            Conversation.updated_at < moment - timedelta(seconds=IDLE_SECONDS),
+            Conversation.updated_at > moment - timedelta(days=OWED_DAYS),
             Conversation.deleted_at.is_(None),
         )
         .order_by(Conversation.updated_at)

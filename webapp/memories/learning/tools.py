@@ -120,7 +120,7 @@ def remember(
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
-    made = writing.apply_plan(
+    new_ids = writing.apply_plan(
         effects,
         journal,
         space_id=conversation.space_id,
@@ -128,7 +128,7 @@ def remember(
         embeddings=vectors,
     )
     journal.close(plan.counts).through_message_id = turn.message_id
-    return _outcome(effects, made)
+    return _outcome(effects, new_ids)
 
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
@@ -178,15 +178,15 @@ def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
     )
 
 
-def _outcome(effects: Sequence[Effect], made: dict[int, int]) -> dict[str, Any]:
+def _outcome(effects: Sequence[Effect], ids: dict[int, int]) -> dict[str, Any]:
     inserted = next((effect for effect in effects if isinstance(effect, Insert)), None)
     if inserted is not None:
         if inserted.needs_review:
-            return {"status": "waits_for_review", "memory_id": made[inserted.ref], "detail": WAITS}
+            return {"status": "waits_for_review", "memory_id": ids[inserted.ref], "detail": WAITS}
         status = "overruled" if inserted.overruled_by is not None else "remembered"
-        return {"status": status, "memory_id": made[inserted.ref]}
-    merged = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)
-    return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
+        return {"status": status, "memory_id": ids[inserted.ref]}
+    addition = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)
+    return {"status": "known", "memory_id": addition.ref} if addition else {"status": "changed"}
 
 
 def refusal_text(reason: str, detail: str) -> dict[str, Any]:
@@ -211,21 +211,23 @@ class Forget(BaseModel):
 def forget(turn: Message, args: Forget) -> dict[str, Any]:
     """Propose memories to be forgotten; the reply offers it to the user."""
     conversation = lock_conversation(turn)
-    chosen = Memory.memory_id == args.memory_id
+    target = Memory.memory_id == args.memory_id
     if args.memory_id is None:
-        chosen = Memory.statement_hash == statement_hash(args.content or "")
+        target = Memory.statement_hash == statement_hash(args.content or "")
     rows = db.session.scalars(
-        select(Memory).where(Memory.user_id == conversation.user_id, chosen).order_by(Memory.memory_id).limit(MOST)
+        select(Memory).where(Memory.user_id == conversation.user_id, target).order_by(Memory.memory_id).limit(MOST)
     ).all()
     if not rows:
         return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
     ids = [row.memory_id for row in rows]
-    asked = ForgetProposal.message_id == turn.message_id
-    known = set(db.session.scalars(select(ForgetProposal.memory_id).where(asked, ForgetProposal.memory_id.in_(ids))))
+    condition = ForgetProposal.message_id == turn.message_id
+    proposed_ids = set(
+        db.session.scalars(select(ForgetProposal.memory_id).where(condition, ForgetProposal.memory_id.in_(ids)))
+    )
     db.session.add_all(
         ForgetProposal(user_id=conversation.user_id, memory_id=memory_id, message_id=turn.message_id)
         for memory_id in ids
-        if memory_id not in known
+        if memory_id not in proposed_ids
     )
     return {
         "status": "asks_first",

@@ -140,14 +140,14 @@ class Members:
         _lock(select(Space.space_id).where(Space.space_id == self.space_id), "There is no such space.")
 
     def is_on(self) -> bool:
-        wanted = select(Space.has_portrait).where(Space.space_id == self.space_id)
-        return bool(db.session.scalar(wanted))
+        statement = select(Space.has_portrait).where(Space.space_id == self.space_id)
+        return bool(db.session.scalar(statement))
 
     def memories(self) -> list[KnownItem]:
         shared = shared_memories(self.space_id, MOST_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
-        known = [item for author, item in shared if author in willing]
-        return [replace(item, by="") for item in known] if self._is_legacy() else known
+        memories = [item for author, item in shared if author in willing]
+        return [replace(item, by="") for item in memories] if self._is_legacy() else memories
 
     def in_use(self) -> Select[Memory]:
         return select(Memory).where(shared_in([self.space_id]))
@@ -186,7 +186,7 @@ def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentence
     graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:
-        whose = {authors[number] for number, _ in item["memories"] if number in authors}
-        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in whose)
+        author_ids = {authors[number] for number, _ in item["memories"] if number in authors}
+        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
 
     return [item for item in sentences if not is_forgotten(item)]

@@ -65,14 +65,14 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
 
 
-def shared_memories(space_id: int, most: int) -> list[tuple[int, KnownItem]]:
+def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
     """Return what the members of a space share in it, as each of them may read it, with whose it is: pinned ones
     first, then by importance, the newest first.
     """
     usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
-    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(most)
-    at = now()
-    rows = [row for row in db.session.execute(usable) if not _is_over(row, at)]
+    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
+    moment = now()
+    rows = [row for row in db.session.execute(usable) if not _is_over(row, moment)]
     names = names_of({row.user_id for row in rows})
     return [
         (row.user_id, replace(item, by=names.get(row.user_id, "")))
@@ -88,9 +88,9 @@ def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) 
 @lru_cache(maxsize=256)
 def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     # Needed in every turn: building it costs about as much as sending it.
-    changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
-    changed = changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
-    return _use_index(changed, space_id, "listing")
+    statement = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
+    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    return _use_index(statement, space_id, "listing")
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
@@ -102,10 +102,10 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     seen = {row.memory_id for row in (*pinned, *facts)}
     most_recent = {"most": len(seen) + DEFAULT_RANKING.recent_count}
     recent = db.session.execute(statements.recent, limits | most_recent).all()
-    at = now()
-    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
-    known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
-    grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
+    moment = now()
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, moment)}
+    selection = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    grouped = [("pinned", selection.pinned), ("fact", selection.facts), ("recent", selection.recent)]
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
 
 
@@ -165,11 +165,11 @@ def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index:
     return statement if space_id is not None else use_index(statement, Memory, f"ix_memories_{index}")
 
 
-def _is_over(row: Row[Any], at: datetime) -> bool:
+def _is_over(row: Row[Any], moment: datetime) -> bool:
     """Return whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
-    return at - row.updated_at > FADES_AFTER or (row.until is not None and row.until < at.date())
+    return moment - row.updated_at > FADES_AFTER or (row.until is not None and row.until < moment.date())
 
 
 def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
@@ -177,8 +177,8 @@ def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[Know
     if not in_space:
         return items
     ids = [item.memory_id for item in items]
-    others = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
-    author = dict(db.session.execute(others).all())
+    statement = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
+    author = dict(db.session.execute(statement).all())
     names = names_of(set(author.values())) if author else {}
     return [replace(item, by=names.get(author.get(item.memory_id, 0), "")) for item in items]
 

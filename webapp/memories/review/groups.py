@@ -30,8 +30,8 @@ class Group:
 
 def groups_of(user_id: int) -> list[Group]:
     """The groups in which something is waiting for a user, newest first."""
-    found = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
-    return sorted(found, key=lambda group: group.at, reverse=True)
+    all_groups = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
+    return sorted(all_groups, key=lambda group: group.at, reverse=True)
 
 
 def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:

@@ -142,11 +142,11 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
     matrix /= np.where(norms > 0, norms, 1)
     block = max(1, 4_000_000 // len(memories))
     for start in range(0, len(memories), block):
-        near = matrix[start : start + block] @ matrix.T
-        for row, column in np.argwhere(near >= similarity):
+        similarities = matrix[start : start + block] @ matrix.T
+        for row, column in np.argwhere(similarities >= similarity):
             left = start + int(row)
             if left < column:
-                yield memories[left], memories[int(column)], float(near[row, column])
+                yield memories[left], memories[int(column)], float(similarities[row, column])
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:

@@ -73,8 +73,8 @@ class MemoryOperation(BaseModel):
         """A null where a default exists means the default: models fill every field of a strict schema."""
         if not isinstance(data, Mapping):
             raise ValueError("an operation is an object")
-        dropped = {"memory_type", "content"}
-        return {key: value for key, value in data.items() if value is not None or key not in dropped}
+        fields = {"memory_type", "content"}
+        return {key: value for key, value in data.items() if value is not None or key not in fields}
 
     @model_validator(mode="after")
     def _complete(self) -> MemoryOperation:

@@ -39,8 +39,8 @@ def may_be_same(left: str, right: str, similarity: float, maybe_at: float) -> bo
 
 
 def _forms(statement: str) -> frozenset[str]:
-    folded = words(statement)
-    return frozenset(term or word for term, word in zip(stems(folded, keep_stop_words=True), folded, strict=True))
+    tokens = words(statement)
+    return frozenset(term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
 
 
 def is_usable(claim: Claim, policy: Policy) -> bool:
@@ -59,10 +59,10 @@ def claim_standing(claim: Claim, current: KnownMemory, policy: Policy) -> ClaimS
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
-    says = memory.has_said(claim.draft.content)
+    is_repeat = memory.has_said(claim.draft.content)
     if claim.draft.slot:
-        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
-    return says and memory.rests_on(claim.evidence)
+        is_repeat = memory.slot == claim.draft.slot and (is_repeat or memory.value == claim.draft.value)
+    return is_repeat and memory.rests_on(claim.evidence)
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
@@ -129,12 +129,12 @@ def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy
     ]
 
 
-def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
+def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, opponent: KnownMemory | None = None) -> bool:
     """Return whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to
     settle, unless it is with a fact of the same key that the evidence outranks.
     """
-    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
-    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
+    is_settled = memory.contradicts is None or (opponent is not None and memory.contradicts == opponent.ref)
+    return memory.needs_review and is_settled and policy.is_usable(claim.draft.confidence)
 
 
 def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:

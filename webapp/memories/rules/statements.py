@@ -103,8 +103,8 @@ def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
     def read(value: object) -> object:
         value = _text(value)
         word = value.strip().casefold() if isinstance(value, str) else value
-        known = isinstance(word, str) and word in set(members)
-        return word if default is None or known else default
+        is_member = isinstance(word, str) and word in set(members)
+        return word if default is None or is_member else default
 
     return BeforeValidator(read)
 
@@ -184,13 +184,13 @@ class Statement(BaseModel):
 
 def _key_of(word: str | None) -> str | None:
     """Return the key that a model's word means: one of those it was given, an alias of one, or the word itself."""
-    folded = (word or "").casefold()
-    if folded in ("", NO_KEY):
+    key = (word or "").casefold()
+    if key in ("", NO_KEY):
         return None
-    if folded in KEYS:
-        return KEYS[folded]
-    known = canonical_fact_key(folded, "identity")
-    return known if known in KEYS.values() else word
+    if key in KEYS:
+        return KEYS[key]
+    canonical = canonical_fact_key(key, "identity")
+    return canonical if canonical in KEYS.values() else word
 
 
 @dataclass(frozen=True)
@@ -238,22 +238,22 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
     `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
     what it is about.
     """
-    found = {
+    properties = {
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},
     }
-    passed = _object(**found, about=_one_of(*(about.value for about in PASSED_OVER)))
-    known: dict[str, Any] = {}
+    passed = _object(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
+    fields: dict[str, Any] = {}
     if memories:
-        known = {
+        fields = {
             "action": _one_of(*(action.value for action in Action)),
             "memory": {"type": "integer", "enum": [0, *memories]},
         }
     user = _object(
-        **found,
+        **properties,
         about=_one_of(About.USER.value),
         content={"type": "string"},
-        **known,
+        **fields,
         kind=_one_of(*(kind.value for kind in KINDS)),
         key=_one_of(NO_KEY, *KEYS),
         value={"type": "string"},
@@ -261,10 +261,10 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     other = _object(
-        **found,
+        **properties,
         about=_one_of(About.THEIRS.value, About.ANSWERS.value),
         content={"type": "string"},
-        **known,
+        **fields,
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     return {"type": "array", "items": {"anyOf": [user, other, passed]}}

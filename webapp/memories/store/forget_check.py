@@ -59,6 +59,6 @@ def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Tombst
         )
     ).all()
     return [
-        tombstone_set(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
+        tombstone_set(user_id, tombstones={digest: name for owner, digest, name in rows if owner == user_id})
         for user_id in sorted({user_id for user_id, *_ in rows})
     ]

@@ -41,12 +41,12 @@ def act() -> ViewResult:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
         report = forgetting.forget(user_id, ids)
-        done = _forgotten(len(report.memory_ids))
-        if used := report.used_in_count:
-            done += " " + ngettext(
+        message = _forgotten(len(report.memory_ids))
+        if use_count := report.used_in_count:
+            message += " " + ngettext(
                 "%(num)s reply may say it in other words; Changes links to it.",
                 "%(num)s replies may say it in other words; Changes links to them.",
-                used,
+                use_count,
             )
     elif action in _DONE:
         for number in ids:
@@ -54,11 +54,11 @@ def act() -> ViewResult:
                 service.archive_memory(user_id, number, action == "archive")
             else:
                 service.pin_memory(user_id, number, action == "pin")
-        done = ngettext(*_DONE[action], len(ids))
+        message = ngettext(*_DONE[action], len(ids))
     else:
         raise Invalid.field("action", "is not one of the choices offered")
     db.session.commit()
-    flash(done, "message")
+    flash(message, "message")
     return redirect(url_for("memories.page", view="rows"), 303)
 
 
@@ -73,27 +73,27 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "cannot be made for several at once")
-    count = left = 0
-    forgotten: set[int] = set()
+    count = waiting_count = 0
+    forgotten_ids: set[int] = set()
     for number in _chosen():
-        if number in forgotten:
+        if number in forgotten_ids:
             continue  # it was removed with another that says the same
         try:
             with db.session.begin_nested():
                 decided = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
         except Conflict:
-            left += 1
+            waiting_count += 1
             continue
         if isinstance(decided, Forgotten):
-            forgotten.update(decided.memory_ids)
+            forgotten_ids.update(decided.memory_ids)
         else:
             count += 1
     db.session.commit()
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
-        sentence = _forgotten(len(forgotten))
-    if left:
-        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
+        sentence = _forgotten(len(forgotten_ids))
+    if waiting_count:
+        sentence += " " + _("%(left)s left as they were: they contradict another.", left=waiting_count)
     flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 
