@@ -49,8 +49,8 @@ def add_kind(name: str, kind: Kind) -> None:
 
 def list_access(user_id: int) -> dict[str, tuple[str, list[str]]]:
     """Return what there is: by the name of the kind, its title and the names of each thing."""
-    found = {name: (kind.title, list(kind.names(user_id))) for name, kind in _KINDS.items()}
-    return {name: (title, names) for name, (title, names) in found.items() if names}
+    kinds = {name: (kind.title, list(kind.names(user_id))) for name, kind in _KINDS.items()}
+    return {name: (title, names) for name, (title, names) in kinds.items() if names}
 
 
 def end_access(user_id: int, *, but: Collection[str] = ()) -> None:

@@ -119,9 +119,9 @@ def due_deletions(limit: int = 50) -> list[int]:
     return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
 
 
-def purge(at: datetime) -> int:
+def purge(moment: datetime) -> int:
     """Delete expired reports; returns how many."""
-    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < at - REPORT_KEPT))
+    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < moment - REPORT_KEPT))
 
 
 def _add(user_id: int, due_at: datetime) -> str:

@@ -61,8 +61,8 @@ def link(user: User, issuer: str, subject: str, email: str) -> None:
 
 def issuers_of(user_id: int) -> list[str]:
     """The providers at which somebody can sign in to this account."""
-    there = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
-    return list(db.session.scalars(there.order_by(UserIdentity.issuer)))
+    statement = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
+    return list(db.session.scalars(statement.order_by(UserIdentity.issuer)))
 
 
 def unlink_all(user_id: int) -> int:

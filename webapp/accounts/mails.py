@@ -101,11 +101,11 @@ def send(mail_id: int) -> str:
 
 def overdue_mails() -> list[int]:
     """Mails that were requested a while ago and have not been sent."""
-    at = now()
+    moment = now()
     statement = select(AccountMail.mail_id).where(
         AccountMail.sent_at.is_(None),
-        AccountMail.created_at > at - timedelta(hours=OWED_HOURS),
-        AccountMail.created_at < at - timedelta(seconds=30),
+        AccountMail.created_at > moment - timedelta(hours=OWED_HOURS),
+        AccountMail.created_at < moment - timedelta(seconds=30),
     )
     return list(db.session.scalars(statement.limit(1_000)))
 
@@ -137,14 +137,14 @@ def join(token: str, name: str, password: str) -> User:
     return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
-def reset(token: str, password: str, *, keeps: Collection[str] = ()) -> User:
+def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
     except for the kinds of access they keep. Raises LinkGone, Invalid."""
     mail = _use(RESET, token)
     if mail.user_id is None:
         raise NotFound("There is no such account.")
     user = service.reset_password(mail.user_id, password)
-    access_kinds.end_access(user.user_id, but=keeps)
+    access_kinds.end_access(user.user_id, but=kept_sessions)
     user.email_verified_at = now()
     db.session.flush()
     return user

@@ -110,11 +110,11 @@ def register_form(errors: dict[str, str] | None = None) -> str:
         return render_template(
             "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
         )
-    typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
+    values = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",
         errors=errors or {},
-        values=typed,
+        values=values,
         registration_open=registration_is_open(),
         first_account=not has_users(),
         asks_for_token=first_account().asks(),

@@ -48,8 +48,8 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
     import webauthn  # noqa: PLC0415  (see above, as in all that follow)
     from webauthn.helpers import structs  # noqa: PLC0415
 
-    held = list_passkeys(user.user_id)
-    if len(held) >= MOST:
+    existing = list_passkeys(user.user_id)
+    if len(existing) >= MOST:
         raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
@@ -62,7 +62,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
             resident_key=structs.ResidentKeyRequirement.REQUIRED,
             user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in held],
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in existing],
     )
     return webauthn.options_to_json(options)
 
@@ -73,7 +73,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
 
     _use(challenge)
     try:
-        made = webauthn.verify_registration_response(
+        registration = webauthn.verify_registration_response(
             credential=_parsed(credential),
             expected_challenge=_bytes(challenge),
             expected_rp_id=place.domain,
@@ -82,17 +82,19 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
         )
     except Exception as error:  # the library raises many kinds for what a browser, or somebody else, sends
         raise Invalid("The passkey could not be added. Please try again.") from error
-    if db.session.scalar(select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(made.credential_id))):
+    if db.session.scalar(
+        select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(registration.credential_id))
+    ):
         raise Invalid("This passkey has already been added.")
     if count(user_id) >= MOST:
         raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),
-        credential_hash=_digest(made.credential_id),
-        credential_id=made.credential_id,
-        public_key=made.credential_public_key,
-        sign_count=made.sign_count,
+        credential_hash=_digest(registration.credential_id),
+        credential_id=registration.credential_id,
+        public_key=registration.credential_public_key,
+        sign_count=registration.sign_count,
     )
     db.session.add(passkey)
     db.session.flush()
@@ -124,13 +126,13 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
 
     try:
         _use(challenge)
-        given = _parsed(credential)
-        passkey = _by_credential(base64url_to_bytes(str(given["rawId"])))
-        handle = (given.get("response") or {}).get("userHandle")
+        assertion = _parsed(credential)
+        passkey = _by_credential(base64url_to_bytes(str(assertion["rawId"])))
+        handle = (assertion.get("response") or {}).get("userHandle")
         if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
             raise Unauthenticated(_FAILED)
-        used = webauthn.verify_authentication_response(
-            credential=given,
+        verification = webauthn.verify_authentication_response(
+            credential=assertion,
             expected_challenge=_bytes(challenge),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
@@ -143,7 +145,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
     user = db.session.get(User, passkey.user_id)
     if user is None or not service.may_sign_in(user):
         raise Unauthenticated(_FAILED)
-    passkey.sign_count, passkey.last_used_at, user.last_seen_at = used.new_sign_count, now(), now()
+    passkey.sign_count, passkey.last_used_at, user.last_seen_at = verification.new_sign_count, now(), now()
     db.session.flush()
     return user
 
@@ -194,12 +196,12 @@ def _use(challenge: str) -> None:
 
 def _parsed(credential: str) -> dict[str, Any]:
     try:
-        given = json.loads(credential[:MAX_CREDENTIAL])
+        data = json.loads(credential[:MAX_CREDENTIAL])
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
+        data = None
+    if not isinstance(data, dict):
         raise Invalid("The browser sent no passkey.")
-    return given
+    return data
 
 
 def _name(text: str) -> str:

@@ -62,14 +62,14 @@ def log_in(data: Credentials) -> User:
     Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
     """
     statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), _MAY_SIGN_IN)
-    found = db.session.execute(statement).one_or_none()
+    row = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
-    if not verify_password(data.password, found.password_hash if found else None):
+    if not verify_password(data.password, row.password_hash if row else None):
         raise Unauthenticated("The e-mail address or the password is wrong.")
-    assert found is not None
-    user = get_user(found.user_id)
-    if not may_sign_in(user) or user.password_hash != found.password_hash:
+    assert row is not None
+    user = get_user(row.user_id)
+    if not may_sign_in(user) or user.password_hash != row.password_hash:
         raise Unauthenticated("The account has just been changed. Sign in again.")
     if is_outdated(user.password_hash):
         user.password_hash = hash_password(data.password)
@@ -270,8 +270,8 @@ def _prove(user_id: int, password: str, field: str) -> User:
 
 
 def _set_password(user: User, password: str, field: str) -> None:
-    if found := password_problem(password, user.email):
-        raise Invalid.field(field, found)
+    if problem := password_problem(password, user.email):
+        raise Invalid.field(field, problem)
     user.password_hash = hash_password(password)
     user.must_change_password = False
     user.auth_version += 1

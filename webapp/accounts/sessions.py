@@ -107,11 +107,11 @@ def purge() -> int:
     return rows_changed(delete(UserSession).where(past))
 
 
-def active_sessions(at: Any) -> tuple[Any, ...]:
+def active_sessions(moment: Any) -> tuple[Any, ...]:
     """The conditions under which a session, joined with its user, has not ended."""
     return (
         UserSession.auth_version == User.auth_version,
-        or_(UserSession.expires_at.is_(None), UserSession.expires_at > at),
+        or_(UserSession.expires_at.is_(None), UserSession.expires_at > moment),
     )
 
 

@@ -26,6 +26,6 @@ def end_account(user_id: int) -> dict[str, int]:
     return {name: count for _, counts in account_ends.send(None, user_id=user_id) for name, count in counts.items()}
 
 
-def note(user_id: int, action: str, what: str = "") -> None:
+def note(user_id: int, action: str, event: str = "") -> None:
     """Say that something happened to an account, inside the transaction in which it did."""
-    account_event.send(None, user_id=user_id, action=action, what=what)
+    account_event.send(None, user_id=user_id, action=action, what=event)

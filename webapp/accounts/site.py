@@ -38,8 +38,8 @@ def registration_is_open() -> bool:
 
 def schedules_per_person() -> int:
     """Return how many schedules a person may have: as an admin has set it, else as configured."""
-    found = get_setting(SCHEDULES_PER_PERSON)
-    return app_settings().schedules_per_person if found is None else int(found)
+    value = get_setting(SCHEDULES_PER_PERSON)
+    return app_settings().schedules_per_person if value is None else int(value)
 
 
 def has_users() -> bool:

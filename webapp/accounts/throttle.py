@@ -85,10 +85,10 @@ def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tup
 def _network(address: str) -> str:
     """An IPv4 address as it is; of an IPv6 address the network, all of which one household has."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
+    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:

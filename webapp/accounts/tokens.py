@@ -76,16 +76,16 @@ def create_delegated(
 def renew_delegated(token_id: int, expires_at: datetime) -> str:
     """A new secret for the token of a program; the previous one is worthless from now on."""
     secret = PREFIX + secrets.token_urlsafe(32)
-    changed = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
-    if rows_changed(changed.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
+    statement = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
+    if rows_changed(statement.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
         raise NotFound("There is no such token.")
     return secret
 
 
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
     """The usable tokens a user created, newest first."""
-    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable_tokens()
-    return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
+    conditions = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable_tokens()
+    return db.session.scalars(select(ApiToken).where(*conditions).order_by(ApiToken.token_id.desc())).all()
 
 
 def is_in_use(token_id: int) -> bool:
@@ -95,11 +95,11 @@ def is_in_use(token_id: int) -> bool:
 
 def revoke_token(user_id: int, token_id: int) -> None:
     """End a token of this user now. Raises NotFound for an unknown, foreign or revoked one."""
-    own = ApiToken.token_id == token_id, ApiToken.user_id == user_id
-    usable = update(ApiToken).where(*own, ApiToken.revoked_at.is_(None))
+    conditions = ApiToken.token_id == token_id, ApiToken.user_id == user_id
+    usable = update(ApiToken).where(*conditions, ApiToken.revoked_at.is_(None))
     if rows_changed(usable.values(revoked_at=now())) == 0:
         raise NotFound("There is no such token.")
-    signals.note(user_id, "token_revoked", db.session.scalars(select(ApiToken.name).where(*own)).one())
+    signals.note(user_id, "token_revoked", db.session.scalars(select(ApiToken.name).where(*conditions)).one())
 
 
 def revoke_all(user_id: int) -> int:
@@ -152,10 +152,10 @@ def note_use(token_id: int, before: datetime, address: str = "") -> None:
     )
 
 
-def usable_tokens(at: Any = None) -> tuple[Any, ...]:
+def usable_tokens(moment: Any = None) -> tuple[Any, ...]:
     """The conditions under which a token is neither revoked nor expired."""
-    at = now() if at is None else at
-    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
+    moment = now() if moment is None else moment
+    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment)
 
 
 def _digest(secret: str) -> str:

@@ -50,22 +50,22 @@ def index() -> str:
 @login_required
 def change_many() -> Any:
     """Do one thing to all that are selected."""
-    ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
+    ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     query_filters = _filters(_query())
     if not ids:
         flash(_("Select at least one conversation."), "message")
         return redirect(url_for(".index", **query_filters), 303)
-    done = bulk_changes.change_many(
+    result = bulk_changes.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
     undo = "message"
-    if done.deleted_at:
-        undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
-    elif word := bulk_changes.keep(current_user_id(), done.before):
+    if result.deleted_at:
+        undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
+    elif word := bulk_changes.keep(current_user_id(), result.before):
         undo = url_for(".take_back_many", word=word, **query_filters)
-    flash(translate(done.text), undo)
+    flash(translate(result.text), undo)
     return redirect(url_for(".index", **query_filters), 303)
 
 
@@ -74,10 +74,10 @@ def change_many() -> Any:
 def undelete_many() -> Any:
     """Restore what was deleted together, identified by its time."""
     try:
-        at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
+        deleted_at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
     except ValueError:
         raise Invalid.field("at", "is not a date and time") from None
-    flash(translate(bulk_changes.undelete_many(current_user_id(), at)), "message")
+    flash(translate(bulk_changes.undelete_many(current_user_id(), deleted_at)), "message")
     db.session.commit()
     return _to(url_for(".index"))
 

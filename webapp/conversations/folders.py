@@ -70,13 +70,13 @@ def all_folders(user_id: int) -> list[FolderOut]:
 
 
 def _counted(user_id: int) -> Select[Folder, int]:
-    inside = (
+    statement = (
         select(func.count())
         .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))
         .correlate(Folder)
         .scalar_subquery()
     )
-    return select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
+    return select(Folder, statement).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
 
 
 def folder_response(row: Folder, count: int | None = None) -> FolderOut:

@@ -40,7 +40,7 @@ def slug_of(journey_id: int | None) -> str | None:
     """The slug of a journey; None for None. Looked up once per session and id."""
     if journey_id is None:
         return None
-    known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
-    if journey_id not in known:
-        known[journey_id] = db.session.scalar(select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id))
-    return known[journey_id]
+    cache: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
+    if journey_id not in cache:
+        cache[journey_id] = db.session.scalar(select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id))
+    return cache[journey_id]

@@ -76,11 +76,11 @@ class Sidebar:
         return self.groups[-1][0] if self.groups else None
 
 
-def thread(conversation_id: int, *, before: int | None = None, at: int | None = None) -> Thread:
+def thread(conversation_id: int, *, before: int | None = None, message_id: int | None = None) -> Thread:
     """The newest messages, those before an id, or those around one."""
-    if at is not None:
-        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=at))
-        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=at - 1 if at > 1 else None)
+    if message_id is not None:
+        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=message_id))
+        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=message_id - 1 if message_id > 1 else None)
         page = messages.list_messages(conversation_id, onwards)
         rows, earlier, later = [*older.items, *page.items], older.next_cursor, page.next_cursor is not None
     else:
@@ -95,29 +95,29 @@ def thread(conversation_id: int, *, before: int | None = None, at: int | None = 
     )
 
 
-def messages_since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
+def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
     """The messages after the last one a page shows (an id); None when the page has to be redrawn.
 
     That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
     """
-    if messages.last_message_id(conversation_id) == shown:
+    if messages.last_message_id(conversation_id) == last_id:
         return []
     current = select(Message.message_id).where(
-        Message.message_id == shown, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+        Message.message_id == last_id, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
     )
-    if shown is None or db.session.scalar(current) is None:
+    if last_id is None or db.session.scalar(current) is None:
         return None
-    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=shown))
+    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id))
     return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
 
 
 def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
     """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
     siblings = _siblings(conversation_id, rows)
-    found = []
+    result = []
     for row in rows:
         is_reply, is_last = row.role == "assistant", is_end and row is rows[-1]
-        found.append(
+        result.append(
             MessageView(
                 row,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
@@ -126,7 +126,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
                 can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
             )
         )
-    return found
+    return result
 
 
 def is_repeatable(row: Message) -> bool:
@@ -152,7 +152,7 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
     ids: dict[tuple[str, int | None], set[int]] = {}
     for row in (*db.session.execute(statement), *rows):
         ids.setdefault((row.role, row.parent_id), set()).add(row.message_id)
-    return {place: sorted(found) for place, found in ids.items()}
+    return {place: sorted(siblings) for place, siblings in ids.items()}
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
@@ -161,11 +161,11 @@ def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[
     Every conversation has messages without a parent: an index on that would not help.
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
-    here = Message.conversation_id == conversation_id
-    shown = messages.order_by_index(select(*columns)).where(here, Message.superseded_by_id.is_(None))
-    current = shown.order_by(Message.message_id).limit(1).subquery()
+    condition = Message.conversation_id == conversation_id
+    statement = messages.order_by_index(select(*columns)).where(condition, Message.superseded_by_id.is_(None))
+    current = statement.order_by(Message.message_id).limit(1).subquery()
     once = messages.order_by_index(select(*columns)).where(
-        here, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
+        condition, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
     )
     return select(current).where(current.c.parent_id.is_(None)), once
 
@@ -173,8 +173,10 @@ def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[
 def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
     if len(ids) < 2 or message_id not in ids:
         return None
-    at = ids.index(message_id)
-    return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
+    index = ids.index(message_id)
+    return Versions(
+        index + 1, len(ids), ids[index - 1] if index else None, ids[index + 1] if index + 1 < len(ids) else None
+    )
 
 
 def sidebar(

@@ -113,7 +113,7 @@ def add_exchange(
     `spans` are start, end and origin of what was not typed, as far as the composer or a program knows. `is_counted`:
     the conversation has just been created, for these two.
     """
-    asked = Message(
+    question = Message(
         conversation_id=conversation.conversation_id,
         role="user",
         content=content,
@@ -124,34 +124,34 @@ def add_exchange(
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
-    db.session.add(asked)
+    db.session.add(question)
     db.session.flush()
-    reply = _reply_to(asked, model)
+    reply = _reply_to(question, model)
     if not is_counted:
         conversation.updated_at = reply.created_at
         conversation.message_count += 2
-    return asked, reply
+    return question, reply
 
 
-def add_reply(conversation: Conversation, asked: Message) -> Message:
+def add_reply(conversation: Conversation, question: Message) -> Message:
     """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
-    reply = _reply_to(asked)
+    reply = _reply_to(question)
     conversation.updated_at = reply.created_at
     conversation.message_count += 1
     return reply
 
 
-def _reply_to(asked: Message, model: str | None = None) -> Message:
+def _reply_to(question: Message, model: str | None = None) -> Message:
     reply = Message(
-        conversation_id=asked.conversation_id,
+        conversation_id=question.conversation_id,
         role="assistant",
         content="",
         status="streaming",
-        parent_id=asked.message_id,
-        reply_to_id=asked.message_id,
+        parent_id=question.message_id,
+        reply_to_id=question.message_id,
         created_at=now(),
         model=model,
-        is_tainted=asked.is_tainted,
+        is_tainted=question.is_tainted,
     )
     db.session.add(reply)
     db.session.flush()
@@ -166,7 +166,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
     rows: list[Message] = []
     parent_id = last_message_id(conversation.conversation_id)
     asked_id = None
-    for role, content, at in lines:
+    for role, content, said_at in lines:
         row = Message(
             conversation_id=conversation.conversation_id,
             role=role,
@@ -174,7 +174,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
             status="complete",
             parent_id=parent_id,
             reply_to_id=asked_id if role == "assistant" else None,
-            created_at=at,
+            created_at=said_at,
         )
         db.session.add(row)
         db.session.flush()
@@ -191,18 +191,18 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
 
 def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
     """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
-    at = now()
+    moment = now()
     row = Message(
         conversation_id=conversation.conversation_id,
         role="assistant",
         content="",
         status="streaming",
         parent_id=parent_id,
-        created_at=at,
+        created_at=moment,
         custom_payload=payload,
     )
     db.session.add(row)
-    conversation.updated_at = at
+    conversation.updated_at = moment
     conversation.message_count += 1
     db.session.flush()
     return row
@@ -214,17 +214,17 @@ def point_opened_by(message: Message) -> str | None:
     return slug if isinstance(slug, str) and message.reply_to_id is None else None
 
 
-def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:
-    """Take current messages from `first_id` on out of the conversation, except `by` and `keep`; returns how many."""
+def supersede_from(conversation: Conversation, first_id: int, successor: Message, *, keep: Sequence[int] = ()) -> int:
+    """Mark current messages from `first_id` on as superseded by `successor`, except it and `keep`. Returns a count."""
     count = rows_changed(
         update(Message)
         .where(
             Message.conversation_id == conversation.conversation_id,
             Message.message_id >= first_id,
             Message.superseded_by_id.is_(None),
-            Message.message_id.not_in([by.message_id, *keep]),
+            Message.message_id.not_in([successor.message_id, *keep]),
         )
-        .values(superseded_by_id=by.message_id)
+        .values(superseded_by_id=successor.message_id)
         .execution_options(synchronize_session=False)
     )
     conversation.message_count = max(0, conversation.message_count - count)
@@ -251,12 +251,12 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     what the version followed is itself not part of the conversation now.
     """
     siblings = versions_of(message)
-    chosen = next((row for row in siblings if row.message_id == version_id), None)
-    if chosen is None:
+    version = next((row for row in siblings if row.message_id == version_id), None)
+    if version is None:
         raise NotFound("That is not a version of this message.")
-    if chosen.superseded_by_id is None:
-        return chosen
-    before = db.session.get(Message, chosen.parent_id, populate_existing=True) if chosen.parent_id else None
+    if version.superseded_by_id is None:
+        return version
+    before = db.session.get(Message, version.parent_id, populate_existing=True) if version.parent_id else None
     if before is not None and before.superseded_by_id is not None:
         raise Conflict("What this followed is itself an earlier version. Restore that first.")
     rows = db.session.scalars(
@@ -264,7 +264,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     ).all()
     if any(row.status == "streaming" and row.superseded_by_id is None for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
-    branch = _followers(rows, chosen)
+    branch = _followers(rows, version)
     in_place = _subtree(rows, {row.message_id for row in siblings})
     changed = []
     for row in rows:
@@ -272,14 +272,14 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
             row.superseded_by_id = None
             conversation.message_count += 1
         elif row.superseded_by_id is None and row.message_id in in_place:
-            row.superseded_by_id = chosen.message_id
+            row.superseded_by_id = version.message_id
             conversation.message_count -= 1
         else:
             continue
         changed.append(row.message_id)
     db.session.flush()
     messages_changed.send(None, conversation=conversation, first_id=min(changed))
-    return chosen
+    return version
 
 
 def _followers(rows: Sequence[Message], head: Message) -> set[int]:
@@ -290,8 +290,8 @@ def _followers(rows: Sequence[Message], head: Message) -> set[int]:
 
 def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
     """The heads and everything below them; rows come in id order, so a parent is always seen before its children."""
-    found = set(heads)
+    ids = set(heads)
     for row in rows:
-        if row.parent_id in found:
-            found.add(row.message_id)
-    return found
+        if row.parent_id in ids:
+            ids.add(row.message_id)
+    return ids

@@ -69,7 +69,7 @@ def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int
         .order_by(Message.message_id.desc())
         .limit(MESSAGES_LOOKED_AT)
     )
-    found: dict[int, tuple[int, str]] = {}
+    mentions: dict[int, tuple[int, str]] = {}
     for conversation_id, message_id, content in db.session.execute(statement):
-        found.setdefault(conversation_id, (message_id, content))
-    return found
+        mentions.setdefault(conversation_id, (message_id, content))
+    return mentions

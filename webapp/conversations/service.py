@@ -56,7 +56,7 @@ def create_conversation(
         if journey is None:
             raise NotFound("There is no such journey.")
         journey_id, title = journey
-    at = now()
+    moment = now()
     row = Conversation(
         user_id=user_id,
         title=fields.title or title or title_from_words(first_words) or None,
@@ -73,9 +73,9 @@ def create_conversation(
         parameters=(fields.parameters.given if fields.parameters else None) or None,
         uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
-        created_at=at,
-        updated_at=at,
-        seen_at=at,
+        created_at=moment,
+        updated_at=moment,
+        seen_at=moment,
         is_archived=False,
         message_count=messages,
     )
@@ -99,29 +99,29 @@ def current_conversation(user_id: int) -> Conversation:
 def update_conversation(user_id: int, conversation_id: int, changes: ConversationChanges) -> Conversation:
     """Change the given fields only. A title is then the user's; clearing it lets the assistant choose one again."""
     row = get_conversation(user_id, conversation_id, lock=True)
-    given = changes.model_fields_set
-    if "space_id" in given and changes.space_id != row.space_id:
+    fields = changes.model_fields_set
+    if "space_id" in fields and changes.space_id != row.space_id:
         move_conversation(row, changes.space_id, confirmed=changes.confirm)
-    if "title" in given:
+    if "title" in fields:
         row.title = changes.title or None
         row.title_source = "user" if changes.title else "none"
-    if "is_archived" in given and changes.is_archived is not None:
+    if "is_archived" in fields and changes.is_archived is not None:
         row.is_archived = changes.is_archived
-    if "uses_memory" in given and changes.uses_memory is not None:
+    if "uses_memory" in fields and changes.uses_memory is not None:
         row.uses_memory = changes.uses_memory
-    if "metadata" in given:
+    if "metadata" in fields:
         row.extra = changes.metadata
-    if "model" in given:
+    if "model" in fields:
         row.model = changes.model or None
-    if "parameters" in given:
+    if "parameters" in fields:
         row.parameters = (changes.parameters.given if changes.parameters else None) or None
-    if "uses_web" in given and changes.uses_web is not None:
+    if "uses_web" in fields and changes.uses_web is not None:
         row.uses_web = changes.uses_web
-    if "is_pinned" in given and changes.is_pinned is not None:
+    if "is_pinned" in fields and changes.is_pinned is not None:
         row.is_pinned = changes.is_pinned
-    if "folder_id" in given:
+    if "folder_id" in fields:
         row.folder_id = _own_folder(user_id, changes.folder_id)
-    if "tags" in given and changes.tags is not None:
+    if "tags" in fields and changes.tags is not None:
         row.tags = changes.tags
     db.session.flush()
     return row
@@ -167,10 +167,10 @@ def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = Fa
     db.session.expunge(row)
 
 
-def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None = None) -> Conversation:
-    """Hide a conversation, as of `at`; it is purged after UNDO_SECONDS unless restored."""
+def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | None = None) -> Conversation:
+    """Hide a conversation, as of `moment`; it is purged after UNDO_SECONDS unless restored."""
     row = get_conversation(user_id, conversation_id, lock=True)
-    row.deleted_at = at or now()
+    row.deleted_at = moment or now()
     db.session.flush()
     conversation_shown.send(None, conversation=row)
     _tell_deleted(row)

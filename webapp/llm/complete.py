@@ -94,8 +94,8 @@ class CompletionClient:
         body = self._body(messages, model, max_tokens)
         if temperature is not None:
             body["temperature"] = temperature
-        known = self.capabilities.structured_mode(base_url, body["model"])
-        modes = STRUCTURED_MODES[STRUCTURED_MODES.index(known) :] if known else STRUCTURED_MODES
+        stored_mode = self.capabilities.structured_mode(base_url, body["model"])
+        modes = STRUCTURED_MODES[STRUCTURED_MODES.index(stored_mode) :] if stored_mode else STRUCTURED_MODES
         for position, mode in enumerate(modes):
             request = _structured_body(body, mode, name, json_schema)
             try:
@@ -105,7 +105,7 @@ class CompletionClient:
                     log.info("model server refuses response_format %s", mode)
                     continue
                 raise refusal.error from None
-            if mode != known:
+            if mode != stored_mode:
                 self.capabilities.set_structured_mode(base_url, body["model"], mode)
             hint = describe_schema(name, json_schema)
             return self._parse_or_repair(request, replace(completion, mode=mode), schema, hint, timeout)
@@ -114,9 +114,9 @@ class CompletionClient:
     def close(self) -> None:
         """Close this process's connections."""
         with self._lock:
-            owned, self._client = self._client, None
-        if owned is not None and owned[0] == os.getpid():
-            owned[1].close()
+            client, self._client = self._client, None
+        if client is not None and client[0] == os.getpid():
+            client[1].close()
 
     def _parse_or_repair(
         self,
@@ -282,6 +282,6 @@ def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:
 
 def _problem(error: MalformedOutput | ValidationError) -> str:
     if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_input=False, include_context=False)[:5]
-        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in found)
+        errors = error.errors(include_url=False, include_input=False, include_context=False)[:5]
+        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in errors)
     return "it is not exactly one JSON object"

@@ -29,8 +29,8 @@ of e5, .97 and one in fifty, and .88 of the answers to a question in another lan
 def name_at(settings: ModelSettings) -> str:
     """The name stored with vectors of a chosen server's model, server included: others may use that name."""
     parts = urlsplit(settings.base_url)
-    where = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
-    return f"{settings.embedding_model}@{where}"[:200]
+    location = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
+    return f"{settings.embedding_model}@{location}"[:200]
 
 
 class Embeddings:
@@ -46,11 +46,11 @@ class Embeddings:
         home: Embedder,
         capabilities: Capabilities | None = None,
         choose: Callable[[], ModelSettings | None] = lambda: None,
-        known: Callable[[], ModelSettings | None] = lambda: None,
+        get_settings: Callable[[], ModelSettings | None] = lambda: None,
         served: Callable[[], list[ModelSettings]] = list,
     ) -> None:
         self._home, self._capabilities = home, capabilities
-        self._choose, self._known, self._served = choose, known, served
+        self._choose, self._known, self._served = choose, get_settings, served
         self._made: dict[ModelSettings, OpenAIEmbedder] = {}
         self._lock = Lock()
 
@@ -88,12 +88,12 @@ class Embeddings:
         if settings is None:
             return self._home
         with self._lock:
-            found = self._made.get(settings)
-            if found is None:
+            embedder = self._made.get(settings)
+            if embedder is None:
                 while len(self._made) >= MOST_KEPT:
                     self._made.pop(next(iter(self._made)))
-                found = self._made[settings] = OpenAIEmbedder(settings, self._capabilities, name=name_at(settings))
-            return found
+                embedder = self._made[settings] = OpenAIEmbedder(settings, self._capabilities, name=name_at(settings))
+            return embedder
 
 
 def present(embedder: Embedder | Embeddings) -> Embedder:

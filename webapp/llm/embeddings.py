@@ -90,9 +90,9 @@ class OpenAIEmbedder:
     def close(self) -> None:
         """Close this process's connections."""
         with self._lock:
-            owned, self._client = self._client, None
-        if owned is not None:
-            _close_own(*owned)
+            client, self._client = self._client, None
+        if client is not None:
+            _close_own(*client)
 
     def _batch(self, texts: Sequence[str]) -> Vector:
         attempt = 0

@@ -280,5 +280,5 @@ def _thoughts_of_parts(parts: object) -> list[str]:
     """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
     if not isinstance(parts, list):
         return []
-    found = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
-    return [text for item in found if (text := item if isinstance(item, str) else text_of_parts(item))]
+    thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
+    return [text for item in thoughts if (text := item if isinstance(item, str) else text_of_parts(item))]

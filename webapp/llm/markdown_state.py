@@ -52,8 +52,8 @@ class Place:
         """The place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
-        for one in ended:
-            place = place._past(one.expandtabs(4).rstrip("\r"))
+        for block in ended:
+            place = place._past(block.expandtabs(4).rstrip("\r"))
         return replace(place, line=line)
 
     @property
@@ -86,8 +86,8 @@ class Place:
             return place
         if read.is_indented and not self.in_paragraph:
             return place
-        if found := _FENCE.match(read.body):
-            return replace(place, fence=found[1] or found[2], margin=read.margin)
+        if fence := _FENCE.match(read.body):
+            return replace(place, fence=fence[1] or fence[2], margin=read.margin)
         ticks = _open_ticks(read.body, self._continued(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
@@ -96,8 +96,8 @@ class Place:
 
     def _goes_on(self, read: _Line) -> bool:
         """Return whether a line goes on with a paragraph, whose containers it is then in without their marks."""
-        begins = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
-        return self.in_paragraph and not begins
+        starts_block = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
+        return self.in_paragraph and not starts_block
 
     def _quotes(self, read: _Line) -> int:
         return self.quotes if self._goes_on(read) else read.quotes
@@ -136,14 +136,14 @@ class Place:
         return _Line(line[column:], column, margin, quotes, items, is_new)
 
 
-def _open_ticks(text: str, opened: int) -> int:
+def _open_ticks(text: str, open_length: int) -> int:
     """The number of backticks that opened the inline code in which a text ends; 0 outside."""
-    for found in _TICKS.finditer(text):
-        many = len(found[0])
-        if opened:
-            opened = 0 if many == opened else opened
+    for match in _TICKS.finditer(text):
+        length = len(match[0])
+        if open_length:
+            open_length = 0 if length == open_length else open_length
             continue
-        before = text[: found.start()]
-        many -= (len(before) - len(before.rstrip("\\"))) % 2
-        opened = many
-    return opened
+        before = text[: match.start()]
+        length -= (len(before) - len(before.rstrip("\\"))) % 2
+        open_length = length
+    return open_length

@@ -96,19 +96,19 @@ class ReplyMarkup:
         if not self._has_text and not self.has_thought and self._is_bare_thought(ended) is not False:
             return
         place, read = self._place_here(), 0
-        for found in _TRIGGERS.finditer(self._held):
-            at = found.start()
-            place, read = place.after(self._held[read:at]), at
+        for match in _TRIGGERS.finditer(self._held):
+            start = match.start()
+            place, read = place.after(self._held[read:start]), start
             if place.in_code or place.in_quote:
                 continue
-            mark = _MARK.match(self._held, at)
+            mark = _MARK.match(self._held, start)
             if mark is None:
-                counts = None if not ended and may_begin(self._held[at : at + _LONGEST_TAG], _ALL) else False
+                counts = None if not ended and may_begin(self._held[start : start + _LONGEST_TAG], _ALL) else False
             else:
                 counts = self._counts(mark, ended)
             if counts is False:
                 continue
-            before, self._held = self._held[:at], self._held[at:]
+            before, self._held = self._held[:start], self._held[start:]
             if counts and mark and mark["closes"] and not self.has_thought:
                 yield from self._withdraw(before, mark[0].lower())
             elif before.strip() or (before and self._has_text):
@@ -123,14 +123,14 @@ class ReplyMarkup:
 
     def _is_bare_thought(self, ended: bool) -> bool | None:
         """Return whether a thought whose marks a server dropped begins the answer, and open it; None if it may."""
-        opens, closes = BARE_THOUGHT
-        head = self._held[: len(opens) + 1]
-        if not (opens.startswith(head) or (head.startswith(opens) and head[-1].isupper())):
+        opening, closing = BARE_THOUGHT
+        head = self._held[: len(opening) + 1]
+        if not (opening.startswith(head) or (head.startswith(opening) and head[-1].isupper())):
             return False
-        if closes not in self._held:
+        if closing not in self._held:
             return False if ended else None
-        self._held = self._held[len(opens) :]
-        self._opened, self._close, self._depth = "", closes, 1
+        self._held = self._held[len(opening) :]
+        self._opened, self._close, self._depth = "", closing, 1
         return True
 
     def _counts(self, mark: re.Match[str], ended: bool) -> bool | None:
@@ -168,7 +168,9 @@ class ReplyMarkup:
             return
         self._held = self._held[len(mark[0]) :]
         if mark["opens"]:
-            self._opened = next(opens for opens in THOUGHTS if re.fullmatch(any_of([opens]), mark[0], re.IGNORECASE))
+            self._opened = next(
+                opening for opening in THOUGHTS if re.fullmatch(any_of([opening]), mark[0], re.IGNORECASE)
+            )
             self._close, self._depth = THOUGHTS[self._opened], 1
         elif mark["ends"]:
             self._is_over = True
@@ -187,13 +189,13 @@ class ReplyMarkup:
 
     def _read_thought(self, ended: bool) -> Iterator[Event]:
         low = self._held.lower()
-        at, inner = low.find(self._close), low.find(self._opened) if self._opened else -1
-        if inner >= 0 and (at < 0 or inner < at):
+        index, inner = low.find(self._close), low.find(self._opened) if self._opened else -1
+        if inner >= 0 and (index < 0 or inner < index):
             yield from self._think(inner + len(self._opened))
             self._depth += 1
-        elif at >= 0:
+        elif index >= 0:
             self._depth -= 1
-            yield from self._think(at)
+            yield from self._think(index)
             self._held = self._held[len(self._close) :]
             if not self._depth:
                 self._close, self._after_mark, self.has_thought = "", True, True
@@ -211,11 +213,11 @@ class ReplyMarkup:
             yield ReasoningDelta(thought)
 
     def _read_channel(self, ended: bool) -> Iterator[Event]:
-        found = _CHANNEL_END.search(self._held)
+        match = _CHANNEL_END.search(self._held)
         cut = self._held.rfind("<")
-        is_partial = not found and not ended and cut >= 0 and len(self._held) - cut < len("<|channel|>")
-        size = found.start() if found else cut if is_partial else len(self._held)
-        part, self._held = self._held[:size], self._held[found.end() if found else size :]
+        is_partial = not match and not ended and cut >= 0 and len(self._held) - cut < len("<|channel|>")
+        size = match.start() if match else cut if is_partial else len(self._held)
+        part, self._held = self._held[:size], self._held[match.end() if match else size :]
         if part and self._channel == _TEXT:
             yield self._show(part)
         elif part and self._channel == _THOUGHT:
@@ -223,8 +225,8 @@ class ReplyMarkup:
             yield ReasoningDelta(part)
         else:
             self._arguments += part
-        if found:
-            self._is_over = found[0].lower() == "<|return|>"
+        if match:
+            self._is_over = match[0].lower() == "<|return|>"
             yield from self._end_channel()
 
     def _end_channel(self) -> Iterator[Event]:
@@ -245,9 +247,9 @@ class ReplyMarkup:
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        shown = "".join(self._shown)
+        text = "".join(self._shown)
         self._shown.clear()
-        self._place, self._strikes = self._place.after(shown), self._strikes or "<s>" in shown.lower()
+        self._place, self._strikes = self._place.after(text), self._strikes or "<s>" in text.lower()
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:

@@ -23,22 +23,22 @@ def merge_turns(messages: Sequence[Message]) -> list[Message]:
     is returned as it is, and the beginning of the result depends only on the beginning of the input.
     """
     system = [message for message in messages if message["role"] == "system"]
-    found: list[Message] = []
+    turns: list[Message] = []
     for message in messages:
         if message["role"] == "system":
             continue
-        if not found and message["role"] != "user":
-            found.append({"role": "user", "content": BEGINS})
-        if found and _joins(found[-1], message):
-            found[-1] = _joined(found[-1], message)
+        if not turns and message["role"] != "user":
+            turns.append({"role": "user", "content": BEGINS})
+        if turns and _joins(turns[-1], message):
+            turns[-1] = _joined(turns[-1], message)
         else:
-            found.append(message)
+            turns.append(message)
     if not system:
-        return found
+        return turns
     head = system[0]
     for message in system[1:]:
         head = _joined(head, message)
-    return [head, *found]
+    return [head, *turns]
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
@@ -49,21 +49,21 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
     return [first, *messages[2:]]
 
 
-def _joins(one: Message, other: Message) -> bool:
-    return one["role"] == other["role"] and one["role"] != "tool" and not one.get("tool_calls")
+def _joins(first: Message, other: Message) -> bool:
+    return first["role"] == other["role"] and first["role"] != "tool" and not first.get("tool_calls")
 
 
-def _joined(one: Message, other: Message) -> Message:
-    return {**one, **other, "content": _together(one.get("content"), other.get("content"))}
+def _joined(first: Message, other: Message) -> Message:
+    return {**first, **other, "content": _together(first.get("content"), other.get("content"))}
 
 
-def _together(one: Any, other: Any) -> Any:
+def _together(first: Any, other: Any) -> Any:
     """Two contents as one: texts with an empty line between them, or lists of parts one after the other."""
-    if not one or not other:
-        return one or other
-    if isinstance(one, str) and isinstance(other, str):
-        return one + GAP + other
-    return [*_parts(one), *_parts(other)]
+    if not first or not other:
+        return first or other
+    if isinstance(first, str) and isinstance(other, str):
+        return first + GAP + other
+    return [*_parts(first), *_parts(other)]
 
 
 def _parts(content: Any) -> list[Any]:

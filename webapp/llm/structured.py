@@ -114,34 +114,34 @@ def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
     if text.lstrip().startswith('"'):
         with suppress(ValueError):
             text = str(json.loads(text))
-    found = list(_objects(text, frozenset(fields)))
-    if not found or any(value != found[0] for value in found) or (len(found) > 1 and not fields):
+    objects = list(_objects(text, frozenset(fields)))
+    if not objects or any(value != objects[0] for value in objects) or (len(objects) > 1 and not fields):
         raise MalformedOutput
-    return found[0]
+    return objects[0]
 
 
 def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects in a text, of those with any of some `fields` also nearly JSON. Raises MalformedOutput."""
-    at = 0
-    while (at := text.find("{", at)) >= 0:
+    index = 0
+    while (index := text.find("{", index)) >= 0:
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
             if not fields:
                 raise MalformedOutput from None
-            if _begins(text[at + 1 : at + _LONGEST_HEAD], fields):
-                yield _repaired(text[at:])
+            if _begins(text[index + 1 : index + _LONGEST_HEAD], fields):
+                yield _repaired(text[index:])
                 return
-            at += 1
+            index += 1
             continue
-        if not fields and (text[:at].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
+        if not fields and (text[:index].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
             raise MalformedOutput
         inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
         for candidate in (value, *inner) if fields else (value,):
             if not fields or not candidate.keys().isdisjoint(fields):
                 yield candidate
                 break
-        at = end
+        index = end
 
 
 def _begins(head: str, fields: Collection[str]) -> bool:
@@ -180,13 +180,13 @@ def none_is_empty(value: object) -> object:
 
 def complete_items(text: str, field: str) -> list[Any]:
     """The complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
-    found = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
+    match = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     items: list[Any] = []
-    at = found.end() if found else len(text)
-    while at < len(text):
-        at = next((i for i in range(at, len(text)) if text[i] not in " \t\r\n,"), len(text))
+    index = match.end() if match else len(text)
+    while index < len(text):
+        index = next((i for i in range(index, len(text)) if text[i] not in " \t\r\n,"), len(text))
         try:
-            item, at = _DECODER.raw_decode(text, at)
+            item, index = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
             break
         items.append(item)

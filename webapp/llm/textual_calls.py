@@ -68,15 +68,15 @@ class TextualCalls:
             if self._after_block and not self._drop_stray(ended):
                 return
             if not self._block:
-                start, opens = self._opening(ended)
+                start, opening = self._opening(ended)
                 if start:
                     yield self._show(start)
-                if opens is None:
+                if opening is None:
                     return  # the rest may still be a beginning
                 if self._tag:
                     self._drop_tag()
                     continue
-                if not opens:
+                if not opening:
                     continue
                 self._block = True
             size = self._size_of_block(ended)
@@ -112,24 +112,24 @@ class TextualCalls:
         open.
         """
         place, read = self._place_here(), 0
-        for found in _TRIGGERS.finditer(self._held):
-            at = found.start()
-            place, read = place.after(self._held[read:at]), at
-            if (found[0] != "<" and place.line) or place.in_code:
+        for match in _TRIGGERS.finditer(self._held):
+            index = match.start()
+            place, read = place.after(self._held[read:index]), index
+            if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER]).lower()
+                tail = _SPACE.sub("", self._held[index : index + _LONGEST_OPENER]).lower()
                 if any(tail.startswith(opener) for opener in self._openers):
-                    return at, True
+                    return index, True
                 if not ended and any(opener.startswith(tail) for opener in self._openers):
-                    return at, None
-            if found[0] == "<":
-                size = self._tags.size_at(self._held, at, ended)
+                    return index, None
+            if match[0] == "<":
+                size = self._tags.size_at(self._held, index, ended)
                 if size is None:
-                    return at, None
+                    return index, None
                 if size:
                     self._tag = size
-                    return at, True
+                    return index, True
         return len(self._held), False
 
     def _drop_stray(self, ended: bool) -> bool:
@@ -146,19 +146,19 @@ class TextualCalls:
 
     def _size_of_block(self, ended: bool) -> int | None:
         """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
-        held = self._held
-        if len(held) > _LONGEST_BLOCK:
-            return len(held)
-        tail = _SPACE.sub("", held[:_LONGEST_OPENER]).lower()
-        opens = max((opens for opens in _OPENERS if tail.startswith(opens)), key=len, default="")
-        if closes := _OPENERS.get(opens):
-            found = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closes))), held, re.IGNORECASE)
-            return found.end() if found else len(held) if ended else None
-        start = re.compile(r"[{\[]").search(held, len(opens) if opens else 0)
+        buffer = self._held
+        if len(buffer) > _LONGEST_BLOCK:
+            return len(buffer)
+        tail = _SPACE.sub("", buffer[:_LONGEST_OPENER]).lower()
+        opening = max((opening for opening in _OPENERS if tail.startswith(opening)), key=len, default="")
+        if closing := _OPENERS.get(opening):
+            match = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closing))), buffer, re.IGNORECASE)
+            return match.end() if match else len(buffer) if ended else None
+        start = re.compile(r"[{\[]").search(buffer, len(opening) if opening else 0)
         try:
-            _, end = _DECODER.raw_decode(held, start.start() if start else len(held))
+            _, end = _DECODER.raw_decode(buffer, start.start() if start else len(buffer))
         except (ValueError, RecursionError):
-            return len(held) if ended else None
+            return len(buffer) if ended else None
         return end
 
 

@@ -79,8 +79,8 @@ def ran_out(payload: Any) -> bool:
 
 def is_only_thought(text: str) -> bool:
     """Return whether a text begins with reasoning that has no end."""
-    opened = _OPEN.match(text)
-    return opened is not None and f"</{opened[1].lower()}>" not in text.lower()
+    match = _OPEN.match(text)
+    return match is not None and f"</{match[1].lower()}>" not in text.lower()
 
 
 def _choice(payload: Any) -> Mapping[str, Any]:

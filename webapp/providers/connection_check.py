@@ -101,35 +101,37 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
         rows.extend(list_models(settings))
         return len(rows)
 
-    found: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
-    found |= list_summary(rows) if found["models"]["ok"] else {"names": []}
+    result: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
+    result |= list_summary(rows) if result["models"]["ok"] else {"names": []}
     names = [row.name for row in rows]
     choices = choices_of(rows, prefers_at(settings.base_url))
-    wanted = model or next((choice.name for choice in choices if choice.is_default), None)
-    if wanted is None:
+    model_name = model or next((choice.name for choice in choices if choice.is_default), None)
+    if model_name is None:
         if names:
-            found["embeddings"] = _embeddings(settings, embedding_model, names)
-        return found
-    found["model"] = wanted
+            result["embeddings"] = _embeddings(settings, embedding_model, names)
+        return result
+    result["model"] = model_name
     # A test says what it met: it does not try again what took long.
     with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
     seconds = _patience(settings)
     try:
-        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=seconds).model)
-        if found["chat"]["ok"]:
-            found |= try_streaming(settings, wanted)
-            found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
-            found["structured"] = _try(lambda: _structured(with_model, wanted))
+        result["chat"] = _try(
+            lambda: with_model.complete_text(_say("Say hi."), model=model_name, timeout=seconds).model
+        )
+        if result["chat"]["ok"]:
+            result |= try_streaming(settings, model_name)
+            result["tools"] = _try(lambda: _raw(settings, model_name, tools=[_TOOL]))
+            result["structured"] = _try(lambda: _structured(with_model, model_name))
             picture = [
                 {"type": "text", "text": "What is this?"},
                 {"type": "image_url", "image_url": {"url": _square()}},
             ]
             seen = [{"role": "user", "content": picture}]
-            found["images"] = _try(lambda: _raw(settings, wanted, messages=seen), picture_error_text)
-        found["embeddings"] = _embeddings(settings, embedding_model, names)
+            result["images"] = _try(lambda: _raw(settings, model_name, messages=seen), picture_error_text)
+        result["embeddings"] = _embeddings(settings, embedding_model, names)
     finally:
         with_model.close()
-    return found
+    return result
 
 
 def list_summary(rows: Sequence[ListedModel]) -> dict[str, Any]:
@@ -146,24 +148,24 @@ def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
     def stream() -> int:
         return _stream(settings, model, speed)
 
-    found: dict[str, Any] = {"streaming": _try(stream)}
-    return found | ({"speed": speed} if speed and is_own(settings.base_url) else {})
+    result: dict[str, Any] = {"streaming": _try(stream)}
+    return result | ({"speed": speed} if speed and is_own(settings.base_url) else {})
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
     """Return what a test found that a model can do; nothing if it tested another model."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
-    found = result if result and result.get("model") == model else {}
-    return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
+    capabilities = result if result and result.get("model") == model else {}
+    return [kind for kind in kinds if (capabilities.get(kind) or {}).get("ok")]
 
 
 def _try(work: Callable[[], Any], describe: Callable[[Exception], str] = error_text) -> dict[str, Any]:
     """Return whether something works, and if not, why; `count` is added if the work returns a number."""
     try:
-        found = work()
-        if isinstance(found, int):
-            return {"ok": True, "detail": "", "count": found}
-        return {"ok": True, "detail": str(found or "")[:200]}
+        value = work()
+        if isinstance(value, int):
+            return {"ok": True, "detail": "", "count": value}
+        return {"ok": True, "detail": str(value or "")[:200]}
     except Exception as error:  # a third-party server may answer anything
         return {"ok": False, "detail": describe(error)}
 
@@ -217,8 +219,8 @@ def _patience(settings: ModelSettings) -> float:
 def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
     """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
     prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
-    asked = time.perf_counter()
-    begun, pieces = 0.0, 0
+    start = time.perf_counter()
+    first_piece_at, pieces = 0.0, 0
     with sync_client(settings) as client:
         answer = client.with_options(timeout=_patience(settings)).chat.completions.create(
             model=model, messages=[{"role": "user", "content": prompt}], stream=True
@@ -228,20 +230,20 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
                 delta = piece.choices[0].delta if piece.choices else None
                 if delta is None or not (delta.content or delta.model_extra):
                     continue
-                begun = begun or time.perf_counter()
+                first_piece_at = first_piece_at or time.perf_counter()
                 pieces += 1
                 if pieces >= MOST_PIECES:
                     break
     if not pieces:
         raise MalformedOutput
     ended = time.perf_counter()
-    speed["prompt"] = round(len(prompt) / CHARACTERS / max(begun - asked, 1e-3), 1)
-    speed["generation"] = round((pieces - 1 or 1) / max(ended - begun, 1e-3), 1)
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(first_piece_at - start, 1e-3), 1)
+    speed["generation"] = round((pieces - 1 or 1) / max(ended - first_piece_at, 1e-3), 1)
     return pieces
 
 
-def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **more: Any) -> str:
-    body = {"model": model, "messages": _say("Hi")} | more
+def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:
+    body = {"model": model, "messages": _say("Hi")} | parameters
     with sync_client(settings) as client:
         client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
@@ -255,25 +257,25 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 def trouble_with(settings: ModelSettings) -> str:
     """Return why a server's embedding model makes no vectors; empty if it does."""
-    found = _try(lambda: _embed(settings))
-    return "" if found["ok"] else str(found["detail"])
+    result = _try(lambda: _embed(settings))
+    return "" if result["ok"] else str(result["detail"])
 
 
 def trouble_working(settings: ModelSettings, model: str) -> str:
     """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
-        found = _try(lambda: _structured(client, model))
+        result = _try(lambda: _structured(client, model))
     finally:
         client.close()
-    return "" if found["ok"] else str(found["detail"])
+    return "" if result["ok"] else str(result["detail"])
 
 
 def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
-    wanted = model or next((name for name in names if makes_vectors(name)), None)
-    if wanted is None:
+    model_name = model or next((name for name in names if makes_vectors(name)), None)
+    if model_name is None:
         return {"ok": False, "detail": NONE_MAKES_VECTORS}
-    return {**_try(lambda: _embed(settings.with_embeddings(wanted))), "model": wanted}
+    return {**_try(lambda: _embed(settings.with_embeddings(model_name))), "model": model_name}
 
 
 def _embed(settings: ModelSettings) -> int:

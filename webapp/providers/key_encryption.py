@@ -36,8 +36,8 @@ def unseal(stored: str | None) -> Secrets:
 @lru_cache(maxsize=256)
 def _opened(_secret: str, stored: str) -> Secrets:
     """The decrypted text, cached, so that each stored text is decrypted only once for each secret."""
-    opened = encryption.unseal(PURPOSE, stored)
-    if opened is None:
+    plaintext = encryption.unseal(PURPOSE, stored)
+    if plaintext is None:
         return Secrets()
-    found = json.loads(opened)
-    return Secrets(found["k"], found["h"])
+    data = json.loads(plaintext)
+    return Secrets(data["k"], data["h"])

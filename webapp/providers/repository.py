@@ -53,7 +53,7 @@ def load(home: ModelSettings) -> LoadedConnections:
         .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
     ).all()
     servers: dict[int, ModelSettings] = {}
-    offered: list[OfferedModel] = []
+    models: list[OfferedModel] = []
     embeddings = background = None
     for connection, offer, group_ids in rows:
         server = servers.get(connection.connection_id)
@@ -64,10 +64,10 @@ def load(home: ModelSettings) -> LoadedConnections:
             if name := connection.background_model:
                 background = Target(offer_id(connection.connection_id, name), name, server)
         if offer is not None:
-            offered.append(
+            models.append(
                 _offered(connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ())))
             )
-    return LoadedConnections(offered, list(servers.values()), embeddings, background)
+    return LoadedConnections(models, list(servers.values()), embeddings, background)
 
 
 def _offered(
@@ -102,8 +102,8 @@ def _offered(
 def _sees(connection: ModelConnection, model: str) -> bool | None:
     """Return whether a model accepts images; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
-    found = result.get("images") if result.get("model") == model else None
-    return bool(found.get("ok")) if isinstance(found, dict) else None
+    images = result.get("images") if result.get("model") == model else None
+    return bool(images.get("ok")) if isinstance(images, dict) else None
 
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:

@@ -173,7 +173,7 @@ class KeywordIndex:
         return all_rows, all_counts
 
     def search(self, query: str, *, prefix: bool = False, keywords_only: bool = False) -> KeywordScores:
-        """Score every row for a query; with `prefix` its last word may be unfinished. `keywords_only`: no vectors follow."""
+        """Score every row for a query; with `prefix` its last word may be unfinished; `keywords_only`: no vectors."""
         names = names_in(query) if keywords_only else frozenset()
         number, query_words = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)

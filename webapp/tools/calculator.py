@@ -112,12 +112,12 @@ class _Reader:
         raise Unanswerable(f"“{text}” does not fit there.")
 
     def _named(self, name: str) -> Number:
-        known = name.lower() if name.isascii() else name
-        if known == "√":
+        key = name.lower() if name.isascii() else name
+        if key == "√":
             return self._call("sqrt", [self._part(_POWER)])
-        if known in _CONSTANTS:
+        if key in _CONSTANTS:
             self.is_rounded = True
-            return _CONSTANTS[known]
+            return _CONSTANTS[key]
         if self._sign() != "(":
             raise Unanswerable(f"“{name[:20]}” is not known here.")
         self._at += 1
@@ -126,13 +126,13 @@ class _Reader:
             self._at += 1
             values.append(self._part(0))
         self._expect(")")
-        return self._call(known, values)
+        return self._call(key, values)
 
     def _call(self, name: str, values: list[Number]) -> Number:
         if name in _EXACT:
             least, most, work = _EXACT[name]
         elif name in _ROUNDED:
-            least, most, work = 1, 1, lambda found: _ROUNDED[name](found[0])
+            least, most, work = 1, 1, lambda operands: _ROUNDED[name](operands[0])
         else:
             raise Unanswerable(f"There is no function “{name[:20]}” here.")
         if not least <= len(values) <= most:
@@ -142,18 +142,18 @@ class _Reader:
         self.is_rounded |= name in _ROUNDED
         return _bounded(work(values))
 
-    def _apply(self, sign: str, one: Number, other: Number) -> Number:
+    def _apply(self, sign: str, first: Number, other: Number) -> Number:
         if sign == "+":
-            return one + other
+            return first + other
         if sign == "-":
-            return one - other
+            return first - other
         if sign == "*":
-            return one * other
+            return first * other
         if sign == "^":
-            return self._power(one, other)
+            return self._power(first, other)
         if other == 0:
             raise Unanswerable("Nothing can be divided by zero.")
-        return one / other if sign == "/" else Fraction(one // other) if sign == "//" else one % other
+        return first / other if sign == "/" else Fraction(first // other) if sign == "//" else first % other
 
     def _power(self, base: Number, exponent: Number) -> Number:
         if exponent.denominator == 1:
@@ -173,8 +173,8 @@ class _Reader:
             return self._tokens[self._at][1]
         return ""
 
-    def _begins_operand(self, at: int) -> bool:
-        return at < len(self._tokens) and (self._tokens[at][0] != "sign" or self._tokens[at][1] == "(")
+    def _begins_operand(self, index: int) -> bool:
+        return index < len(self._tokens) and (self._tokens[index][0] != "sign" or self._tokens[index][1] == "(")
 
     def _expect(self, sign: str) -> None:
         if self._sign() != sign:
@@ -186,17 +186,17 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     # 1,234,567.5 is one number; in "max(1,234)" the comma separates two values nonetheless.
     if "(" not in text:
         text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    found, at, text = [], 0, text.rstrip(" =\n\t")
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    tokens, index, text = [], 0, text.rstrip(" =\n\t")
+    while index < len(text):
+        match = _TOKEN.match(text, index)
         if match is None:
-            raise Unanswerable(f"“{text[at:].strip()[:20]}” is not arithmetic.")
+            raise Unanswerable(f"“{text[index:].strip()[:20]}” is not arithmetic.")
         kind = match.lastgroup or ""
-        found.append((kind, _SAME.get(match[kind], match[kind])))
-        at = match.end()
-    if not found:
+        tokens.append((kind, _SAME.get(match[kind], match[kind])))
+        index = match.end()
+    if not tokens:
         raise Unanswerable("There is nothing to calculate.")
-    return found
+    return tokens
 
 
 def _bounded(value: Number) -> Number:
@@ -213,8 +213,8 @@ def _in_decimals(work: Callable[[], Decimal]) -> Number:
     with localcontext() as context:
         context.prec, context.Emax, context.Emin = _PRECISION, 1_500, -1_500
         try:
-            found = work()
-            return _bounded(Fraction(found))
+            result = work()
+            return _bounded(Fraction(result))
         except (DecimalException, ValueError, OverflowError):
             raise Unanswerable("That has no answer in real numbers of a sensible size.") from None
 
@@ -238,8 +238,8 @@ def _rounded(values: list[Number]) -> Number:
         raise Unanswerable("“round” takes a whole number of places.")
     scale = Fraction(10) ** places.numerator
     scaled = abs(values[0]) * scale
-    whole = Fraction(math.floor(scaled + Fraction(1, 2))) / scale  # half away from zero, as people round
-    return whole if values[0] >= 0 else -whole
+    nearest = Fraction(math.floor(scaled + Fraction(1, 2))) / scale  # half away from zero, as people round
+    return nearest if values[0] >= 0 else -nearest
 
 
 def _float(work: Callable[[float], float]) -> Callable[[Number], Number]:

@@ -25,12 +25,12 @@ def bound_output(output: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     """The output of a call that reached out, as it is kept: a text of at most so many tokens, and its sources."""
     if "text" not in output:
         return {name: str(output[name])[:500] for name in ("status", "detail") if name in output}
-    found: dict[str, Any] = {"text": shorten(str(output["text"]), max(tokens, 1))}
+    result: dict[str, Any] = {"text": shorten(str(output["text"]), max(tokens, 1))}
     if output.get("status") == "error":
-        found["status"] = "error"
+        result["status"] = "error"
     if sources := [source_of(item) for item in output.get("sources", ())][:MOST_SOURCES]:
-        found["sources"] = sources
-    return found
+        result["sources"] = sources
+    return result
 
 
 def source_of(item: Mapping[str, Any]) -> dict[str, str]:

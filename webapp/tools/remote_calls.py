@@ -56,11 +56,11 @@ class RemoteResponse:
 
     async def whole(self) -> bytes:
         """All of it."""
-        found = bytearray()
+        data = bytearray()
         async with aclosing(self.pieces) as pieces:
             async for piece in pieces:
-                found += piece
-        return bytes(found)
+                data += piece
+        return bytes(data)
 
 
 @asynccontextmanager
@@ -76,8 +76,8 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
         async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
             for left in reversed(range(wish.redirects + 1)):
                 url, host = check_url(url), _name(url)
-                where = None if wish.inside else await _place(url)
-                request = _request(client, wish, url, where)
+                ip_address = None if wish.inside else await _place(url)
+                request = _request(client, wish, url, ip_address)
                 async with _closing(await client.send(request, stream=True)) as response:
                     target = response.headers.get("location", "")
                     if wish.redirects and response.status_code in _REDIRECTS and target:
@@ -98,10 +98,10 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
 
 async def json_of(wish: RemoteRequest) -> Any:
     """The JSON of a response. Raises ToolFailed if it is an error or not JSON."""
-    async with send_request(wish) as opened:
-        if opened.status >= 300:
-            raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
-        data = await opened.whole()
+    async with send_request(wish) as response:
+        if response.status >= 300:
+            raise ToolFailed(f"{_name(wish.url)} answered with an error ({response.status}).")
+        data = await response.whole()
     try:
         return mask(await asyncio.to_thread(json.loads, data), keys_in(wish.headers))
     except (ValueError, RecursionError):
@@ -129,14 +129,14 @@ async def _place(url: str) -> str:
     host = (parts.hostname or "").partition("%")[0]
     try:
         name = host if ":" in host else host.encode("idna").decode()
-        found = (
+        addresses = (
             [host] if is_address(host) else await resolve(name, parts.port or (443 if parts.scheme == "https" else 80))
         )
     except (OSError, UnicodeError):
         raise ToolFailed(f"{_name(url)} is not known.") from None
-    if not found or not all(map(may_reach, found)):
+    if not addresses or not all(map(may_reach, addresses)):
         raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
-    return found[0]
+    return addresses[0]
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -150,8 +150,8 @@ def may_reach(address: str) -> bool:
     return is_public(address)
 
 
-def _request(client: Any, wish: RemoteRequest, url: str, where: str | None) -> Any:
-    """The request; with `where`, to that very address, whatever the name resolves to by then.
+def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None) -> Any:
+    """The request; with `ip_address`, to that very address, whatever the name resolves to by then.
 
     Raises ToolFailed for a header that cannot be sent.
     """
@@ -162,10 +162,10 @@ def _request(client: Any, wish: RemoteRequest, url: str, where: str | None) -> A
     target = httpx2.URL(url)
     headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
     extensions: dict[str, Any] = {}
-    if where is not None:
+    if ip_address is not None:
         headers["Host"] = target.netloc.decode()
         extensions = {"sni_hostname": target.raw_host.decode()}
-        target = target.copy_with(host=where)
+        target = target.copy_with(host=ip_address)
     body = {} if wish.body is None else {"json": wish.body}
     return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
 

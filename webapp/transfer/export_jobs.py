@@ -118,22 +118,22 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         row = db.session.get(Export, export_id)
         if row is None or row.status != "waiting":
             return row.status if row else "gone"
-        user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
+        user_id, scope, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
         try:
-            if what == "account":
-                made = time_slices.advance(
+            if scope == "account":
+                result = time_slices.advance(
                     ("export", export_id, row.created_at), partial(_account, user_id), Slice(seconds)
                 )
-                if made is None:
+                if result is None:
                     with write_transaction():
                         enqueue_after_commit("export", export_id=export_id)
                     return "waiting"
-                name, size = made
+                name, size = result
                 stem = f"commonplace-{now():%Y-%m-%d}"
             else:
                 stem, data = (
                     conversation_as(user_id, conversation_id or 0, form)
-                    if what == "conversation"
+                    if scope == "conversation"
                     else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
                 )
                 with storage.open_new_file() as (name, file):
@@ -163,9 +163,11 @@ def exports_to_resume(limit: int = 50) -> list[int]:
     )
 
 
-def purge(at: datetime) -> int:
+def purge(moment: datetime) -> int:
     """Delete the files of expired exports, some hundreds at most; returns how many."""
-    rows = db.session.scalars(select(Export).where(Export.status == "ready", Export.expires_at < at).limit(200)).all()
+    rows = db.session.scalars(
+        select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
+    ).all()
     for row in rows:
         storage.drop(row.stored_as)
         row.status, row.stored_as = "expired", None
@@ -216,8 +218,8 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
         "html": conversations.as_html,
         "pdf": _as_pdf,
     }
-    made = writers[form](talk)
-    return talk.file_stem, made.encode() if isinstance(made, str) else made
+    data = writers[form](talk)
+    return talk.file_stem, data.encode() if isinstance(data, str) else data
 
 
 def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
@@ -228,14 +230,14 @@ def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
 
 def _memories(user_id: int, form: str) -> bytes:
     """The memories in use; in the bundle and in JSON, also those that were replaced or archived."""
-    wanted = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
+    statement = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
     if form in ("markdown", "text"):
-        wanted = wanted.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))
-    rows = db.session.scalars(wanted.order_by(Memory.memory_id)).all()
+        statement = statement.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))
+    rows = db.session.scalars(statement.order_by(Memory.memory_id)).all()
     quotes: dict[int, list[str]] = {}
-    mine = select(Memory.memory_id).where(Memory.user_id == user_id)
+    subquery = select(Memory.memory_id).where(Memory.user_id == user_id)
     for memory_id, quote in db.session.execute(
-        select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(mine))
+        select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(subquery))
     ):
         quotes.setdefault(memory_id, []).append(quote)
     export = [
@@ -258,7 +260,7 @@ def _memories(user_id: int, form: str) -> bytes:
         stones = db.session.execute(
             select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
         )
-        return memories.as_bundle(export, [(digest, at) for digest, at in stones])
+        return memories.as_bundle(export, [(digest, moment) for digest, moment in stones])
     if form == "markdown":
         return memories.as_markdown(export, memory_wording_for(user_id)).encode()
     return (memories.as_text(export) if form == "text" else memories.as_json(export)).encode()

@@ -36,12 +36,12 @@ class ExportFile:
 
 def dump(row: Any) -> dict[str, Any]:
     """A row's columns by their names in the table, without those that are never exported."""
-    found = {}
+    fields = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]
         if isinstance(column, Column) and goes_out(column):
-            found[column.name] = getattr(row, attribute.key)
-    return found
+            fields[column.name] = getattr(row, attribute.key)
+    return fields
 
 
 def goes_out(column: Any) -> bool:
@@ -68,8 +68,8 @@ def own_rows(
     """A reader of rows with the user's id, or that meet a condition made from it."""
 
     def read(user_id: int) -> Rows:
-        wanted = condition(user_id) if condition else model.user_id == user_id
-        for row in walk(select(model).where(wanted), key):
+        clause = condition(user_id) if condition else model.user_id == user_id
+        for row in walk(select(model).where(clause), key):
             yield dump(row)
 
     return read

@@ -82,10 +82,10 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
         return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
     pairs = decisions.list_conflict_pairs(user_id, query, Memory.memory_id.in_(ids)).items
-    against = {row.memory_id for row, other in pairs if other is not None}
-    left = len(against)
+    memory_ids = {row.memory_id for row, other in pairs if other is not None}
+    left = len(memory_ids)
     for memory_id in ids:
-        if memory_id in against:  # keeping it would replace the other one
+        if memory_id in memory_ids:  # keeping it would replace the other one
             continue
         try:
             with db.session.begin_nested():
@@ -96,8 +96,8 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
 
 
 def _waiting(row: Import) -> Select[int]:
-    mine = Memory.user_id == row.user_id
-    return select(Memory.memory_id).where(mine, *waits(), Memory.memory_id.in_(import_memories(row)))
+    condition = Memory.user_id == row.user_id
+    return select(Memory.memory_id).where(condition, *waits(), Memory.memory_id.in_(import_memories(row)))
 
 
 def _groups(_sender: object, *, user_id: int) -> list[Group]:

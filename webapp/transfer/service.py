@@ -178,11 +178,11 @@ def undo(user_id: int, import_id: int) -> Import:
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
-    for statuses, most in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
-        found = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(most)
-        if len(db.session.scalars(found).all()) >= most:
+    for statuses, limit in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
+        statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
+        if len(db.session.scalars(statement).all()) >= limit:
             raise Conflict(
-                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=most)
+                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=limit)
             )
 
 

@@ -95,12 +95,12 @@ class Upload:
         with self.open(name) as file:
             return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
 
-    def text(self, name: str, most: int) -> str:
-        """A whole member as text, of at most `most` bytes. Raises Refused for a longer one."""
+    def text(self, name: str, limit: int) -> str:
+        """A whole member as text, of at most `limit` bytes. Raises Refused for a longer one."""
         with self.open(name) as file:
-            data = file.read(most + 1)
-        if len(data) > most:
-            raise ImportRefused(f"“{name}” is longer than {most // 1024**2} MB.")
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
     def items(self, name: str) -> Iterator[Any]:
@@ -150,8 +150,8 @@ class Upload:
             yield from self.items(name)
         elif self._is_lines(name):
             yield from self._lines(name)
-        elif is_record(whole := self.first_item(name)):
-            yield whole
+        elif is_record(record := self.first_item(name)):
+            yield record
         else:
             yield from (item for _, item in self.items_under(name, *WRAPPERS))
 

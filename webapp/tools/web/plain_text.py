@@ -41,8 +41,8 @@ def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
 
 def decode(data: bytes, charset: str) -> str:
     """The text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
-    if not charset and (found := _CHARSET.search(data[:4_096])):
-        charset = found[1].decode()
+    if not charset and (match := _CHARSET.search(data[:4_096])):
+        charset = match[1].decode()
     try:
         return data.decode(codecs.lookup(charset or "utf-8").name, "replace")
     except (LookupError, ValueError, TypeError):

@@ -48,9 +48,9 @@ class Commonplace:
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
-                at = instant(row.get("asserted_at") or row.get("created_at"))
+                moment = instant(row.get("asserted_at") or row.get("created_at"))
                 is_rule = row.get("memory_type") == "instruction"
-                yield ReadMemory(text, at, "instruction" if is_rule else "fact", until=day(row.get("until")))
+                yield ReadMemory(text, moment, "instruction" if is_rule else "fact", until=day(row.get("until")))
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
@@ -65,10 +65,10 @@ def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
 
 def _parsed(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        data = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:

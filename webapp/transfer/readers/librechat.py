@@ -82,11 +82,11 @@ def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in map(as_dict, as_list(row.get("content"))):
         image = part.get("image_url")
-        if found := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):
-            yield found
+        if file := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):
+            yield file
     for item in map(as_dict, as_list(row.get("files"))):
-        if found := text_file(item.get("text"), item.get("filename")):
-            yield found
+        if file := text_file(item.get("text"), item.get("filename")):
+            yield file
 
 
 def _parts(content: Any) -> Iterator[str]:

@@ -50,9 +50,9 @@ class PastedList:
     def read(self, upload: Upload) -> Iterator[Part]:
         """The memories, without headings, fences, and prose before a list."""
         lines = upload.text(upload.names[0], _LARGE).splitlines()
-        found = [*_table_rows(lines), *_entries(lines)]
-        first = next((number for number, entry in enumerate(found) if entry.is_item), 0)
-        for entry in found[first:]:
+        items = [*_table_rows(lines), *_entries(lines)]
+        first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
+        for entry in items[first:]:
             if not entry.has_items_below:
                 yield ReadMemory(" ".join(entry.words), entry.at)
 
@@ -100,7 +100,7 @@ def _table_rows(lines: list[str]) -> Iterator[_Line]:
         if not _is_cells(text) or _RULE.match(text) or number in heads:
             continue
         cells = [cell.strip() for cell in text.strip("|").split("|")]
-        at = next((moment for cell in cells if (moment := instant(cell))), None)
+        time = next((moment for cell in cells if (moment := instant(cell))), None)
         words = max((cell for cell in cells if instant(cell) is None), key=len, default="")
         if words:
-            yield _Line([words], at, is_item=True)
+            yield _Line([words], time, is_item=True)

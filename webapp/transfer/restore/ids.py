@@ -34,15 +34,15 @@ class RestoreBatch:
 
     def look_up(self, kind: str, old: Iterable[Any]) -> None:
         """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
-        known = self._known.setdefault(kind, {})
-        wanted = sorted({number for number in old if is_id(number)} - known.keys())
-        for at in range(0, len(wanted), MANY):
-            some = wanted[at : at + MANY]
+        ids = self._known.setdefault(kind, {})
+        missing = sorted({number for number in old if is_id(number)} - ids.keys())
+        for start in range(0, len(missing), MANY):
+            chunk = missing[start : start + MANY]
             rows = select(RestoredRow.old_id, RestoredRow.new_id).where(
-                RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(some)
+                RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(chunk)
             )
-            known.update(dict.fromkeys(some))
-            known.update(dict(db.session.execute(rows).all()))
+            ids.update(dict.fromkeys(chunk))
+            ids.update(dict(db.session.execute(rows).all()))
 
     def new(self, kind: str, old: Any) -> int | None:
         """The id here of a row of the export; None if it was not restored."""
@@ -65,11 +65,11 @@ class RestoreBatch:
 
     def snapshot(self) -> dict[str, dict[int, int | None]]:
         """Return what is known now, for `back_to` if a savepoint is rolled back."""
-        return {kind: dict(known) for kind, known in self._known.items()}
+        return {kind: dict(ids) for kind, ids in self._known.items()}
 
-    def back_to(self, known: dict[str, dict[int, int | None]]) -> None:
+    def back_to(self, ids: dict[str, dict[int, int | None]]) -> None:
         """Return to an earlier snapshot."""
-        self._known = known
+        self._known = ids
 
     @cached_property
     def _journeys(self) -> dict[str, int]:
@@ -86,14 +86,14 @@ class RestoreBatch:
 
     def journey(self, line: dict[str, Any]) -> int | None:
         """The journey of a line: a restored one, or else the one with that slug here."""
-        own = self.new("journey", line.get("journey_id"))
-        return own or self._journeys.get(line.get("journey") or "")
+        new_id = self.new("journey", line.get("journey_id"))
+        return new_id or self._journeys.get(line.get("journey") or "")
 
     def point(self, line: dict[str, Any]) -> int | None:
         """The point of a line, found in the same way."""
-        own = self.new("point", line.get("point_id"))
+        new_id = self.new("point", line.get("point_id"))
         journey_id = self._journeys.get(line.get("journey") or "")
-        return own or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)
+        return new_id or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)
 
 
 def is_id(value: Any) -> bool:

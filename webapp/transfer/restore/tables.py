@@ -52,33 +52,33 @@ class Table:
     former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
-    def look_up(self, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    def look_up(self, batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         """Read the ids here of everything that lines refer to."""
-        wanted: dict[str, list[Any]] = {}
+        ids: dict[str, list[Any]] = {}
         for line in lines:
             pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
             for kind, old in (*pairs, *(self.asks(line) if self.asks else ())):
-                wanted.setdefault(kind, []).append(old)
-        for kind, numbers in wanted.items():
-            restoring.look_up(kind, numbers)
+                ids.setdefault(kind, []).append(old)
+        for kind, numbers in ids.items():
+            batch.look_up(kind, numbers)
 
-    def values(self, restoring: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
+    def values(self, batch: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
         """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
         line = {self.former.get(name, name): value for name, value in line.items()}
-        found = attributes(self.model, line, {self.key, *self.refs, *self.later})
+        values = attributes(self.model, line, {self.key, *self.refs, *self.later})
         for column, kind in self.refs.items():
-            new = restoring.new(kind, line.get(column))
+            new = batch.new(kind, line.get(column))
             if new is None and not self.model.__table__.columns[column].nullable:
                 return None
-            found[column] = new
+            values[column] = new
         if self.owned:
-            found["user_id"] = restoring.user_id
-        if self.adapt is not None and not self.adapt(restoring, line, found):
+            values["user_id"] = batch.user_id
+        if self.adapt is not None and not self.adapt(batch, line, values):
             return None
-        return found
+        return values
 
 
-def _memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     if line.get("only_conversation_id") is not None and values["only_conversation_id"] is None:
         return False
     if line.get("space_id") is not None and values["space_id"] is None:
@@ -94,13 +94,13 @@ def _in_snapshot(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from (("memory", old) for old in fields.get("settled_with") or ())
 
 
-def _revision(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     fields = dict(values["snapshot"])
     for name, kind in SNAPSHOT.items():
         if fields.get(name) is not None:
-            fields[name] = restoring.new(kind, fields[name])
+            fields[name] = batch.new(kind, fields[name])
     if fields.get("settled_with"):
-        fields["settled_with"] = [new for old in fields["settled_with"] if (new := restoring.new("memory", old))]
+        fields["settled_with"] = [new for old in fields["settled_with"] if (new := batch.new("memory", old))]
     values["snapshot"] = fields
     values["statement_hash"] = statement_hash(str(fields.get("content") or ""))
     return True
@@ -111,11 +111,11 @@ def _change_set(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[st
     return True
 
 
-def _point_memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
-    journey_id, point_id = restoring.journey(line), restoring.point(line)
+def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    journey_id, point_id = batch.journey(line), batch.point(line)
     if journey_id is None or point_id is None:
         return False
-    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := restoring.new("memory", old))]
+    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := batch.new("memory", old))]
     values |= {"journey_id": journey_id, "point_id": point_id, "dismissed_memory_ids": dismissed or None}
     return True
 
@@ -124,16 +124,16 @@ def _point_evidence(_restoring: RestoreBatch, _line: dict[str, Any], values: dic
     return values["message_id"] is not None or values["memory_id"] is not None
 
 
-def _guide(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values["point_id"] = restoring.point(line)
+def _guide(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["point_id"] = batch.point(line)
     return True
 
 
-def _report(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _report(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     name = line.get("file")
-    if not isinstance(name, str) or name not in restoring.upload.names:
+    if not isinstance(name, str) or name not in batch.upload.names:
         return False
-    with restoring.upload.open(name) as file:
+    with batch.upload.open(name) as file:
         pdf = file.read(MOST_PDF + 1)
     if len(pdf) > MOST_PDF or not pdf.startswith(b"%PDF-"):
         raise ValueError(f"“{name}” is no PDF")
@@ -151,8 +151,8 @@ def _of_passage(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield kind, line["passage_id"]
 
 
-def _passage(restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    new = restoring.new(PASSAGES[values["kind"]], values["passage_id"])
+def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    new = batch.new(PASSAGES[values["kind"]], values["passage_id"])
     values["passage_id"] = new
     return new is not None
 

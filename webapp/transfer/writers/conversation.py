@@ -77,8 +77,8 @@ def as_json(talk: ExportedConversation) -> str:
         {"role": message.role, "content": message.content, "created_at": _iso(message.at), "model": message.model}
         for message in talk.messages
     ]
-    whole = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
-    return json.dumps(whole, ensure_ascii=False, indent=2)
+    document = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def as_html(talk: ExportedConversation) -> str:
@@ -98,5 +98,5 @@ def as_html(talk: ExportedConversation) -> str:
     return "".join([*parts, "</body></html>"])
 
 
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat().replace("+00:00", "Z") if at else None
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None

@@ -130,10 +130,10 @@ def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str,
                 op=TombstoneOp.REDACT,
                 target_kind="fact",
                 target_id=digest,
-                deleted_at=at,
+                deleted_at=moment,
                 actor="user",
             )
-            for digest, at in tombstones
+            for digest, moment in tombstones
         ],
     )
     out = io.BytesIO()
