@@ -99,16 +99,16 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
     code = 1
     try:
         os.setpgid(0, 0)  # so that whoever kills it also kills what it has started
-        most = resident_megabytes() + MOST_MORE_MB
+        limit = resident_megabytes() + MOST_MORE_MB
         order: Order | None = first
-        done = 0
+        job_count = 0
         while order is not None:
             is_one_of_several = run(order)
-            done += 1
-            stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
-            stays = stays or (has_unfinished_work() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
-            channel.sendall(_STAYS if stays else _LEAVES)
-            order = _next(channel) if stays else None
+            job_count += 1
+            goes_on = is_one_of_several and job_count < MOST_JOBS and _holds_at_most(limit)
+            goes_on = goes_on or (has_unfinished_work() and _holds_at_most(limit + MORE_WITH_UNFINISHED_MB))
+            channel.sendall(_STAYS if goes_on else _LEAVES)
+            order = _next(channel) if goes_on else None
         code = 0
     except BaseException:  # a job's own failure has been dealt with: here running it failed
         log.exception("a process for jobs ended")

@@ -28,9 +28,9 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 class _Duplicate(Exception):
     """The same key was used by a request that was answered first; the work of this one is rolled back."""
 
-    def __init__(self, by: IdempotencyKey) -> None:
+    def __init__(self, row: IdempotencyKey) -> None:
         super().__init__()
-        self.by = by
+        self.by = row
 
 
 @overload

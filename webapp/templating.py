@@ -74,10 +74,10 @@ class Environment(FlaskEnvironment):
     def _forms(self, message: str, plural: str) -> list[str]:
         if self.texts is None:
             return [message, plural]
-        found = self.texts._catalog
-        forms = [found.get((message, at)) for at in PLURAL_FORMS]
-        known = [form for form in forms if form]
-        return known or [message, plural]
+        messages = self.texts._catalog
+        forms = [messages.get((message, index)) for index in PLURAL_FORMS]
+        filled = [form for form in forms if form]
+        return filled or [message, plural]
 
     def _say(self, message: Any, **values: Any) -> str:
         """Translate a text that was not known when the template was compiled."""
@@ -113,19 +113,24 @@ class LocalizedEnvironment(Environment):
     def in_language(self) -> Environment:
         """The environment of the reader's language."""
         language = language_of(self.application)
-        found = self.spoken.get(language.code)
-        if found is None:
-            found = self.spoken[language.code] = self._overlay(language.code)
-        return found
+        environment = self.spoken.get(language.code)
+        if environment is None:
+            environment = self.spoken[language.code] = self._overlay(language.code)
+        return environment
 
     def _overlay(self, code: str) -> Environment:
-        made = cast(Environment, self.overlay())
-        made.__class__ = Environment
+        overlay = cast(Environment, self.overlay())
+        overlay.__class__ = Environment
         if code != SOURCE:
-            made.language, made.texts = code, catalog()
-            made.plural = made.texts.plural
-            made.globals = {**self.globals, "_": made._say, "gettext": made._say, "ngettext": made._say_number}
-        return made
+            overlay.language, overlay.texts = code, catalog()
+            overlay.plural = overlay.texts.plural
+            overlay.globals = {
+                **self.globals,
+                "_": overlay._say,
+                "gettext": overlay._say,
+                "ngettext": overlay._say_number,
+            }
+        return overlay
 
     def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:
         return self.in_language().get_template(name, parent, globals)
@@ -145,8 +150,8 @@ def _number(environment: Environment, value: float) -> str:
 @pass_environment
 def _about(environment: Environment, value: int) -> str:
     """A count to two or three digits, and exact on hover."""
-    shown, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
-    return shown if shown == exact else Markup('<span title="{}">{}</span>').format(exact, shown)
+    short, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
+    return short if short == exact else Markup('<span title="{}">{}</span>').format(exact, short)
 
 
 @pass_environment
@@ -216,7 +221,7 @@ def url_for(endpoint: str, **values: Any) -> str:
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
     """The URL with %d for each number, and the names of the numbers in order."""
-    stand_ins: dict[str, Any] = {name: STAND_IN + at for at, name in enumerate(names)}
+    stand_ins: dict[str, Any] = {name: STAND_IN + index for index, name in enumerate(names)}
     url = current_app.url_for(endpoint, **stand_ins)
     if not names:
         return url, ()

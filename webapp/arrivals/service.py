@@ -48,8 +48,8 @@ def dismiss(user_id: int, kind: str, newest: int) -> None:
 
 def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
     """Return what came for a user, without what was `dismissed`: by kind, the newest of then."""
-    found = (_replies(user_id), _waiting(user_id), _shared(user_id))
-    return [item for item in found if item is not None and item.newest > dismissed.get(item.kind, 0)]
+    counts = (_replies(user_id), _waiting(user_id), _shared(user_id))
+    return [item for item in counts if item is not None and item.newest > dismissed.get(item.kind, 0)]
 
 
 def _replies(user_id: int) -> Arrival | None:

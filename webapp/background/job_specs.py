@@ -221,8 +221,8 @@ def push(client: Redis, request: JobRequest) -> str | None:
 
 
 def _waiting(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
-    found = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
-    return found.decode() if found else None
+    state = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
+    return state.decode() if state else None
 
 
 def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -> None:
@@ -255,13 +255,13 @@ def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
 
     A retried job keeps the turns of its first try and takes on those that came since.
     """
-    mine = f"job:turns:run:{job_id}"
+    key = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
         pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)
-        pipe.sunionstore(mine, [mine, turns_key(request_key)])
+        pipe.sunionstore(key, [key, turns_key(request_key)])
         pipe.delete(turns_key(request_key))
-        pipe.expire(mine, _TURNS_SECONDS)
-        pipe.smembers(mine)
+        pipe.expire(key, _TURNS_SECONDS)
+        pipe.smembers(key)
         return sorted(int(turn) for turn in pipe.execute()[-1])
 
 
@@ -279,7 +279,7 @@ def note_failure(client: Redis, key: str, job_id: str) -> None:
 
 def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
     """Remove failed jobs from the list of failures, since their work has been done."""
-    failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
+    failed = [member.decode() for member in client.smembers(_failures_key(key)) if isinstance(member, bytes)]
     if not failed:
         return
     registry = FailedJobRegistry(queue=queue)

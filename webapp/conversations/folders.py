@@ -55,7 +55,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("folders", query, str, int, within=user_id)
+    keyset = Keyset("folders", query, str, int, scope=user_id)
     statement = _counted(user_id)
     if query.cursor:
         name, last_id = keyset.position()

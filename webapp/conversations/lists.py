@@ -74,8 +74,8 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
 def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
     """The order of `list_conversations`."""
     if pinned_first:
-        return Keyset("conversations, pinned ones first", query, int, datetime, int, within=user_id)
-    return Keyset("conversations", query, datetime, int, within=user_id)
+        return Keyset("conversations, pinned ones first", query, int, datetime, int, scope=user_id)
+    return Keyset("conversations", query, datetime, int, scope=user_id)
 
 
 def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:

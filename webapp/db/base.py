@@ -151,9 +151,9 @@ def now() -> datetime:
 writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
-def expect_writes(on: bool = True) -> None:
+def expect_writes(is_expected: bool = True) -> None:
     """Declare whether transactions begun in this context from now on will write."""
-    writing.set(on)
+    writing.set(is_expected)
 
 
 @contextmanager

@@ -48,5 +48,5 @@ def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), AT_ONCE):
-        some = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
-        yield db.session.scalars(use_primary_key(some, cast("type[Base]", key.class_))).all()
+        batch = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
+        yield db.session.scalars(use_primary_key(batch, cast("type[Base]", key.class_))).all()

@@ -106,8 +106,8 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _render(conversation: Conversation, **more: Any) -> str:
-    shown: dict[str, Any] = {
+def _render(conversation: Conversation, **extra: Any) -> str:
+    context: dict[str, Any] = {
         "conversation": conversation,
         "digest": _shown(conversation),
         "editing": False,
@@ -115,7 +115,7 @@ def _render(conversation: Conversation, **more: Any) -> str:
         "typed": None,
     }
     template = "digests/_digest.html" if wants_partial() else "digests/page.html"
-    return render_template(template, **{**shown, **more})
+    return render_template(template, **{**context, **extra})
 
 
 def _done(conversation_id: int, message: str) -> ViewResult:
@@ -138,7 +138,7 @@ def _form() -> ConversationMemoryData:
             typical_observation=" ".join(request.form.get("typical_observation", "").split()),
         )
     except ValidationError as error:
-        found = field_errors(error)
-        for item in found:
+        errors = field_errors(error)
+        for item in errors:
             item["loc"] = item["loc"][:1]
-        raise Invalid("", errors=found) from None
+        raise Invalid("", errors=errors) from None

@@ -98,8 +98,8 @@ class ModelDigest(BaseModel):
     def tidied(self) -> ConversationMemoryData:
         """The answer within the bounds of a digest."""
 
-        def items(found: list[str]) -> list[str]:
-            lines = [_line(item)[:MAX_ITEM].strip() for item in found]
+        def items(items: list[str]) -> list[str]:
+            lines = [_line(item)[:MAX_ITEM].strip() for item in items]
             return [line for line in lines if line][:MAX_ITEMS]
 
         return ConversationMemoryData(

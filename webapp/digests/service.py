@@ -106,7 +106,7 @@ def write(
     prompt_version: str | None = None,
 ) -> ConversationMemory:
     """Store a digest and its version; the caller has locked the conversation. An unchanged one adds no version."""
-    at = now()
+    moment = now()
     data = _without_secrets(data, refuse=source == "user")
     row = db.session.scalar(
         select(ConversationMemory)
@@ -115,11 +115,13 @@ def write(
     )
     values = data.model_dump()
     if row is None:
-        row = ConversationMemory(conversation_id=conversation.conversation_id, created_at=at, version=0, memory_data={})
+        row = ConversationMemory(
+            conversation_id=conversation.conversation_id, created_at=moment, version=0, memory_data={}
+        )
         db.session.add(row)
-    row.as_of = as_of or at
+    row.as_of = as_of or moment
     if row.version == 0 or row.memory_data != values:
-        row.memory_data, row.version, row.updated_at = values, row.version + 1, at
+        row.memory_data, row.version, row.updated_at = values, row.version + 1, moment
         db.session.flush()
         db.session.add(
             ConversationMemoryVersion(
@@ -129,7 +131,7 @@ def write(
                 source=source,
                 model=model[:200] if model else None,
                 prompt_version=prompt_version,
-                created_at=at,
+                created_at=moment,
             )
         )
     db.session.flush()
@@ -172,13 +174,13 @@ def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]
 
 def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
     """The first `limit` whose owners have memory switched on; all if the limit is negative."""
-    found: list[int] = []
+    ids: list[int] = []
     for conversation_id, settings in db.session.execute(statement):
-        if 0 <= limit <= len(found):
+        if 0 <= limit <= len(ids):
             break
         if UserSettings.of(settings).memory_enabled:
-            found.append(conversation_id)
-    return found
+            ids.append(conversation_id)
+    return ids
 
 
 def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:

@@ -56,8 +56,8 @@ def create_file() -> tuple[Any, int]:
 @idempotency.idempotent
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
-    made = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+    document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
+    return idempotency.commit(document.model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/files", responses={200: FileList})
@@ -129,8 +129,8 @@ def document_content(path: DocumentPath) -> Response:
 @login_required
 def document_page(path: DocumentPagePath) -> dict[str, Any]:
     """The text of one page of a document."""
-    found = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
-    out = DocumentPageOut(document_id=path.document_id, page=found.number, pages=found.document.pages, text=found.text)
+    page = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
+    out = DocumentPageOut(document_id=path.document_id, page=page.number, pages=page.document.pages, text=page.text)
     return out.model_dump(mode="json")
 
 

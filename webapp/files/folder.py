@@ -21,8 +21,8 @@ PARTS = "parts"
 
 def digest_of(key: str) -> str | None:
     """The content that a key belongs to, directly or through a picture; None for keys that are not ours."""
-    found = _KEY.fullmatch(key)
-    return found.group(2) if found else None
+    match = _KEY.fullmatch(key)
+    return match.group(2) if match else None
 
 
 class Folder:
@@ -34,8 +34,8 @@ class Folder:
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
         """Store a file's content; it appears under its name once complete; the path can be read to its end."""
-        with self._part(data) as part, self._another(part) as whole:
-            self._put(key, whole)
+        with self._part(data) as part, self._another(part) as target:
+            self._put(key, target)
             yield part
 
     def write(self, key: str, data: bytes) -> None:
@@ -86,13 +86,13 @@ class Folder:
 
     def drop_parts(self, before: float) -> int:
         """Delete the remains of interrupted writes."""
-        dropped = 0
+        count = 0
         for path in (self.root / PARTS).glob("*"):
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < before:
                     path.unlink()
-                    dropped += 1
-        return dropped
+                    count += 1
+        return count
 
     def check(self) -> None:
         """Write something small and delete it again. Raises OSError."""

@@ -51,18 +51,18 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
         return file_storage().read(picture_key(digest, wish.name))
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
-            (found,) = draw(path, media_type, [wish])
-    return _keep(digest, wish, found)
+            (picture,) = draw(path, media_type, [wish])
+    return _keep(digest, wish, picture)
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a new picture, at this path, as it will be shown and sent; returns the tokens it takes. Raises Invalid,
     Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
-    found = draw(path, media_type, wishes)
-    for wish, picture in zip(wishes, found, strict=True):
+    pictures = draw(path, media_type, wishes)
+    for wish, picture in zip(wishes, pictures, strict=True):
         _keep(digest, wish, picture)
-    return picture_tokens(found[0]["width"], found[0]["height"])
+    return picture_tokens(pictures[0]["width"], pictures[0]["height"])
 
 
 def page_tokens() -> int:
@@ -115,17 +115,17 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
     """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
-    asked = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
-    answer = run_bounded(DRAWING, str(path), media_type, asked)
+    request = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
+    answer = run_bounded(DRAWING, str(path), media_type, request)
     if "error" in answer:
         raise Invalid.field("file", str(answer["error"])[:255])
-    found: list[dict[str, Any]] = answer["pictures"]
-    return found
+    pictures: list[dict[str, Any]] = answer["pictures"]
+    return pictures
 
 
 def _keep(digest: str, wish: Wish, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
-    views = sorted(file_storage().entries(picture_key(digest)), key=lambda one: one[1])
+    views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
     if len(views) >= MOST_KEPT:
         file_storage().delete(views[0][0])
     file_storage().write(picture_key(digest, wish.name), data)

@@ -29,8 +29,8 @@ def init_files() -> None:
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
-    mine = _owned(user_id).where(File.file_id == file_id)
-    row = db.session.scalar(mine.with_for_update() if lock else mine)
+    statement = _owned(user_id).where(File.file_id == file_id)
+    row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
         raise NotFound("There is no such file.")
     return row
@@ -38,7 +38,7 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """The user's files, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("files", query, int, within=user_id)
+    keyset = Keyset("files", query, int, scope=user_id)
     statement = _owned(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
@@ -118,8 +118,8 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
     modes = {row.file_id: row.mode for row in db.session.execute(attached.order_by(MessageFile.message_id))}
     rows = [
         MessageFile(message_id=message_id, file_id=file_id, conversation_id=conversation_id, mode=modes[file_id])
-        for message_id, wanted in file_ids.items()
-        for file_id in wanted
+        for message_id, ids in file_ids.items()
+        for file_id in ids
         if file_id in modes
     ]
     db.session.add_all(rows)

@@ -71,9 +71,9 @@ def _chosen(
 ) -> ClientTools | None:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         allowed = choice.get("allowed_tools", choice)
-        wanted = allowed.get("tools") if isinstance(allowed, dict) else None
-        some = {_named(tool, names) for tool in wanted} if isinstance(wanted, list) else set()
-        definitions = [tool for tool in definitions if tool["function"]["name"] in some]
+        tools = allowed.get("tools") if isinstance(allowed, dict) else None
+        chosen_names = {_named(tool, names) for tool in tools} if isinstance(tools, list) else set()
+        definitions = [tool for tool in definitions if tool["function"]["name"] in chosen_names]
         choice = allowed.get("mode", "auto") if isinstance(allowed, dict) else "auto"
         if not definitions:
             raise UnsupportedRequest("tool_choice", "allowed_tools has to name some of the tools.")
@@ -193,9 +193,9 @@ def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tupl
             rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
     if len(rounds) > MOST_ROUNDS:
         raise UnsupportedRequest("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
-    for one in rounds:
-        missing = [call.id for call in one.calls if call.id not in one.results]
-        if missing or not one.calls:
+    for item in rounds:
+        missing = [call.id for call in item.calls if call.id not in item.results]
+        if missing or not item.calls:
             raise UnsupportedRequest(
                 "messages",
                 "Each call in 'tool_calls' has to be answered by a message of the role 'tool'. "

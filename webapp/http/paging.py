@@ -53,18 +53,18 @@ class Keyset:
     of the query's filters: elsewhere its place would mean nothing, and rows would be missing without anybody noticing.
     """
 
-    def __init__(self, name: str, query: PageQuery, *types: type, within: Any = None):
+    def __init__(self, name: str, query: PageQuery, *types: type, scope: Any = None):
         self._query = query
         self._types = types
         filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
-        which = json.dumps([name, within, filters], sort_keys=True, separators=(",", ":"))
-        self._mark = blake2b(which.encode(), digest_size=_MARK_BYTES).hexdigest()
+        identity = json.dumps([name, scope, filters], sort_keys=True, separators=(",", ":"))
+        self._mark = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
 
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
         items = rows[: self._query.limit]
-        more = len(rows) > len(items)
-        return Page(items, self.cursor(*key(items[-1])) if more and items else None)
+        has_more = len(rows) > len(items)
+        return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
         """The cursor of the row with this sort key."""

@@ -91,10 +91,10 @@ def _message(item: Mapping[str, Any]) -> str:
 
 def validation_problem(error: ValidationError) -> Response:
     """The 422 for a request that does not fit its model."""
-    found = field_errors(error)
-    first = found[0] if found else {"loc": [], "msg": "not valid"}
-    where = ".".join(first["loc"]) or "body"
-    return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
+    errors = field_errors(error)
+    first = errors[0] if errors else {"loc": [], "msg": "not valid"}
+    field = ".".join(first["loc"]) or "body"
+    return problem(422, "Not acceptable", f"{field}: {first['msg']}", errors=errors)
 
 
 def present(
@@ -120,8 +120,8 @@ def present(
 
 def _is_navigation() -> bool:
     """Return whether a browser opens the URL as a page: typed in, followed, or reloaded after a failed form."""
-    asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
-    return asked and not wants_json() and not wants_partial()
+    is_page_request = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
+    return is_page_request and not wants_json() and not wants_partial()
 
 
 def init_retry_after(app: Flask) -> None:
@@ -193,8 +193,8 @@ def init_errors(app: Flask) -> None:
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
         """Redis answers but accepts no writes: it is full, a replica, or unable to write to its disk."""
-        refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
-        if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
+        is_refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
+        if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)
         return _unexpected(error)
 
@@ -210,8 +210,8 @@ def init_errors(app: Flask) -> None:
 def page_meant(adapter: MapAdapter, path: str) -> str:
     """The nearest page at or above a URL that does not answer GET; the first page if there is none."""
     while path:
-        if found := _page(adapter, path):
-            return found
+        if endpoint := _page(adapter, path):
+            return endpoint
         path = path.rpartition("/")[0]
     return "/"
 

@@ -84,8 +84,8 @@ class BoundedValues(ImmutableMultiDict[str, str]):
         type: Any = None,  # noqa: A002
     ) -> Any:
         """The first value of this name, converted by `type`; the default where that fails."""
-        found = super().get(key, default, type)
-        return default if type is int and found is not None and abs(found) > MAX_ID else found
+        value = super().get(key, default, type)
+        return default if type is int and value is not None and abs(value) > MAX_ID else value
 
 
 class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has no types
@@ -168,13 +168,13 @@ class JsonBlueprint(APIBlueprint):
 
     @staticmethod
     def create_view_func(
-        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **more: Any
+        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **options: Any
     ) -> Any:
         """The view with its validation around it, as flask-openapi3 makes it."""
         for model in (query, form):
             if model is not None and "model_json_schema" not in vars(model):
                 model.model_json_schema = _described_once(model)
-        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **more)
+        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
 
 
 def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:

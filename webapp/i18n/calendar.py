@@ -12,31 +12,33 @@ from webapp.i18n.numbers import locale_of
 from webapp.i18n.request_language import gettext as _
 
 
-def describe_moment(at: datetime, today: date, code: str) -> str:
+def describe_moment(moment: datetime, today: date, code: str) -> str:
     """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
-    if not dates.is_dated(at):
+    if not dates.is_dated(moment):
         return _("no date")
     if code == SOURCE:
-        return dates.describe_moment(at, today)
-    days = (today - at.date()).days
-    clock = f"{at.hour:02}:{at.minute:02}"
+        return dates.describe_moment(moment, today)
+    days = (today - moment.date()).days
+    clock = f"{moment.hour:02}:{moment.minute:02}"
     if days == 0:
         return clock
     if days == 1:
         return _("yesterday %(time)s", time=clock)
     if 1 < days < 7:
-        return _("%(day)s %(time)s", day=_weekday(at.date(), code), time=clock)
-    return str(format_skeleton("MMMMd" if dates.is_near(at.date(), today) else "yMMMMd", at, locale=locale_of(code)))
+        return _("%(day)s %(time)s", day=_weekday(moment.date(), code), time=clock)
+    return str(
+        format_skeleton("MMMMd" if dates.is_near(moment.date(), today) else "yMMMMd", moment, locale=locale_of(code))
+    )
 
 
-def exactly(at: datetime, code: str) -> str:
+def exactly(moment: datetime, code: str) -> str:
     """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
-    if not dates.is_dated(at):
+    if not dates.is_dated(moment):
         return _("The export it came from has no date for it.")
     if code == SOURCE:
-        return dates.exactly(at)
-    day = str(format_date(at, "full", locale=locale_of(code)))
-    return _("%(day)s, %(time)s", day=day, time=f"{at.hour:02}:{at.minute:02}:{at.second:02}")
+        return dates.exactly(moment)
+    day = str(format_date(moment, "full", locale=locale_of(code)))
+    return _("%(day)s, %(time)s", day=day, time=f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}")
 
 
 def full_date(day: date, code: str) -> str:
@@ -51,10 +53,10 @@ def short_date(day: date, today: date, code: str) -> str:
     return str(format_skeleton("MMMd" if dates.is_near(day, today) else "yMMMd", day, locale=locale_of(code)))
 
 
-def moment(at: datetime, code: str) -> str:
+def moment(moment: datetime, code: str) -> str:
     """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
-    day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))
-    return f"{day} {at.hour:02}:{at.minute:02}"
+    day = f"{moment:%Y-%m-%d}" if code == SOURCE else str(format_date(moment, "medium", locale=locale_of(code)))
+    return f"{day} {moment.hour:02}:{moment.minute:02}"
 
 
 def list_heading(day: date, today: date, code: str) -> str:
@@ -82,18 +84,18 @@ def period_name(year: int, month: int, code: str) -> str:
 def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
     day, locale = date(year, month, 1), locale_of(code)
     # A month alone has no skeleton in any of our languages; its pattern needs none.
-    named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
-    return _as_heading(str(named))
+    name = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
+    return _as_heading(str(name))
 
 
 @cache
 def day_and_month_names(code: str) -> frozenset[str]:
     """The names of days and months in full, as within a sentence and by themselves."""
-    locale, found = locale_of(code), set[str]()
+    locale, result = locale_of(code), set[str]()
     for context in ("format", "stand-alone"):
         for names in (get_day_names("wide", context, locale), get_month_names("wide", context, locale)):
-            found.update(map(str, names.values()))
-    return frozenset(found)
+            result.update(map(str, names.values()))
+    return frozenset(result)
 
 
 def greeting(now: datetime, name: str, code: str) -> str:

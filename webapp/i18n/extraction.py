@@ -64,22 +64,22 @@ FOR_TERMINALS = (
 
 def all_texts() -> list[Texts]:
     """Every text of the interface once: the text, or its two forms."""
-    found: dict[Texts, None] = {}
+    unique: dict[Texts, None] = {}
     for path in sorted((ROOT / "templates").rglob("*.html")):
-        found.update(dict.fromkeys(texts_in_template(path.read_bytes())))
+        unique.update(dict.fromkeys(texts_in_template(path.read_bytes())))
     for path in sorted((ROOT / "webapp").rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
         if place.startswith(FOR_TERMINALS) or place.endswith("cli.py"):
             continue
         hears_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")
-        found.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
+        unique.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
         if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies
-            found.update(dict.fromkeys(texts_in_details(source)))
+            unique.update(dict.fromkeys(texts_in_details(source)))
     for path in sorted((ROOT / "static" / "js").glob("*.js")):
-        found.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
-    plural = {texts[0] for texts in found if len(texts) == 2}
-    return [texts for texts in found if len(texts) == 2 or texts[0] not in plural]
+        unique.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
+    plural = {texts[0] for texts in unique if len(texts) == 2}
+    return [texts for texts in unique if len(texts) == 2 or texts[0] not in plural]
 
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
@@ -87,9 +87,9 @@ def texts_in_template(source: bytes) -> Iterator[Texts]:
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
     for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
-        known = tuple(text for text in several if text)
-        if known:
-            yield known[:2] if name == "ngettext" else known[:1]
+        forms = tuple(text for text in several if text)
+        if forms:
+            yield forms[:2] if name == "ngettext" else forms[:1]
 
 
 def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:

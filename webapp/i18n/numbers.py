@@ -24,8 +24,8 @@ def number(value: float, language: str = SOURCE) -> str:
 
 def percent(value: float, language: str = SOURCE) -> str:
     """Return a share of 100 in whole percent, what is less than one as "<1%"."""
-    few, shown = 0 < value < 1, max(1, round(value)) if value else 0
-    words = f"{shown}%" if language == SOURCE else str(format_percent(shown / 100, locale=locale_of(language)))
+    few, number = 0 < value < 1, max(1, round(value)) if value else 0
+    words = f"{number}%" if language == SOURCE else str(format_percent(number / 100, locale=locale_of(language)))
     return f"<{words}" if few else words
 
 
@@ -52,8 +52,8 @@ def size(value: float, language: str = SOURCE) -> str:
     value /= 1024
     while value >= 1000 and step < len(UNITS) - 1:
         value, step = value / 1024, step + 1
-    shown = round(value, 1 if step and value < 10 else 0) if value > 1 or not value else 1
-    shown = int(shown) if shown == int(shown) else shown
+    number = round(value, 1 if step and value < 10 else 0) if value > 1 or not value else 1
+    number = int(number) if number == int(number) else number
     if language == SOURCE:
-        return f"{shown} {'kMGT'[step]}B"
-    return str(format_unit(shown, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))
+        return f"{number} {'kMGT'[step]}B"
+    return str(format_unit(number, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))

@@ -25,7 +25,7 @@ Chosen = Callable[[], str]
 """Returns the language set in the account of the person asking; empty if it is left to the browser."""
 
 
-def init_request_language(app: Flask, chosen: Chosen) -> None:
+def init_request_language(app: Flask, get_choice: Chosen) -> None:
     """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
 
     def select() -> str:
@@ -33,7 +33,7 @@ def init_request_language(app: Flask, chosen: Chosen) -> None:
             return str(g.get("language", SOURCE)) if has_app_context() else SOURCE
         code: str | None = g.get("language")
         if code is None:
-            code = chosen() or request.cookies.get(COOKIE, "")
+            code = get_choice() or request.cookies.get(COOKIE, "")
             if code not in LANGUAGES:
                 code = _preferred_language(request.accept_languages)
             g.language = code
@@ -46,8 +46,8 @@ def init_request_language(app: Flask, chosen: Chosen) -> None:
 def _preferred_language(accepted: LanguageAccept) -> str:
     """The first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
     for tag, quality in sorted(accepted, key=lambda item: -item[1]):
-        wanted = tag.lower().replace("_", "-")
-        code = _TAGS.get(wanted) or _TAGS.get(wanted.split("-")[0])
+        wanted_tag = tag.lower().replace("_", "-")
+        code = _TAGS.get(wanted_tag) or _TAGS.get(wanted_tag.split("-")[0])
         if code and quality > 0:
             return code
     return SOURCE
@@ -118,5 +118,5 @@ def about_field(message: str, field: str) -> str:
         source, values = f"%(field)s {message.message}", {**message.values, **values}
     else:
         source = f"%(field)s {message.replace('%', '%%')}"
-    found: str = catalog().ugettext(source)
-    return found % values if found != source else ""
+    text: str = catalog().ugettext(source)
+    return text % values if text != source else ""

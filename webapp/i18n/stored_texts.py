@@ -15,8 +15,8 @@ def values_in(form: str, text: str) -> dict[str, str] | None:
     """Return what stands for the values of a form in a text, `%(num)s` and `%(number)s` for digits; None if it has
     another.
     """
-    found = _pattern(form).fullmatch(text)
-    return found.groupdict() if found else None
+    match = _pattern(form).fullmatch(text)
+    return match.groupdict() if match else None
 
 
 def retold(text: str, forms: Iterable[str]) -> str:

@@ -61,7 +61,7 @@ class Folder(NodeTransformer):
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node | list[nodes.Node]:
         """Texts that are output directly become part of the page, as they are."""
-        found: list[nodes.Node] = []
+        outputs: list[nodes.Node] = []
         parts: list[nodes.Expr] = []
         for child in node.nodes:
             if isinstance(child, nodes.Call) and (forms := self._texts(child)):
@@ -70,25 +70,25 @@ class Folder(NodeTransformer):
                     parts += self._pieces(forms[0], values, node.lineno)
                     continue
                 if parts:
-                    found.append(self._new(nodes.Output, node.lineno, parts))
+                    outputs.append(self._new(nodes.Output, node.lineno, parts))
                     parts = []
                 bodies: list[list[nodes.Node]] = [
                     [self._new(nodes.Output, node.lineno, self._pieces(text, values, node.lineno))] for text in forms
                 ]
-                tests = [self._is(child.args[2], at, len(forms)) for at in range(len(forms) - 1)]
+                tests = [self._is(child.args[2], index, len(forms)) for index in range(len(forms) - 1)]
                 others = [
                     self._new(nodes.If, node.lineno, test, body, [], [])
                     for test, body in zip(tests[1:], bodies[1:-1], strict=True)
                 ]
-                found.append(self._new(nodes.If, node.lineno, tests[0], bodies[0], others, bodies[-1]))
+                outputs.append(self._new(nodes.If, node.lineno, tests[0], bodies[0], others, bodies[-1]))
             else:
                 parts.append(self.visit(child))
-        if not found:
+        if not outputs:
             node.nodes = parts
             return node
         if parts:
-            found.append(self._new(nodes.Output, node.lineno, parts))
-        return found
+            outputs.append(self._new(nodes.Output, node.lineno, parts))
+        return outputs
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:
         """Texts within expressions become constants, marked safe only if the source has markup in it."""
@@ -97,12 +97,12 @@ class Folder(NodeTransformer):
             return self.generic_visit(node)
         values = self._values(node)
         is_markup = any(_MARKUP & set(text) for text in self._sources(node))
-        found = [self._joined(text, values, node.lineno, is_markup) for text in forms]
-        chosen = found[-1]
-        for at in range(len(found) - 2, -1, -1):
-            test = self._is(node.args[2], at, len(forms))
-            chosen = self._new(nodes.CondExpr, node.lineno, test, found[at], chosen)
-        return chosen
+        expressions = [self._joined(text, values, node.lineno, is_markup) for text in forms]
+        expression = expressions[-1]
+        for index in range(len(expressions) - 2, -1, -1):
+            test = self._is(node.args[2], index, len(forms))
+            expression = self._new(nodes.CondExpr, node.lineno, test, expressions[index], expression)
+        return expression
 
     def _texts(self, node: nodes.Call) -> list[str]:
         """The translations a call asks for, by plural form; empty for any other call."""
@@ -127,13 +127,13 @@ class Folder(NodeTransformer):
     def _is(self, count: nodes.Expr, form: int, among: int) -> nodes.Expr:
         """An expression: whether a number takes that plural form."""
         lineno = count.lineno
-        asked: nodes.Expr = count
-        wanted = 1
+        plural_form: nodes.Expr = count
+        number = 1
         if among != 2 or self.environment.language != "en":
             plural = self._new(nodes.EnvironmentAttribute, lineno, "plural")
-            asked, wanted = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
-        operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, wanted))
-        asks: nodes.Expr = self._new(nodes.Compare, lineno, asked, [operand])
+            plural_form, number = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
+        operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, number))
+        asks: nodes.Expr = self._new(nodes.Compare, lineno, plural_form, [operand])
         return asks
 
     def _pieces(self, text: str, values: dict[str, nodes.Expr], lineno: int) -> list[nodes.Expr]:
@@ -147,8 +147,8 @@ class Folder(NodeTransformer):
         for piece, name in split_placeholders(text):
             part = self._new(nodes.Const, lineno, piece) if name is None else values[name]
             parts.append(self._new(nodes.MarkSafe, lineno, part) if name is None and is_markup else part)
-        joined: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
-        return joined
+        expression: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
+        return expression
 
     def _new(self, kind: Callable[..., Any], lineno: int, *fields: Any) -> Any:
         return kind(*fields, lineno=lineno, environment=self.environment)
@@ -156,35 +156,35 @@ class Folder(NodeTransformer):
 
 def split_placeholders(text: str) -> Iterator[tuple[str, str | None]]:
     """The pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
-    at, words, is_empty = 0, "", True
-    for found in _PLACE.finditer(text):
-        words += text[at : found.start()] + (found[2] or "")
-        at = found.end()
-        if found[1]:
+    index, words, is_empty = 0, "", True
+    for match in _PLACE.finditer(text):
+        words += text[index : match.start()] + (match[2] or "")
+        index = match.end()
+        if match[1]:
             if words:
                 yield words, None
-            yield "", found[1]
+            yield "", match[1]
             words, is_empty = "", False
-    if words + text[at:] or is_empty:
-        yield words + text[at:], None
+    if words + text[index:] or is_empty:
+        yield words + text[index:], None
 
 
 def join_outputs(body: list[nodes.Node]) -> list[nodes.Node]:
     """Merge neighbouring outputs, as in a template without anything to translate."""
-    joined: list[nodes.Node] = []
+    outputs: list[nodes.Node] = []
     for node in body:
-        if isinstance(node, nodes.Output) and joined and isinstance(joined[-1], nodes.Output):
-            joined[-1].nodes = [*joined[-1].nodes, *node.nodes]
+        if isinstance(node, nodes.Output) and outputs and isinstance(outputs[-1], nodes.Output):
+            outputs[-1].nodes = [*outputs[-1].nodes, *node.nodes]
         else:
-            joined.append(node)
-    return joined
+            outputs.append(node)
+    return outputs
 
 
 def fold(tree: nodes.Template, environment: Any, gettext: Any, forms: Any) -> nodes.Template:
     """The template in one language."""
-    folded: nodes.Template = Folder(environment, gettext, forms).visit(tree)
-    for node in [folded, *folded.find_all(nodes.Node)]:
+    template: nodes.Template = Folder(environment, gettext, forms).visit(tree)
+    for node in [template, *template.find_all(nodes.Node)]:
         for name, value in list(node.iter_fields()):
             if isinstance(value, list) and any(isinstance(each, nodes.Output) for each in value):
                 setattr(node, name, join_outputs(value))
-    return folded
+    return template

@@ -37,8 +37,8 @@ class LockedPoint:
         self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
         self.point: ConversationPoint = find_point(self.conversation, slug)
         self.row: PointMemory = hold_memory(user_id, self.point)
-        everything = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
-        self.all: list[Quote] = everything[self.row.point_memory_id]
+        quotes = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
+        self.all: list[Quote] = quotes[self.row.point_memory_id]
 
     @property
     def evidence(self) -> list[Quote]:
@@ -69,10 +69,10 @@ class LockedPoint:
 
     def piece(self, evidence_id: int) -> Quote:
         """A piece of evidence that counts. Raises NotFound."""
-        found = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
-        if found is None:
+        quote = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
+        if quote is None:
             raise NotFound("There is no such answer to this point.")
-        return found
+        return quote
 
     def done(self) -> PointView:
         """The point after the change; outdated summaries are made again."""
@@ -89,43 +89,43 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
     Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
+    locked_point = LockedPoint(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
     if memory.memory_type == MemoryType.INSTRUCTION.value:
         raise Conflict("An instruction says how to answer. It is not an answer to a topic.")
-    row, point = held.row, held.point
-    if all(item.memory_id != memory_id for item in held.evidence):
-        held.remember()
-        state = held.state
+    row, point = locked_point.row, locked_point.point
+    if all(item.memory_id != memory_id for item in locked_point.evidence):
+        locked_point.remember()
+        state = locked_point.state
         db.session.add(_from_memory(row, memory))
         sure = memory.confidence if memory.confidence is not None else 1.0
         share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
-        judged = Assessment(False, max(share, state.confidence), now())
-        merged = merge(state, judged, point.confidence_threshold, rests_on=len(held.evidence) + 1)
+        assessment = Assessment(False, max(share, state.confidence), now())
+        merged = merge(state, assessment, point.confidence_threshold, rests_on=len(locked_point.evidence) + 1)
         write_state(row, merged)
     row.confirmed_at = now()
-    return held.done()
+    return locked_point.done()
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     """The memory as evidence: with the words it rests on and their date, if there are any."""
-    judged = db.session.scalar(
+    assessment = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
         .order_by(MemoryEvidence.said_at.desc())
         .limit(1)
     )
-    taken = judged is not None and db.session.scalar(
+    is_used = assessment is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
             PointEvidence.point_memory_id == row.point_memory_id,
-            PointEvidence.message_id == judged.message_id,
-            PointEvidence.start == judged.start,
-            PointEvidence.end == judged.end,
+            PointEvidence.message_id == assessment.message_id,
+            PointEvidence.start == assessment.start,
+            PointEvidence.end == assessment.end,
         )
     )
-    found = PointEvidence(
+    evidence = PointEvidence(
         point_memory_id=row.point_memory_id,
         memory_id=memory.memory_id,
         quote=memory.content,
@@ -133,50 +133,54 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
         extracted_points=[memory.content],
         structured_data={},
     )
-    if judged is not None and not taken:
-        found.message_id, found.quote, found.said_at = judged.message_id, judged.quote, judged.said_at
-        found.start, found.end = judged.start, judged.end
-    return found
+    if assessment is not None and not is_used:
+        evidence.message_id, evidence.quote, evidence.said_at = (
+            assessment.message_id,
+            assessment.quote,
+            assessment.said_at,
+        )
+        evidence.start, evidence.end = assessment.start, assessment.end
+    return evidence
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
     """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
+    locked_point = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
-    held.row.dismissed_memory_ids = sorted({*(held.row.dismissed_memory_ids or ()), memory_id})
-    return held.done()
+    locked_point.row.dismissed_memory_ids = sorted({*(locked_point.row.dismissed_memory_ids or ()), memory_id})
+    return locked_point.done()
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.row.confirmed_at = now()
-    return held.done()
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    locked_point.row.confirmed_at = now()
+    return locked_point.done()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    wrong = held.piece(evidence_id)
-    held.remember()
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    wrong = locked_point.piece(evidence_id)
+    locked_point.remember()
     _take_out(wrong, "not right")
-    left = len(held.evidence) - 1
-    write_state(held.row, as_it_stands(held.state, left))
-    return held.done()
+    left = len(locked_point.evidence) - 1
+    write_state(locked_point.row, as_it_stands(locked_point.state, left))
+    return locked_point.done()
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
     """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    wrong = held.piece(evidence_id) if evidence_id is not None else None
-    held.remember()
-    state, point = held.state, held.point
-    left = len(held.evidence) - (wrong is not None)
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    wrong = locked_point.piece(evidence_id) if evidence_id is not None else None
+    locked_point.remember()
+    state, point = locked_point.state, locked_point.point
+    left = len(locked_point.evidence) - (wrong is not None)
     if wrong is not None:
         _take_out(wrong, "replaced")
     db.session.add(
         PointEvidence(
-            point_memory_id=held.row.point_memory_id,
+            point_memory_id=locked_point.row.point_memory_id,
             quote=text,
             said_at=now(),
             extracted_points=[text],
@@ -184,41 +188,41 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
             criteria=list(wrong.criteria) or None if wrong is not None else None,
         )
     )
-    judged = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
-    write_state(held.row, merge(state, judged, point.confidence_threshold, rests_on=left + 1))
-    if held.row.is_addressed:
-        held.row.settled_for = aims_of(point)
-    return held.done()
+    assessment = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
+    write_state(locked_point.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
+    if locked_point.row.is_addressed:
+        locked_point.row.settled_for = aims_of(point)
+    return locked_point.done()
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    right = held.piece(evidence_id)
-    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    right = locked_point.piece(evidence_id)
+    view = journey_view(user_id, locked_point.point.journey_id, locked_point.conversation, prefill=False).view(slug)
     pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
-    held.remember()
-    left = len(held.evidence)
+    locked_point.remember()
+    left = len(locked_point.evidence)
     for pair in pairs:
         other = pair.other if pair.one == evidence_id else pair.one
-        lost = str(held.piece(other).structured_data.get(pair.name, ""))
-        statements = [text for text in held.piece(other).extracted_points if lost and lost in text]
+        value = str(locked_point.piece(other).structured_data.get(pair.name, ""))
+        statements = [text for text in locked_point.piece(other).extracted_points if value and value in text]
         left -= retire(other, Replaced(statements, [pair.name]))
-    state = held.state
-    write_state(held.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
+    state = locked_point.state
+    write_state(locked_point.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
     if right.message_id is None:
-        held.row.confirmed_at = now()
-    return held.done()
+        locked_point.row.confirmed_at = now()
+    return locked_point.done()
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user says that answers which seem to disagree are both right. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
-    held.remember()
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    view = journey_view(user_id, locked_point.point.journey_id, locked_point.conversation, prefill=False).view(slug)
+    locked_point.remember()
     pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
-    held.row.settled_conflicts = [*(held.row.settled_conflicts or ()), *pairs]
-    return held.done()
+    locked_point.row.settled_conflicts = [*(locked_point.row.settled_conflicts or ()), *pairs]
+    return locked_point.done()
 
 
 def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
@@ -226,10 +230,10 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
     Raises NotFound.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.remember()
-    set_point_aside(held.conversation, held.point, wish)
-    return held.done()
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    locked_point.remember()
+    set_point_aside(locked_point.conversation, locked_point.point, wish)
+    return locked_point.done()
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
@@ -237,45 +241,51 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
 
     Raises NotFound.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.remember()
-    if held.row.set_aside is not None:
-        set_point_aside(held.conversation, held.point, None)
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    locked_point.remember()
+    if locked_point.row.set_aside is not None:
+        set_point_aside(locked_point.conversation, locked_point.point, None)
     else:
-        open_again(held)
-    return held.done()
+        open_again(locked_point)
+    return locked_point.done()
 
 
-def open_again(held: LockedPoint) -> None:
+def open_again(locked_point: LockedPoint) -> None:
     """Move what is known about a point to its history."""
-    for item in held.evidence:
+    for item in locked_point.evidence:
         _take_out(item, "asked again")
-    write_state(held.row, PointState())
-    held.row.confirmed_at = None
+    write_state(locked_point.row, PointState())
+    locked_point.row.confirmed_at = None
 
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Undo the user's last change to a point. Raises NotFound, Conflict if there is none or it was discussed since."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    before = held.row.before_change
+    locked_point = LockedPoint(user_id, conversation_id, slug)
+    before = locked_point.row.before_change
     if before is None:
         raise Conflict("There is nothing to undo, or this has been talked about since.")
     rows = db.session.scalars(
-        select(PointEvidence).where(PointEvidence.point_memory_id == held.row.point_memory_id)
+        select(PointEvidence).where(PointEvidence.point_memory_id == locked_point.row.point_memory_id)
     ).all()
     counted = before["evidence"]
-    earlier = {item.evidence_id for item in held.all if item.retired_at is not None}
+    earlier = {item.evidence_id for item in locked_point.all if item.retired_at is not None}
     for row in rows:
         if str(row.evidence_id) in counted:
             row.retired_at = row.retired_why = None
             row.retired = (row.retired or [])[: counted[str(row.evidence_id)]] or None
         elif row.evidence_id not in earlier:
             db.session.delete(row)
-    write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
-    held.row.settled_conflicts, held.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    held.row.set_aside, held.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
-    held.row.before_change = None
-    return held.done()
+    write_state(locked_point.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
+    locked_point.row.settled_conflicts, locked_point.row.settled_for = (
+        before["settled_conflicts"],
+        before["settled_for"],
+    )
+    locked_point.row.set_aside, locked_point.row.confirmed_at = (
+        before["set_aside"],
+        _timed("confirmed_at", before["confirmed_at"]),
+    )
+    locked_point.row.before_change = None
+    return locked_point.done()
 
 
 def forget_state(row: PointMemory) -> None:

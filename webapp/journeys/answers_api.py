@@ -63,27 +63,27 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 def reset(path: ConversationPointPath) -> ViewResult:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    found = PointReset(conversations_read_again=count).model_dump(mode="json")
-    idempotency.commit(found, 202)
-    return found, 202
+    result = PointReset(conversations_read_again=count).model_dump(mode="json")
+    idempotency.commit(result, 202)
+    return result, 202
 
 
 def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
-    where = (current_user_id(), path.conversation_id, path.point)
+    key = (current_user_id(), path.conversation_id, path.point)
     if body.text is not None:
-        return answers.correct(*where, body.text, body.evidence_id)
+        return answers.correct(*key, body.text, body.evidence_id)
     if body.memory_id is not None:
         take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
-        return take(*where, body.memory_id)
+        return take(*key, body.memory_id)
     if body.answer == "both":
-        return answers.both_hold(*where)
+        return answers.both_hold(*key)
     if body.evidence_id is not None:
-        return (answers.choose if body.answer == "yes" else answers.not_right)(*where, body.evidence_id)
-    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*where)
+        return (answers.choose if body.answer == "yes" else answers.not_right)(*key, body.evidence_id)
+    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
 def _answered(path: ConversationPointPath, view: PointView) -> ViewResult:
-    _, whole = service.conversation_view(current_user_id(), path.conversation_id)
-    found = PointOut.from_view(view, whole.next_slug if whole else None).model_dump(mode="json")
+    _, journey = service.conversation_view(current_user_id(), path.conversation_id)
+    result = PointOut.from_view(view, journey.next_slug if journey else None).model_dump(mode="json")
     db.session.commit()
-    return found
+    return result

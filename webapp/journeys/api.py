@@ -84,12 +84,12 @@ def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
     or the same as Markdown or JSON."""
     if query.format != "pdf":
         return text_response(current_user_id(), path.conversation_id, query.format)
-    found = wait_for_report(current_user_id(), path.conversation_id)
-    if found is None:
+    report = wait_for_report(current_user_id(), path.conversation_id)
+    if report is None:
         response = jsonify(SummaryPending().model_dump())
         response.headers["Retry-After"] = "3"
         return response, 202
-    return pdf_response(*found)
+    return pdf_response(*report)
 
 
 def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:

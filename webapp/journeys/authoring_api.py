@@ -103,10 +103,10 @@ def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
 def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
     """Create a draft from a journey's file."""
     try:
-        found = read_definition(body.text)
+        definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
-    return _made(authoring.create_draft(current_user_id(), found, is_private=query.private))
+    return _made(authoring.create_draft(current_user_id(), definition, is_private=query.private))
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})

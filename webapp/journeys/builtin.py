@@ -57,14 +57,14 @@ def definition_in(definition: dict[str, Any], code: str) -> dict[str, Any]:
 
 
 def _read_in(part: dict[str, Any], names: tuple[str, ...], code: str) -> dict[str, Any]:
-    changed = {name: part[name] for name in names if part.get(name)}
+    changes = {name: part[name] for name in names if part.get(name)}
     return {
         **part,
         **{
             name: translate_text(value, code)
             if isinstance(value, str)
             else [translate_text(item, code) for item in value]
-            for name, value in changed.items()
+            for name, value in changes.items()
         },
     }
 

@@ -110,11 +110,11 @@ def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
 
 def problems(error: ValidationError) -> list[str]:
     """A line for each problem, with the field's path."""
-    found = []
+    problems_of = []
     for item in error.errors():
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
-        found.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
-    return found
+        problems_of.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
+    return problems_of
 
 
 def fixture_of(journey: Any, points: Any) -> JourneyFixture:

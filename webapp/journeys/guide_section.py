@@ -97,14 +97,14 @@ def _current(point: CurrentPoint) -> list[str]:
         parts.append(_line(point.instruction))
     parts.append(_listed("Goals:", point.goals))
     parts.append(_listed("Complete when:", [*point.criteria_met, *point.criteria_missing]))
-    known = _listed(f"Known so far ({round(point.confidence * 100)} % sure):", point.known)
-    parts.append(known or "Known so far: nothing.")
+    facts = _listed(f"Known so far ({round(point.confidence * 100)} % sure):", point.known)
+    parts.append(facts or "Known so far: nothing.")
     parts.append(_listed("In their words:", [f'"{_line(quote)}"' for quote in point.quotes]))
     missing = [*point.criteria_missing, *(f"new: {text}" for text in point.new_goals)]
     parts.append(_listed("Still missing:", missing))
     parts.append(_listed("Known from elsewhere; ask in passing whether it still holds:", point.to_check))
     parts.append(_listed("Said a while ago; ask whether it is still so:", point.faded))
-    pairs = [f'"{_line(one)}" or "{_line(other)}"' for one, other in point.disagreeing]
+    pairs = [f'"{_line(value)}" or "{_line(other)}"' for value, other in point.disagreeing]
     parts.append(_listed("Two answers disagree; ask which one holds:", pairs))
     parts.append(_listed("What other points and memory say that may bear on it:", point.elsewhere))
     return [part for part in parts if part]

@@ -35,13 +35,13 @@ def hold_guide(conversation_id: int) -> JourneyGuide:
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
     """The row of a point for the user, created if necessary, and locked until the transaction ends."""
-    held = (
+    statement = (
         select(PointMemory)
         .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)
         .with_for_update()
         .execution_options(populate_existing=True)
     )
-    row = db.session.scalar(held)
+    row = db.session.scalar(statement)
     if row is not None:
         return row
     try:
@@ -59,7 +59,7 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
             db.session.add(row)
         return row
     except IntegrityError:
-        return db.session.scalars(held).one()  # another conversation's turn created it first
+        return db.session.scalars(statement).one()  # another conversation's turn created it first
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:

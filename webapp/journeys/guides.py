@@ -28,9 +28,9 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
 
     If nothing is open, one whose answers should be checked; None if there is nothing to ask.
     """
-    opened = next((item for item in view.points if item.point.point_id == guide.point_id), None)
-    if opened is not None and opened.set_aside is None and (not opened.is_settled or opened.conflicts):
-        return opened
+    current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
+    if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
+        return current
     if view.next_slug is not None:
         return view.view(view.next_slug)
     return next((item for item in view.points if item.conflicts or (item.is_settled and item.to_check)), None)
@@ -62,21 +62,21 @@ def guidance_for(conversation: Conversation) -> Guidance:
 
 def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
     point = item.point
-    known = item.extracted_points
-    met = item.criteria_met
+    facts = item.extracted_points
+    criteria = item.criteria_met
     answers = {quote.evidence_id: quote for quote in item.evidence}
     return CurrentPoint(
         point.title,
         point.description,
         point.system_message_template,
         item.new_goals or point.elicitation_goals,
-        met,
-        [text for text in point.completion_criteria if text not in met],
+        criteria,
+        [text for text in point.completion_criteria if text not in criteria],
         item.new_goals,
         item.confidence,
-        () if item.is_from_elsewhere else known,
+        () if item.is_from_elsewhere else facts,
         [f"{quote.question} — {quote.quote}" if quote.question else quote.quote for quote in answers.values()],
-        known if item.is_from_elsewhere else (),
+        facts if item.is_from_elsewhere else (),
         item.faded,
         [(pair.one_says, pair.other_says) for pair in item.conflicts],
         _related_knowledge(item, view),

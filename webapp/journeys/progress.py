@@ -61,14 +61,14 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     evidence = load_evidence([row.point_memory_id for row in stored], with_retired=True)
     conversations = _last_conversations(user_id)
     owner = get_or_raise(User, user_id)
-    found = []
+    progress = []
     for journey in journeys:
         conversation = conversations.get(journey.journey_id)
         is_known = conversation is None or memory_is_on(conversation, owner)
         memories = {row.point_id: row for row in stored if is_known}
         views = point_views(points[journey.journey_id], memories, evidence)
-        found.append(JourneyProgress(JourneyView(journey, views), conversation))
-    return found
+        progress.append(JourneyProgress(JourneyView(journey, views), conversation))
+    return progress
 
 
 def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:

@@ -165,13 +165,13 @@ def _short(answers: Sequence[Answer]) -> str:
 def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
     if not (answer.statements or answer.quotes or answer.values):
         return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
-    listed = [
+    lines = [
         *(f"- {_line(text)}" for text in answer.statements),
         *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
         *(f"- {wording.disagreement(_line(text))}" for text in answer.unclear),
     ]
     quotes = [f"> {_line(quote.text)}\n> — {wording.source(quote)}" for quote in answer.quotes]
-    return ["\n".join(listed), *quotes]
+    return ["\n".join(lines), *quotes]
 
 
 def _line(text: str) -> str:

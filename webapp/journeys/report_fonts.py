@@ -69,29 +69,29 @@ def printable(text: str) -> str:
     Emoji are described by name, a joined sequence only once; double spaces left by what was removed become one.
     """
     composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
-    known = _everything()
-    chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
-    shown = "".join(chars)
-    while len(chars) != len(composed) and "  " in shown:
-        shown = shown.replace("  ", " ")
-    return shown
+    characters = _everything()
+    chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in characters)]
+    text_shown = "".join(chars)
+    while len(chars) != len(composed) and "  " in text_shown:
+        text_shown = text_shown.replace("  ", " ")
+    return text_shown
 
 
 def _described(text: str) -> str:
     """Emoji that no font has as words in brackets: [party popper]."""
-    known = _everything()
-    found: list[str] = []
-    joined = False
+    characters = _everything()
+    names: list[str] = []
+    is_joined = False
     for char in text:
-        is_picture = unicodedata.category(char) in ("So", "Sk") and ord(char) > 0x2000 and ord(char) not in known
+        is_picture = unicodedata.category(char) in ("So", "Sk") and ord(char) > 0x2000 and ord(char) not in characters
         is_modifier = 0x1F3FB <= ord(char) <= 0x1F3FF
-        if is_picture and not is_modifier and not joined:
+        if is_picture and not is_modifier and not is_joined:
             name = unicodedata.name(char, "picture").removeprefix("REGIONAL INDICATOR SYMBOL ").lower()
-            found.append(f"[{name}]")
+            names.append(f"[{name}]")
         elif not is_picture:
-            found.append(char)
-        joined = char == "\u200d"
-    return "".join(found)
+            names.append(char)
+        is_joined = char == "\u200d"
+    return "".join(names)
 
 
 @cache

@@ -31,10 +31,10 @@ def make_report(conversation_id: int) -> bool:
     """
     redis().set(report_lock_key(conversation_id), b"1", ex=MAKING_SECONDS)
     try:
-        made = _make(conversation_id)
+        report = _make(conversation_id)
         with write_transaction():
             _settle(conversation_id)
-        return made
+        return report
     finally:
         redis().delete(report_lock_key(conversation_id))
 

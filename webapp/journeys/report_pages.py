@@ -66,9 +66,9 @@ class Pages(FPDF):
 
     def height_of(self, text: str, width: float, height: float) -> float:
         """The height of a text in the current font, in millimetres."""
-        found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
-        assert isinstance(found, float | int)
-        return float(found)
+        lines_height = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
+        assert isinstance(lines_height, float | int)
+        return float(lines_height)
 
     def needs(self, height: float) -> None:
         """Start a new page unless this many millimetres are left: a heading must not end a page."""
@@ -110,8 +110,8 @@ class Pages(FPDF):
 
 def is_rtl_text(text: str) -> bool:
     """Return whether a text begins in a script that is written from right to left."""
-    found = (unicodedata.bidirectional(char) for char in text)
-    return next((name for name in found if name in ("L", "R", "AL")), "L") != "L"
+    directions = (unicodedata.bidirectional(char) for char in text)
+    return next((name for name in directions if name in ("L", "R", "AL")), "L") != "L"
 
 
 def _wrap(text: str) -> WrapMode:

@@ -148,8 +148,8 @@ def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Re
 
 def drop_reports_of(user_id: int) -> int:
     """Delete a user's stored summaries, because something they might quote is being forgotten; they are made again."""
-    mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
-    return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine)))
+    statement = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
+    return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(statement)))
 
 
 def purge_reports() -> int:
@@ -161,10 +161,10 @@ def purge_reports() -> int:
         .scalar_subquery()
     )
     losing = select(ConversationReport.report_id).where(ConversationReport.evidence_count > left)
-    lost = db.session.scalars(losing).all()
-    if lost:
-        db.session.execute(delete(ConversationReport).where(ConversationReport.report_id.in_(lost)))
-    return len(lost)
+    ids = db.session.scalars(losing).all()
+    if ids:
+        db.session.execute(delete(ConversationReport).where(ConversationReport.report_id.in_(ids)))
+    return len(ids)
 
 
 def _guided(user_id: int, conversation_id: int) -> Conversation:
@@ -255,11 +255,11 @@ def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_S
     No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError if no work can be queued.
     """
     end = time.monotonic() + patience
-    found = stored_report(user_id, conversation_id)
-    if found is None:
+    report = stored_report(user_id, conversation_id)
+    if report is None:
         enqueue("journey_report", conversation_id=conversation_id)
-    while found is None and time.monotonic() < end:
+    while report is None and time.monotonic() < end:
         db.session.remove()
         time.sleep(_PAUSE)
-        found = stored_report(user_id, conversation_id)
-    return found
+        report = stored_report(user_id, conversation_id)
+    return report

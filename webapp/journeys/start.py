@@ -22,10 +22,10 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 
     With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """
-    found = find_journey(slug, user_id)
-    if found is None:
+    journey = find_journey(slug, user_id)
+    if journey is None:
         raise NotFound("There is no such journey.")
-    journey_id, _title = found
+    journey_id, _title = journey
     last = last_conversation(user_id, journey_id)
     if last is None:
         # A second click waits here, and finds what the first one created.
@@ -51,8 +51,8 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 def _ask_all_again(user_id: int, conversation: Conversation) -> None:
     """Move what is known about every point to its history, from where the user can bring it back point by point."""
     for point in points_of(conversation.journey_id or 0):
-        held = LockedPoint(user_id, conversation.conversation_id, point.slug)
-        held.remember()
+        locked_point = LockedPoint(user_id, conversation.conversation_id, point.slug)
+        locked_point.remember()
         set_point_aside(conversation, point, None)
-        open_again(held)
+        open_again(locked_point)
     db.session.flush()

@@ -28,8 +28,8 @@ class KnownFact:
 
 def category_of(raw: str | None) -> str:
     """The documented category of something, or `other`."""
-    found = canonical_category(raw)
-    return found if found in CATEGORIES else "other"
+    category = canonical_category(raw)
+    return category if category in CATEGORIES else "other"
 
 
 def heading(name: str) -> str:
@@ -40,8 +40,8 @@ def heading(name: str) -> str:
 def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     """A fact's line in a prompt: its category, the fact, and after it who may see it and which other member said it."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
-    by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
-    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{by}"
+    attribution = f", said by {' '.join(fact.by.split())}" if fact.by else ""
+    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
 
 
 def order(facts: Sequence[KnownFact]) -> list[KnownFact]:

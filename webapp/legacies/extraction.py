@@ -81,9 +81,9 @@ def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Re
 
 def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
     """One call and its effects; with fewer messages if the answer was cut off before any usable fact."""
-    most = CALL_MESSAGES
+    limit = CALL_MESSAGES
     while True:
-        batch = _next_batch(conversation_id, after, most)
+        batch = _next_batch(conversation_id, after, limit)
         db.session.remove()
         if batch is None:
             return Result()
@@ -93,15 +93,15 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
         if not batch.has_statements:
             return Result(read=True, more=batch.more, through=batch.ids[-1])
         try:
-            items, through = _ask(batch)
+            items, last_id = _ask(batch)
         except CutOffAnswer:
             if len(batch.messages) == 1:
                 return Result(read=True, more=batch.more, through=batch.ids[-1], calls=1, unreadable=1)
-            most = len(batch.messages) // 2
+            limit = len(batch.messages) // 2
             continue
-        more = batch.more or through != batch.ids[-1]
+        has_more = batch.more or last_id != batch.ids[-1]
         with suppress(OutOfDate):
-            return replace(_keep(conversation_id, batch, items), more=more, through=through, calls=1)
+            return replace(_keep(conversation_id, batch, items), more=has_more, through=last_id, calls=1)
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
@@ -125,21 +125,21 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_facts(items)
-    proposed = [ProposedFact(**fact.model_dump()) for fact in facts]
-    vectors = vectors_of(proposed)
+    statements = [ProposedFact(**fact.model_dump()) for fact in facts]
+    vectors = vectors_of(statements)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.space_id != batch.space_id or not extracts_facts(conversation):
             return Result()
-        held = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
-        if len(db.session.scalars(held).all()) != len(batch.ids):
+        statement = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
+        if len(db.session.scalars(statement).all()) != len(batch.ids):
             raise OutOfDate
         outcome = keep_facts(
             batch.user_id,
             batch.space_id,
             conversation_id,
             batch.name,
-            proposed,
+            statements,
             [item.id for item in batch.messages],
             vectors,
             batch.known,
@@ -149,7 +149,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
     return Result(outcome.change_set_id, counts, dict(outcome.reasons), read=True)
 
 
-def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
+def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
     """Return what to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished
     reply.
     """
@@ -175,15 +175,15 @@ def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
         for row in rows
         if row.content.strip()
     ]
-    batch = first_batch(transcript, most)
-    whole = len(batch) == len(transcript)
-    through = rows[-1].message_id if whole else batch[-1].id
+    batch = first_batch(transcript, limit)
+    is_complete = len(batch) == len(transcript)
+    last_id = rows[-1].message_id if is_complete else batch[-1].id
     return Batch(
         conversation.user_id,
         legacy.space_id,
         legacy.name,
         tuple(batch),
-        tuple(row.message_id for row in rows if row.message_id <= through),
+        tuple(row.message_id for row in rows if row.message_id <= last_id),
         list_facts(conversation.user_id, legacy.space_id),
-        count_current(conversation_id, after=through) > 0,
+        count_current(conversation_id, after=last_id) > 0,
     )

@@ -64,25 +64,25 @@ def fact_task(name: str) -> str:
     return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
 
 
-def build_messages(transcript: Sequence[TranscriptMessage], name: str, known: str) -> list[dict[str, str]]:
-    """The messages of the call that only looks for facts; `known` is the text about those not to be repeated."""
+def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: str) -> list[dict[str, str]]:
+    """The messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
     return [
-        {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{known}"},
+        {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{facts}"},
         {"role": "user", "content": "\n".join(numbered_lines(transcript, CALL_CHARS))},
     ]
 
 
 def answer_tokens(transcript: Sequence[TranscriptMessage]) -> int:
     """The most tokens for an answer: room for a fact or so per message from the user, and more if they are long."""
-    own = [item.content for item in transcript if item.role == "user"]
-    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(own) + sum(map(len, own)) // 2)
+    texts = [item.content for item in transcript if item.role == "user"]
+    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(texts) + sum(map(len, texts)) // 2)
 
 
-def first_batch(transcript: Sequence[TranscriptMessage], most: int = CALL_MESSAGES) -> list[TranscriptMessage]:
+def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSAGES) -> list[TranscriptMessage]:
     """As many messages from the beginning as one call reads; at least one."""
     batch: list[TranscriptMessage] = []
     room = CALL_CHARS
-    for item in transcript[:most]:
+    for item in transcript[:limit]:
         room -= len(item.content)
         if batch and room < 0:
             break

@@ -48,7 +48,7 @@ def list_facts(user_id: int, space_id: int) -> list[Fact]:
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """A page of what `list_facts` lists. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
-    keyset = Keyset("facts of a legacy", query, int, within=[user_id, space_id])
+    keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
     statement = _usable(service.readable(user_id), space_id).limit(query.limit + 1)
     if query.cursor:
         (after,) = keyset.position()
@@ -193,8 +193,12 @@ def _fact(user_id: int, row: Memory) -> Fact:
     return _as_fact(user_id, row, names.get(row.user_id))
 
 
-def _as_fact(user_id: int, row: Memory, by: str | None) -> Fact:
-    mine = row.user_id == user_id
+def _as_fact(user_id: int, row: Memory, author: str | None) -> Fact:
+    is_own = row.user_id == user_id
     return Fact(
-        row, category_of(row.category), mine, None if mine else by, row.source_conversation_id if mine else None
+        row,
+        category_of(row.category),
+        is_own,
+        None if is_own else author,
+        row.source_conversation_id if is_own else None,
     )

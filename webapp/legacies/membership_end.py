@@ -32,9 +32,11 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
             Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
         )
     )
-    mine = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
-    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(mine) or 0
-    shared = db.session.scalar(mine.where(IS_SHARED)) or 0
+    statement = (
+        select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
+    )
+    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(statement) or 0
+    shared = db.session.scalar(statement.where(IS_SHARED)) or 0
     return [
         Consequence(
             "conversations",
@@ -80,8 +82,8 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
         .values(space_id=None, persona=None, updated_at=Conversation.updated_at)
         .execution_options(synchronize_session=False)
     )
-    mine = Memory.user_id == user_id, Memory.space_id == space_id
-    shared = db.session.scalars(select(Memory.memory_id).where(*mine, IS_SHARED)).all()
+    conditions = Memory.user_id == user_id, Memory.space_id == space_id
+    shared = db.session.scalars(select(Memory.memory_id).where(*conditions, IS_SHARED)).all()
     if shared:
         lock_withdrawal(user_id, shared)
     versions.hold(user_id)
@@ -93,7 +95,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     )
     rows = db.session.scalars(
         select(Memory)
-        .where(*mine)
+        .where(*conditions)
         .order_by(Memory.memory_id)
         .with_for_update()
         .execution_options(populate_existing=True)

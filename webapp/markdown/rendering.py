@@ -207,9 +207,9 @@ class HtmlCache:
         """As `render`."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
-            known = self._known.get(key)
-        if known is not None:
-            return known
+            cached = self._known.get(key)
+        if cached is not None:
+            return cached
         html = render(text)
         if len(html) <= self.largest:
             with self._lock, suppress(ValueError):  # larger than the whole cache

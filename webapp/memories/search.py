@@ -28,7 +28,7 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
     Raises Invalid for a cursor this search did not make.
     """
-    keyset = Keyset("memories by relevance", query, float, int, within=user_id)
+    keyset = Keyset("memories by relevance", query, float, int, scope=user_id)
     terms = terms_of(query.q or "")
     ranked = rank_by_words(_candidates(user_id, query, terms), terms)
     if query.cursor:

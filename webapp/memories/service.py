@@ -97,7 +97,7 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
 def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
     """The order of `list_memories`."""
-    return Keyset("memories", query, datetime, int, within=[user_id, part])
+    return Keyset("memories", query, datetime, int, scope=[user_id, part])
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:

@@ -59,19 +59,19 @@ def _merge_paths(app: OpenAPI) -> None:
 
 
 def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
-    found = {}
+    facts = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         path = re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", rule.rule)
         for method in rule.methods or ():
-            found[method.lower(), path] = ViewFacts(
+            facts[method.lower(), path] = ViewFacts(
                 access=getattr(view, "access", "user"),
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
                 problems=_described(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )
-    return found
+    return facts
 
 
 def _described(operation: dict[str, Any]) -> frozenset[str]:

@@ -246,7 +246,7 @@ def _drop_unused(document: dict[str, Any]) -> None:
 
 def _referred(part: Any) -> set[str]:
     references = (node.get("$ref") for node in _nodes(part))
-    return {found[1] for text in references if isinstance(text, str) and (found := re.fullmatch(f"{_REF}(.+)", text))}
+    return {match[1] for text in references if isinstance(text, str) and (match := re.fullmatch(f"{_REF}(.+)", text))}
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:

@@ -85,26 +85,26 @@ def pieces(
     """The pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
-    def filling(found: Placeholder) -> str | None:
-        if found.name == DIGEST:
-            return snippet(digest, found.keys, found.budget, count)
-        if found.name == DIGEST_JSON:
+    def filling(placeholder: Placeholder) -> str | None:
+        if placeholder.name == DIGEST:
+            return snippet(digest, placeholder.keys, placeholder.budget, count)
+        if placeholder.name == DIGEST_JSON:
             return as_json(digest)
-        if found.name in texts:
-            return texts[found.name]
-        if found.name in blocks:
-            return block(blocks[found.name], found.budget, count)
+        if placeholder.name in texts:
+            return texts[placeholder.name]
+        if placeholder.name in blocks:
+            return block(blocks[placeholder.name], placeholder.budget, count)
         return None
 
-    made: list[tuple[str, str | None]] = []
+    result: list[tuple[str, str | None]] = []
     end = 0
     for match in _TOKEN.finditer(template):
         filled = filling(_read(match))
         if filled is not None:
-            made += [(template[end : match.start()], None), (filled, match[0])]
+            result += [(template[end : match.start()], None), (filled, match[0])]
             end = match.end()
-    made.append((template[end:], None))
-    return [piece for piece in made if piece[0]]
+    result.append((template[end:], None))
+    return [piece for piece in result if piece[0]]
 
 
 def snippet(
@@ -154,7 +154,7 @@ def as_json(digest: Mapping[str, Any] | None) -> str:
 
 def block(lines: Sequence[str], budget: int | None = None, count: Count = estimate_tokens) -> str:
     """Lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
-    shown: list[str] = []
+    entries: list[str] = []
     left = budget
     for line in lines:
         row = f"- {' '.join(line.split())}"
@@ -162,8 +162,8 @@ def block(lines: Sequence[str], budget: int | None = None, count: Count = estima
             left -= count(row) + 1
             if left < 0:
                 break
-        shown.append(row)
-    return "\n".join(shown) or NOT_AVAILABLE
+        entries.append(row)
+    return "\n".join(entries) or NOT_AVAILABLE
 
 
 def _read(match: re.Match[str]) -> Placeholder:
@@ -174,8 +174,8 @@ def _read(match: re.Match[str]) -> Placeholder:
     room = int(match["room"]) if match["room"] else None
     if not match["keys"]:
         return Placeholder(match[0], DIGEST, MEMORY_KEYS, budget=room)
-    asked = list(dict.fromkeys(match["keys"][2:].split("__")))
-    valid = tuple(key for key in asked if key in MEMORY_KEYS)
+    keys = list(dict.fromkeys(match["keys"][2:].split("__")))
+    valid = tuple(key for key in keys if key in MEMORY_KEYS)
     return Placeholder(match[0], DIGEST, valid, room)
 
 

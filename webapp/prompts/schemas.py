@@ -112,15 +112,15 @@ class PromptList(BaseModel):
 
 
 def _fields(state: PromptState) -> dict[str, Any]:
-    found = state.definition
+    prompt = state.definition
     return {
-        "name": found.name,
-        "title": found.title,
-        "purpose": found.purpose,
-        "aliases": list(found.aliases),
+        "name": prompt.name,
+        "title": prompt.title,
+        "purpose": prompt.purpose,
+        "aliases": list(prompt.aliases),
         "active_version": state.active_version,
         "activated_at": state.activated_at,
         "activated_by": state.activated_by,
-        "allowed_placeholders": list(found.allowed),
-        "required_placeholders": list(found.required),
+        "allowed_placeholders": list(prompt.allowed),
+        "required_placeholders": list(prompt.required),
     }

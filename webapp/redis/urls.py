@@ -28,8 +28,8 @@ class SentinelAddress:
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             return None
-        known, _, hosts = parts.netloc.rpartition("@")
-        user, _, password = known.partition(":")
+        credentials, _, hosts = parts.netloc.rpartition("@")
+        user, _, password = credentials.partition(":")
         service, _, db = parts.path.strip("/").partition("/")
         if not service or not hosts:
             raise ValueError("is not redis+sentinel://host:port,host:port/name-of-the-master")

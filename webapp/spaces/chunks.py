@@ -103,9 +103,9 @@ def _words(sentence: str, size: int) -> Iterator[str]:
     """A long sentence in pieces of whole words."""
     rest = sentence.strip()
     while len(rest) > size:
-        at = rest.rfind(" ", size // 2, size + 1)
-        at = at if at > 0 else size
-        yield rest[:at].rstrip()
-        rest = rest[at:].lstrip()
+        index = rest.rfind(" ", size // 2, size + 1)
+        index = index if index > 0 else size
+        yield rest[:index].rstrip()
+        rest = rest[index:].lstrip()
     if rest:
         yield rest

@@ -244,13 +244,17 @@ def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
 def _settings(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
     service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    shown = {"errors": errors or {}, "values": values or space.model_dump()}
-    return render_template("spaces/settings.html", space=space, tab="settings", **shown)
+    context = {"errors": errors or {}, "values": values or space.model_dump()}
+    return render_template("spaces/settings.html", space=space, tab="settings", **context)
 
 
-def _people(space_id: int, **shown: Any) -> str:
-    found = members.list_members(current_user_id(), space_id)
+def _people(space_id: int, **context: Any) -> str:
+    members_list = members.list_members(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
     return render_template(
-        "spaces/members.html", space=space, members=found, tab="members", **{"errors": {}, "email": "", **shown}
+        "spaces/members.html",
+        space=space,
+        members=members_list,
+        tab="members",
+        **{"errors": {}, "email": "", **context},
     )

@@ -91,9 +91,9 @@ def _due_parts(conversation_id: int) -> Parts | None:
         .execution_options(populate_existing=True)
     ).all()
     for level in sorted({row.level for row in rows}):
-        alone = [row for row in rows if row.level == level]
-        if len(alone) >= DUE:
-            oldest = alone[:BATCH]
+        rows_of_level = [row for row in rows if row.level == level]
+        if len(rows_of_level) >= DUE:
+            oldest = rows_of_level[:BATCH]
             return Parts(
                 conversation.user_id,
                 conversation.space_id,

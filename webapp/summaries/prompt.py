@@ -94,11 +94,11 @@ def answer_tokens(transcript: Sequence[TranscriptMessage], with_facts: bool) -> 
 
 def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
     """Return what a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
-    found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
-    if found is None:
+    match = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
+    if match is None:
         return None
     try:
-        summary = whole_sentences(str(json.loads(f'"{found[1]}"', strict=False)))[:SUMMARY_CHARS]
+        summary = whole_sentences(str(json.loads(f'"{match[1]}"', strict=False)))[:SUMMARY_CHARS]
     except ValueError:
         return None
     if not summary.strip():

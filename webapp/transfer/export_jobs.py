@@ -90,7 +90,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
     """The user's exports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("exports", query, int, within=user_id)
+    keyset = Keyset("exports", query, int, scope=user_id)
     statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()

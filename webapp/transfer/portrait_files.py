@@ -53,7 +53,7 @@ def _file(portrait: PortraitView, title: str) -> ViewResult:
         raise NotFound("There is no portrait to download yet.")
     printed = _printed(portrait, title)
     db.session.remove()  # no connection is held while it is made
-    data = run_bounded(WRITER, given=printed.as_json())
+    data = run_bounded(WRITER, data=printed.as_json())
     if "pdf" not in data:
         raise Unavailable("The PDF could not be made. Try again in a moment.")
     day = now().astimezone(reader_zone()).date()

@@ -78,7 +78,7 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
     """The user's imports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("imports", query, int, within=user_id)
+    keyset = Keyset("imports", query, int, scope=user_id)
     statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
@@ -89,7 +89,7 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
     """The outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
-    keyset = Keyset("parts of an import", query, int, within=import_id)
+    keyset = Keyset("parts of an import", query, int, scope=import_id)
     titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
         select(ImportItem, Conversation.title)

@@ -25,8 +25,8 @@ def new_event_id() -> str:
 def signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
     """`v1,` and the signature over id, time and body."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
-    made = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
-    return f"v1,{base64.b64encode(made.digest()).decode()}"
+    digest = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
+    return f"v1,{base64.b64encode(digest.digest()).decode()}"
 
 
 def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:

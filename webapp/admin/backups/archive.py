@@ -74,13 +74,13 @@ def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     """The manifest. Raises BackupError unless this is a complete backup in the format of this version."""
     try:
-        found = json.loads(archive.read(MANIFEST))
-        made_with = found["format"]
+        data = json.loads(archive.read(MANIFEST))
+        made_with = data["format"]
     except (*_DAMAGE, TypeError):
         raise BackupError("This is not a Commonplace backup, or it was never finished.") from None
     if made_with != FORMAT:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
-    return TypeAdapter(Manifest).validate_python(found)
+    return TypeAdapter(Manifest).validate_python(data)
 
 
 @contextmanager

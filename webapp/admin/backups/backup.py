@@ -81,8 +81,8 @@ def note_backup() -> None:
 
 def last_backup() -> datetime | None:
     """Return when a backup was last made with `backup create`, of what is noted here; None if none was."""
-    noted = get_setting(LAST)
-    return datetime.fromisoformat(noted) if isinstance(noted, str) else None
+    stored = get_setting(LAST)
+    return datetime.fromisoformat(stored) if isinstance(stored, str) else None
 
 
 def check_backup(path: Path) -> Manifest:
@@ -137,8 +137,8 @@ def _revision(may_be_empty: bool) -> str:
 def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
     counts: dict[str, int] = {}
     with _snapshot() as connection:
-        there = set(inspect(connection).get_table_names())
-        for table in (table for table in db.metadata.sorted_tables if table.name in there):
+        tables = set(inspect(connection).get_table_names())
+        for table in (table for table in db.metadata.sorted_tables if table.name in tables):
             columns = columns_of(connection, table.name)
             rows = _select(connection, table.name, columns)
             counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
@@ -187,9 +187,9 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
     quote = connection.dialect.identifier_preparer.quote
     # MySQL prints a four-byte float with six digits; multiplied by one it becomes a double, with all its digits.
     exact = connection.dialect.name != "sqlite"
-    named = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
+    column_list = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
     streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
-    with streaming.exec_driver_sql(f"SELECT {named} FROM {quote(table)}") as result:
+    with streaming.exec_driver_sql(f"SELECT {column_list} FROM {quote(table)}") as result:
         for row in result:
             yield tuple(row)
 
@@ -197,13 +197,13 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
 def _next_ids(connection: Connection) -> dict[str, int]:
     """The id that the next row of each table gets: ids of deleted rows must not be used again."""
     if connection.dialect.name == "sqlite":
-        found = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
+        rows = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
     else:
         if not getattr(connection.dialect, "is_mariadb", False):
             connection.exec_driver_sql("SET SESSION information_schema_stats_expiry = 0")
-        found = connection.exec_driver_sql(
+        rows = connection.exec_driver_sql(
             "SELECT table_name, auto_increment FROM information_schema.tables "
             "WHERE table_schema = DATABASE() AND auto_increment IS NOT NULL"
         )
-    ours = {table.name for table in db.metadata.sorted_tables}
-    return {name: int(number) for name, number in found if name in ours}
+    own_tables = {table.name for table in db.metadata.sorted_tables}
+    return {name: int(number) for name, number in rows if name in own_tables}

@@ -32,8 +32,8 @@ def path() -> Path:
 def read_config() -> Access | None:
     """Return what `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
     try:
-        found = json.loads(path().read_text("utf-8"))
-        return Access(clean_url(found["url"]), str(found["token"]))
+        data = json.loads(path().read_text("utf-8"))
+        return Access(clean_url(data["url"]), str(data["token"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -66,13 +66,13 @@ def find(url: str | None) -> Access:
     A saved token goes to the URL it was saved for, and to no other.
     """
     settings = read_config()
-    chosen = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
+    base = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
     token = os.environ.get(TOKEN, "").strip()
-    if not token and settings is not None and settings.url == chosen:
+    if not token and settings is not None and settings.url == base:
         token = settings.token
     if not token:
-        raise Trouble(f"There is no token for {chosen}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
-    return Access(chosen, token)
+        raise Trouble(f"There is no token for {base}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
+    return Access(base, token)
 
 
 def clean_url(url: str) -> str:

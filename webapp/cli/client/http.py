@@ -100,9 +100,9 @@ class Server:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
         with closing(
-            self._open(method, path + (f"?{urlencode(given)}" if given else ""), body, headers or {})
+            self._open(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, headers or {})
         ) as answer:
             try:
                 return _parsed(answer.read())
@@ -134,8 +134,8 @@ class Server:
 
     def _trouble(self, answer: HTTPResponse) -> Trouble:
         if answer.status < 400:  # a redirect: the token must not be sent anywhere else
-            where = answer.headers.get("Location", "somewhere else")
-            return Trouble(f"{self.url} answers from {where}. Run `commonplace login` with that address.", FAILED)
+            location = answer.headers.get("Location", "somewhere else")
+            return Trouble(f"{self.url} answers from {location}. Run `commonplace login` with that address.", FAILED)
         try:
             problem = _parsed(answer.read(65_536))
         except (HTTPException, OSError):

@@ -26,6 +26,6 @@ def read_piped_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
-def words(given: Sequence[str]) -> str:
+def words(parts: Sequence[str]) -> str:
     """The words of a command as one text; a lone `-` stands for piped input and is not a word."""
-    return "" if tuple(given) == ("-",) else " ".join(given).strip()
+    return "" if tuple(parts) == ("-",) else " ".join(parts).strip()

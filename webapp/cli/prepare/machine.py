@@ -96,5 +96,5 @@ def find_chromium() -> str | None:
 
 def _try_emoji() -> str:
     fonts = Path("/usr/share/fonts")
-    there = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
-    return "" if there else f"no NotoColorEmoji font is below {fonts}."
+    has_font = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
+    return "" if has_font else f"no NotoColorEmoji font is below {fonts}."

@@ -23,8 +23,8 @@ def ensure_venv() -> None:
         say("the virtual environment is broken or of another Python version: creating it again")
         shutil.rmtree(VENV)
     say("creating the virtual environment")
-    made = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
-    if not made:
+    has_new_venv = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
+    if not has_new_venv:
         shutil.rmtree(VENV, ignore_errors=True)
         raise SetupError(
             "Python's venv module is incomplete here, and no pip was found to make up for it. Once:\n"

@@ -85,8 +85,8 @@ def _best(parts: list[Message]) -> Message:
         return other
     if other.get_content_type() == "text/html" and len(_text(plain)) < _SLIGHT:
         plain_words = set(re.findall(r"\w+", _text(plain).lower()))
-        meant = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
-        if not meant <= plain_words and len(plain_words & meant) * 2 < len(meant):
+        terms = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
+        if not terms <= plain_words and len(plain_words & terms) * 2 < len(terms):
             return other
     return plain
 

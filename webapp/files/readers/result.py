@@ -25,8 +25,8 @@ class Pages:
 
     def note(self) -> str:
         """Return a line about what was left out; empty if nothing was."""
-        found = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.left_out.items() if count]
-        return f"[Not read: {', '.join(found)}]" if found else ""
+        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.left_out.items() if count]
+        return f"[Not read: {', '.join(parts)}]" if parts else ""
 
 
 def whole_words(text: str) -> str:

@@ -47,11 +47,11 @@ def read_text(data: bytes) -> Pages:
 def read_table(data: bytes) -> Pages:
     """Read separated values, whatever separates them and ends the lines."""
     text = decode(data)
-    named = _SEP_LINE.match(text)
-    text = text[named.end() :] if named else text
+    match = _SEP_LINE.match(text)
+    text = text[match.end() :] if match else text
     csv.field_size_limit(len(text) + 1)
     lines = text.splitlines()
-    separator = named[1] if named else _separator(lines[:50])
+    separator = match[1] if match else _separator(lines[:50])
     source = text if "\n" in text else "\n".join(lines)
     return Pages(table_pages("", list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))))
 
@@ -61,8 +61,8 @@ def _separator(lines: list[str]) -> str:
 
     def fit(separator: str) -> tuple[int, int]:
         counts = Counter(len(row) - 1 for row in csv.reader(lines, delimiter=separator) if row)
-        many, often = max(counts.items(), key=lambda item: (item[0] > 0, item[1], item[0]), default=(0, 0))
-        return (often if many else 0), many
+        count, often = max(counts.items(), key=lambda item: (item[0] > 0, item[1], item[0]), default=(0, 0))
+        return (often if count else 0), count
 
     return max(_SEPARATORS, key=fit)
 

@@ -55,7 +55,7 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
 
     `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
-    keyset = Keyset("changes of memories", query, int, within=user_id)
+    keyset = Keyset("changes of memories", query, int, scope=user_id)
     statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
         (last_id,) = keyset.position()

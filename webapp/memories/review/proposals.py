@@ -172,7 +172,7 @@ def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
 
 
 def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    keyset = Keyset("forget proposals", query, int, within=user_id)
+    keyset = Keyset("forget proposals", query, int, scope=user_id)
     rows = _forgets(user_id).order_by(ForgetProposal.proposal_id.desc())
     if query.cursor:
         rows = rows.where(ForgetProposal.proposal_id < keyset.position()[0])
